@@ -83,7 +83,7 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
-read back with `GET /traces/{id}`.
+read back with `GET /traces/{trace_id}`.
 
 Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /problems/{code}` says what it means. Lists
 page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.

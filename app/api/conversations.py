@@ -7,22 +7,19 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import problems
 from app.api.chat import ChatId
 from app.api.chat_frames import ChatSource, chat_source
 from app.api.documents import (
-    UPLOADED_FAILED,
-    AcceptedOut,
     DocumentId,
     DocumentPage,
-    FailedUpload,
+    accepted,
     document_page,
     received,
 )
-from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, example
+from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, example
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import Indexed, Rejected
 from app.domain.question import Conversation, SavedMessage
@@ -44,7 +41,7 @@ _MESSAGES = [
 
 
 _CONVERSATION = {
-    "session_id": "alice-1", "title": "Leave", "collection": COLLECTION_EXAMPLE, "message_count": 4,
+    "id": "alice-1", "title": "Leave", "collection": COLLECTION_EXAMPLE, "message_count": 4,
     "created_at": "2026-11-21T10:00:00Z", "last_used_at": "2026-11-21T10:05:00Z",
 }  # fmt: skip
 
@@ -52,7 +49,7 @@ _CONVERSATION = {
 class ConversationOut(BaseModel):
     model_config = example(_CONVERSATION)
 
-    session_id: str
+    id: str = Field(description="The `session_id` of its messages and runs.")
     title: str = Field(description="As it was given, else how the first message begins.")
     collection: str | None = Field(description="That was asked last; it may be gone by now.")
     message_count: int = Field(description="Of both sides.")
@@ -135,7 +132,8 @@ async def delete_conversation(session_id: SessionId, services: ServicesDep) -> N
 
 
 def _conversation_out(found: Conversation) -> ConversationOut:
-    return ConversationOut(**{name: getattr(found, name) for name in ConversationOut.model_fields})
+    same = {name: getattr(found, name) for name in ConversationOut.model_fields if name != "id"}
+    return ConversationOut(id=found.session_id, **same)
 
 
 def _used_before(cursor: str | None) -> tuple[datetime, str] | None:
@@ -202,20 +200,29 @@ class ChatUploaded(BaseModel):
     chunk_count: int
 
 
+class ChatFailed(BaseModel):
+    name: str
+    error: str
+    code: str
+
+
 class ChatUploadOut(BaseModel):
     model_config = example(
-        {"uploaded": [{"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4}], "failed": [UPLOADED_FAILED]}
-    )
+        {
+            "uploaded": [{"id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4}],
+            "failed": [{"name": "scan.pdf", "error": "the PDF has no text layer; run OCR on it first", "code": "no-text-layer"}],
+        }
+    )  # fmt: skip
 
     uploaded: list[ChatUploaded]
-    failed: list[FailedUpload]
+    failed: list[ChatFailed]
 
 
 @router.post(
     "/chat/{chat_id}/documents",
     response_model=ChatUploadOut,
     responses={
-        202: {"model": AcceptedOut, "description": "With ?wait=false: the job that indexes the files."},
+        202: {"model": JobOut, "description": "With ?wait=false: the job that indexes the files."},
         **problems.declare(502, 504),
     },
     summary="Add files to a chat",
@@ -239,9 +246,7 @@ async def upload(
     collection = conversation_service.chat_collection(chat_id)
     sources = await received(files, metadata, services.settings.current)
     if not wait:
-        job = await documents.index_later(services, collection, sources)
-        url = f"/jobs/{job.id}"
-        return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
+        return accepted(await documents.index_later(services, collection, sources))
     outcomes = await documents.index_now(services, collection, sources)
     body = ChatUploadOut(
         uploaded=[
@@ -250,7 +255,7 @@ async def upload(
             if isinstance(item, Indexed)
         ],
         failed=[
-            FailedUpload(name=item.name, error=item.error, code=item.code)
+            ChatFailed(name=item.name, error=item.error, code=item.code)
             for item in outcomes
             if isinstance(item, Rejected)
         ],
@@ -271,11 +276,11 @@ async def list_documents(
     return document_page(found, limit)
 
 
-@router.delete("/chat/{chat_id}/documents/{doc_id}", status_code=204, summary="Remove a file from a chat")
-async def delete_document(chat_id: ChatId, doc_id: DocumentId, services: ServicesDep) -> None:
+@router.delete("/chat/{chat_id}/documents/{document_id}", status_code=204, summary="Remove a file from a chat")
+async def delete_document(chat_id: ChatId, document_id: DocumentId, services: ServicesDep) -> None:
     """With everything derived from it, and what messages of any conversation quote from it."""
     collection = conversation_service.chat_collection(chat_id)
     try:
-        await documents.delete_document(services, collection, doc_id)
+        await documents.delete_document(services, collection, document_id)
     except NotFoundError:
-        raise NotFoundError(f"no document {doc_id} in chat {chat_id}") from None
+        raise NotFoundError(f"no document {document_id} in chat {chat_id}") from None

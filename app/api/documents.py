@@ -29,6 +29,7 @@ from app.domain.document import (
     count_outcomes,
     upload_result,
 )
+from app.domain.job import Job
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents, jobs
@@ -43,11 +44,11 @@ MAX_METADATA_FIELD = 4 * MAX_METADATA_BYTES
 """Characters: escapes and white space are not counted as metadata, but read."""
 
 _UPLOADED = {
-    "id": ID_EXAMPLE, "name": "guides/leave.md", "chunk_count": 4, "duplicate": False, "change": "added",
+    "id": ID_EXAMPLE, "external_id": "guides/leave.md", "chunk_count": 4, "duplicate": False, "change": "added",
 }  # fmt: skip
 _COUNTS = {"added": 1, "replaced": 0, "unchanged": 0, "failed": 1}
 UPLOADED_FAILED = {
-    "name": "scan.pdf",
+    "external_id": "scan.pdf",
     "error": "the PDF has no text layer; run OCR on it first",
     "code": "no-text-layer",
 }
@@ -61,7 +62,7 @@ _DOCUMENT = {
 
 class Uploaded(BaseModel):
     id: UUID
-    name: str
+    external_id: str = Field(description="The file's name as a relative path.")
     chunk_count: int
     duplicate: bool = Field(description="The collection had this file with this content already.")
     notes: list[str] = Field([], description="What of the file was not read, such as scanned pages.")
@@ -77,8 +78,8 @@ class Counts(BaseModel):
     failed: int
 
 
-class FailedUpload(BaseModel):
-    name: str
+class FailedDocument(BaseModel):
+    external_id: str
     error: str
     code: str
 
@@ -89,17 +90,8 @@ class UploadOut(BaseModel):
     model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED], "counts": _COUNTS})
 
     uploaded: list[Uploaded]
-    failed: list[FailedUpload]
+    failed: list[FailedDocument]
     counts: Counts
-
-
-class AcceptedOut(BaseModel):
-    """The job that indexes the files; its result has the shape of a waited-for upload."""
-
-    model_config = example({"job_id": ID_EXAMPLE, "status_url": f"/jobs/{ID_EXAMPLE}"})
-
-    job_id: UUID
-    status_url: str
 
 
 class EnrichmentOut(BaseModel):
@@ -159,7 +151,7 @@ def _fields(document: Document) -> dict[str, Any]:
 @router.post(
     "/collections/{name}/documents",
     status_code=202,
-    response_model=AcceptedOut,
+    response_model=JobOut,
     responses={
         200: {"model": UploadOut, "description": "With ?wait=true: what became of each file."},
         **problems.declare(502, 504),
@@ -189,9 +181,13 @@ async def upload(
     if wait:
         outcomes = await documents.index_now(services, name, sources)
         return JSONResponse(upload_result(outcomes))
-    job = await documents.index_later(services, name, sources)
-    url = f"/jobs/{job.id}"
-    return JSONResponse({"job_id": str(job.id), "status_url": url}, 202, {"Location": url})
+    return accepted(await documents.index_later(services, name, sources))
+
+
+def accepted(job: Job) -> Response:
+    """The answer where a job does what was asked: the job, and where to look at it."""
+    headers = {"Location": f"/jobs/{job.id}"}
+    return Response(job_out(job).model_dump_json(), 202, headers, "application/json")
 
 
 async def received(files: Sequence[UploadFile], metadata: str | None, settings: Settings) -> list[Source]:
@@ -314,11 +310,11 @@ MAX_DOCUMENTS = 10_000
 
 
 class IndexDocument(BaseModel):
-    """`id` is the external id; without one it is made from title and text, so that repeating a call changes nothing."""
+    """Without an `external_id` one is made from title and text, so that repeating a call changes nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
-    id: str | None = None
+    external_id: str | None = None
     title: str | None = None
     text: str
     metadata: Metadata = {}
@@ -333,7 +329,7 @@ class IndexBody(Body):
                     "collection": COLLECTION_EXAMPLE,
                     "documents": [
                         {
-                            "id": "leave",
+                            "external_id": "leave",
                             "title": "Leave",
                             "text": "Employees have 30 days of leave per year.",
                             "metadata": {"team": "people"},
@@ -350,17 +346,11 @@ class IndexBody(Body):
 
 
 class IndexedOut(BaseModel):
-    id: str
-    document_id: UUID
+    id: UUID
+    external_id: str
     chunk_count: int
     duplicate: bool
     change: Change
-
-
-class FailedOut(BaseModel):
-    id: str
-    error: str
-    code: str
 
 
 class IndexOut(BaseModel):
@@ -369,15 +359,15 @@ class IndexOut(BaseModel):
     model_config = example(
         {
             "indexed": [
-                {"id": "leave", "document_id": ID_EXAMPLE, "chunk_count": 1, "duplicate": False, "change": "added"}
+                {"id": ID_EXAMPLE, "external_id": "leave", "chunk_count": 1, "duplicate": False, "change": "added"}
             ],
-            "failed": [{"id": "empty", "error": "the file is empty", "code": "empty-document"}],
+            "failed": [{"external_id": "empty", "error": "the file is empty", "code": "empty-document"}],
             "counts": _COUNTS,
         }
     )
 
     indexed: list[IndexedOut]
-    failed: list[FailedOut]
+    failed: list[FailedDocument]
     counts: Counts
 
 
@@ -394,23 +384,23 @@ async def index(body: IndexBody, services: ServicesDep) -> IndexOut:
     return IndexOut(indexed=[_indexed(item) for item in indexed], failed=failed, counts=counts)
 
 
-def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Source], list[FailedOut]]:
+def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Source], list[FailedDocument]]:
     good, failed = [], []
     for document in documents:
         source = _source(document)
         try:
             good.append(check_source(source, settings))
         except CairnError as error:
-            failed.append(FailedOut(id=source.external_id[:200], error=error.detail, code=error.code))
+            failed.append(FailedDocument(external_id=source.external_id[:200], error=error.detail, code=error.code))
     counts = Counter(source.external_id for source in good)
     if repeated := [key for key, count in counts.items() if count > 1]:
-        raise InputError(f"document ids must differ within one request; repeated: {', '.join(repeated[:5])}")
+        raise InputError(f"external ids must differ within one request; repeated: {', '.join(repeated[:5])}")
     return good, failed
 
 
 def _source(document: IndexDocument) -> Source:
     content = document.text.encode()
-    key = document.id
+    key = document.external_id
     if key is None:
         key = "sha256-" + hashlib.sha256((document.title or "").encode() + b"\0" + content).hexdigest()[:32]
     fields: dict[str, Any] = {"title": document.title, "media_type": "text/plain", "metadata": document.metadata}
@@ -419,10 +409,10 @@ def _source(document: IndexDocument) -> Source:
 
 def _indexed(item: Indexed) -> IndexedOut:
     return IndexedOut(
-        id=item.external_id, document_id=item.document_id, chunk_count=item.chunk_count, duplicate=item.duplicate,
+        id=item.document_id, external_id=item.external_id, chunk_count=item.chunk_count, duplicate=item.duplicate,
         change=item.change,
     )  # fmt: skip
 
 
-def _failed(item: Rejected) -> FailedOut:
-    return FailedOut(id=item.external_id, error=item.error, code=item.code)
+def _failed(item: Rejected) -> FailedDocument:
+    return FailedDocument(external_id=item.external_id, error=item.error, code=item.code)

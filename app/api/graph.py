@@ -78,16 +78,16 @@ def _after(cursor: str | None) -> EntitySummary | None:
         raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
 
-@router.get("/entities/{id}", summary="Look at an entity")
+@router.get("/entities/{entity_id}", summary="Look at an entity")
 async def get_entity(
     services: ServicesDep,
-    id: Annotated[UUID, Path(description="Id of the entity.", examples=[ID_EXAMPLE])],
+    entity_id: Annotated[UUID, Path(description="Id of the entity.", examples=[ID_EXAMPLE])],
     relations: Annotated[int, Query(ge=0, le=200, description="Relations to show.")] = 20,
     mentions: Annotated[int, Query(ge=0, le=200, description="Passages to show.")] = 10,
 ) -> EntityDetailOut:
     """Its names, its strongest relations with what proves them, and the passages that mention it. One that was merged into
     another is shown as that one."""
-    return detail_out(await graph_service.get_entity(services, str(id), relations=relations, mentions=mentions))
+    return detail_out(await graph_service.get_entity(services, str(entity_id), relations=relations, mentions=mentions))
 
 
 @router.get("/neighborhood", summary="What surrounds an entity")
@@ -196,9 +196,9 @@ def _before(cursor: str | None) -> UUID | None:
         raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
 
-@router.delete("/merges/{id}", responses=problems.declare(409), summary="Undo a merge")
+@router.delete("/merges/{merge_id}", responses=problems.declare(409), summary="Undo a merge")
 async def undo_merge(
-    id: Annotated[UUID, Path(description="Id of the merge.", examples=[ID_EXAMPLE])], services: ServicesDep
+    merge_id: Annotated[UUID, Path(description="Id of the merge.", examples=[ID_EXAMPLE])], services: ServicesDep
 ) -> MergeOut:
     """The entity is itself again; earlier and later merges stay. 409 when it was undone before."""
-    return merge_out(await graph_service.undo_merge(services, id))
+    return merge_out(await graph_service.undo_merge(services, merge_id))

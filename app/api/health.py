@@ -40,12 +40,12 @@ class Ready(BaseModel):
     model_config = example(
         {
             "status": "ready", "problems": [],
-            "database": {"answer_ms": 0.8, "hnsw.iterative_scan": "relaxed_order", "revision": "0003"},
+            "database": {"answer_ms": 0.8, "iterative_scan": "relaxed_order", "revision": "0003"},
             "worker": {"here": True, "seconds_since_progress": 0.4},
             "queue": {"queued": 0, "running": 0, "runnable": 0, "oldest_runnable_seconds": None},
             "settings": {"revision": "1f0c9a7be402", "problem": None},
             "models": {"embedding": "all-MiniLM-L6-v2:int8", "chat": None, "reranker": None},
-            "vector": {"efSearch": 80, "exactBelow": 3000}, "traces_dropped": 0,
+            "vector": {"ef_search": 80, "exact_below": 3000}, "traces_dropped": 0,
             "circuits": [{"name": "chat gpt-4o-mini", "state": "closed", "failures": 0, "retry_in_seconds": 0}],
         }
     )  # fmt: skip
@@ -109,7 +109,7 @@ def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> 
 
 def _report(services: Services, database: DatabaseState, worker: dict[str, Any], blocking: list[str]) -> Ready:
     settings, state, queue = services.settings.current, describe_service(services), database.queue
-    answered = {"hnsw.iterative_scan": database.scan} if database.scan else {}
+    answered = {"iterative_scan": database.scan} if database.scan else {}
     return Ready(
         status="ready" if not blocking else "not ready",
         problems=[*blocking, *state.warnings],
@@ -118,7 +118,7 @@ def _report(services: Services, database: DatabaseState, worker: dict[str, Any],
         queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
         settings={"revision": settings.revision, "problem": services.settings.problem},
         models={"embedding": state.embedding_model, "chat": state.chat_model, "reranker": state.reranker},
-        vector={"efSearch": settings.vector.ef_search, "exactBelow": settings.vector.exact_below},
+        vector={"ef_search": settings.vector.ef_search, "exact_below": settings.vector.exact_below},
         traces_dropped=state.traces_dropped,
         circuits=[
             {"name": c.name, "state": c.state, "failures": c.failures, "retry_in_seconds": round(c.retry_in, 1)}

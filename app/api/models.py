@@ -96,8 +96,10 @@ class ProgressOut(BaseModel):
 JOB_EXAMPLE: dict[str, Any] = {
     "id": ID_EXAMPLE, "kind": "index_uploads", "collection": COLLECTION_EXAMPLE, "status": "succeeded",
     "progress": {"done": 1, "total": 1, "message": "done"},
-    "result": {"uploaded": [{"id": ID_EXAMPLE, "name": "leave.md", "chunk_count": 4, "duplicate": False, "change": "added"}],
-               "failed": []},
+    "result": {
+        "uploaded": [{"id": ID_EXAMPLE, "external_id": "leave.md", "chunk_count": 4, "duplicate": False, "change": "added"}],
+        "failed": [],
+    },
     "error": None, "attempts": 1, "max_attempts": 3, "cancel_requested": False,
     "created_at": "2026-11-21T10:00:00Z", "started_at": "2026-11-21T10:00:00Z",
     "finished_at": "2026-11-21T10:00:01Z",

@@ -45,17 +45,17 @@ RunId = Annotated[UUID, Path(description="Id of the run; its trace has the same.
 class RunOut(BaseModel):
     model_config = example(
         {
-            "run_id": ID_EXAMPLE, "status": "running", "resumable": True, "started_at": "2026-11-22T10:00:00Z",
-            "ended_at": None, "step": "generate", "percent": 85, "cancel_requested": False, "last_event_id": 7,
+            "id": ID_EXAMPLE, "status": "running", "resumable": True, "started_at": "2026-11-22T10:00:00Z",
+            "finished_at": None, "step": "generate", "percent": 85, "cancel_requested": False, "last_event_id": 7,
             "events_url": f"/runs/{ID_EXAMPLE}/events", "source_changed": False,
         }
     )  # fmt: skip
 
-    run_id: UUID
+    id: UUID
     status: RunStatus
     resumable: bool
     started_at: datetime | None = Field(description="Null for one that is not resumable, while it runs.")
-    ended_at: datetime | None = Field(description="Of a resumable run that has ended.")
+    finished_at: datetime | None = Field(description="Of a resumable run that has ended.")
     step: str | None = Field(description="What it does, or did last.")
     percent: int | None
     cancel_requested: bool
@@ -66,7 +66,7 @@ class RunOut(BaseModel):
 
 def _out(run: RunView) -> RunOut:
     return RunOut(
-        run_id=run.id, status=run.status, resumable=run.resumable, started_at=run.started_at, ended_at=run.ended_at,
+        id=run.id, status=run.status, resumable=run.resumable, started_at=run.started_at, finished_at=run.ended_at,
         step=run.progress.step if run.progress else None, percent=run.progress.percent if run.progress else None,
         cancel_requested=run.cancel_requested, last_event_id=run.last_seq,
         events_url=f"/runs/{run.id}/events" if run.resumable else None, source_changed=run.source_changed,

@@ -70,13 +70,15 @@ class TraceOut(BaseModel):
     legs: list[LegOut]
 
 
-@router.get("/traces/{run_id}", summary="Read a run back")
+@router.get("/traces/{trace_id}", summary="Read a run back")
 async def get_trace(
-    run_id: Annotated[UUID, Path(description="`trace_id` of a search, `run_id` of a question.", examples=[ID_EXAMPLE])],
+    trace_id: Annotated[
+        UUID, Path(description="`trace_id` of a search, `run_id` of a question.", examples=[ID_EXAMPLE])
+    ],
     services: ServicesDep,
 ) -> TraceOut:
     """The run with every candidate of every leg and why it was kept or not. Waits until the trace is written."""
-    return _out(await search_service.get_trace(services, run_id))
+    return _out(await search_service.get_trace(services, trace_id))
 
 
 def _out(trace: RunTrace) -> TraceOut:

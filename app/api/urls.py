@@ -8,8 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import ConfigDict, FailFast, Field
 
 from app.api.collections import CollectionName
-from app.api.documents import AcceptedOut
-from app.api.models import Body, Metadata
+from app.api.models import Body, JobOut, Metadata, job_out
 from app.api.running import ServicesDep, TypedRoute
 from app.service.urls import MAX_URLS, fetch_later
 
@@ -31,9 +30,9 @@ class UrlsBody(Body):
 
 
 @router.post("/collections/{name}/urls", status_code=202, summary="Fetch pages by their addresses")
-async def fetch(name: CollectionName, body: UrlsBody, services: ServicesDep, response: Response) -> AcceptedOut:
+async def fetch(name: CollectionName, body: UrlsBody, services: ServicesDep, response: Response) -> JobOut:
     """By a job, one after another; its result is that of an upload. Only from hosts of the setting `urls.allowedHosts` (at first
     none): 422 for another one, with nothing fetched. A page that cannot be had, or of a private network, fails alone."""
     job = await fetch_later(services, name, body.urls, body.metadata)
     response.headers["Location"] = f"/jobs/{job.id}"
-    return AcceptedOut(job_id=job.id, status_url=f"/jobs/{job.id}")
+    return job_out(job)

@@ -24,7 +24,7 @@ class HoldingOut(BaseModel):
 
 
 class TenantUsageOut(BaseModel):
-    tenant: str
+    name: str
     kept: HoldingOut
     limits: HoldingOut
 
@@ -54,7 +54,7 @@ class UsageOut(BaseModel):
     model_config = example(
         {
             "tenant": {
-                "tenant": "default", "kept": {"documents": 12, "bytes": 530000, "chunks": 610},
+                "name": "default", "kept": {"documents": 12, "bytes": 530000, "chunks": 610},
                 "limits": {"documents": 1000, "bytes": None, "chunks": None},
             },
             "key": _KEY,
@@ -74,7 +74,7 @@ async def usage(services: ServicesDep) -> UsageOut:
     """Usage of earlier days is in `analyst.key_usage`."""
     found = await get_usage(services)
     tenant = TenantUsageOut(
-        tenant=found.tenant.tenant,
+        name=found.tenant.tenant,
         kept=HoldingOut(**asdict(found.tenant.kept)),
         limits=HoldingOut(**asdict(found.tenant.most)),
     )

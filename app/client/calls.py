@@ -218,7 +218,7 @@ def index_call(collection: str | None, documents: Sequence[Mapping[str, Any]]) -
 def urls_call(collection: str, urls: Sequence[str], metadata: Mapping[str, Any] | None) -> ApiCall[UUID]:
     """The id of the job that fetches them."""
     body = given({"urls": list(urls), "metadata": metadata})
-    return ApiCall("POST", f"{_under(collection)}/urls", lambda accepted: UUID(accepted["job_id"]), body)
+    return ApiCall("POST", f"{_under(collection)}/urls", lambda accepted: UUID(accepted["id"]), body)
 
 
 def job_call(job_id: UUID) -> ApiCall[Mapping[str, Any]]:
@@ -228,21 +228,23 @@ def job_call(job_id: UUID) -> ApiCall[Mapping[str, Any]]:
 def read_ingested(body: Mapping[str, Any]) -> Ingested:
     """Of an upload, or of the result of a job."""
     documents = tuple(
-        IngestedDocument(UUID(one["id"]), one["name"], one["change"], one["chunk_count"], tuple(one["notes"]))
+        IngestedDocument(UUID(one["id"]), one["external_id"], one["change"], one["chunk_count"], tuple(one["notes"]))
         for one in body["uploaded"]
     )
     return Ingested(
-        documents, tuple(Rejected(one["name"], one["name"], one["code"], one["error"]) for one in body["failed"])
+        documents,
+        tuple(Rejected(one["external_id"], one["external_id"], one["code"], one["error"]) for one in body["failed"]),
     )
 
 
 def read_indexed(body: Mapping[str, Any]) -> Ingested:
     documents = tuple(
-        IngestedDocument(UUID(one["document_id"]), one["id"], one["change"], one["chunk_count"])
+        IngestedDocument(UUID(one["id"]), one["external_id"], one["change"], one["chunk_count"])
         for one in body["indexed"]
     )
     return Ingested(
-        documents, tuple(Rejected(one["id"], one["id"], one["code"], one["error"]) for one in body["failed"])
+        documents,
+        tuple(Rejected(one["external_id"], one["external_id"], one["code"], one["error"]) for one in body["failed"]),
     )
 
 

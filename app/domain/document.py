@@ -262,15 +262,15 @@ class Collection:
 
 
 def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer."""
+    """The body of an upload's answer, and the result of its job."""
     uploaded = [
-        {"id": str(item.document_id), "name": item.name, "chunk_count": item.chunk_count, "duplicate": item.duplicate,
-         "change": item.change, "notes": list(item.notes)}
+        {"id": str(item.document_id), "external_id": item.external_id, "chunk_count": item.chunk_count,
+         "duplicate": item.duplicate, "change": item.change, "notes": list(item.notes)}
         for item in outcomes
         if isinstance(item, Indexed)
     ]  # fmt: skip
     failed = [
-        {"name": item.name, "error": item.error, "code": item.code}
+        {"external_id": item.external_id, "error": item.error, "code": item.code}
         for item in outcomes
         if not isinstance(item, Indexed)
     ]

@@ -54,6 +54,25 @@ class RunTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run as a list shows it; fields as in RunTrace. `answered` and `grounded`: verdicts on its answer; None without one."""
+
+    id: UUID
+    kind: Literal["search", "query"]
+    started_at: datetime
+    collections: tuple[str, ...]
+    question: str
+    strategy: str | None
+    outcome: Literal["ok", "error", "cancelled", "running"]
+    error: str | None
+    timings_ms: Mapping[str, float]
+    usage: Mapping[str, Any]
+    degraded: tuple[str, ...]
+    answered: str | None
+    grounded: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class StageVerdict:
     """What a stage of a search made of a passage, in plain words; its rank (from 1) and score there, where it has any."""
 

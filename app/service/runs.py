@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from app.domain.event import (
@@ -15,6 +16,7 @@ from app.domain.event import (
     RunStatus,
     Surface,
 )
+from app.domain.trace import RunSummary
 from app.errors import ConflictError, InputError, NotFoundError
 from app.language.text import normalise
 from app.runs.log import follow, look
@@ -78,6 +80,33 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     raise NotFoundError(
         f"no run {run_id}; one that is not resumable is seen by the process that runs it, and when it ended"
     )
+
+
+async def list_runs(
+    services: Services,
+    *,
+    kind: Literal["search", "query"] | None = None,
+    outcome: Literal["ok", "error", "cancelled", "running"] | None = None,
+    words: str = "",
+    days: int | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[RunSummary]:
+    """Searches and questions that are traced, newest first. `words`: in the question, in any case; `days`: no older than that;
+    `before`: beginning and id of the last run of the page before."""
+    await services.traces.flush()
+    wanted = normalise(words).strip() or None
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await traces.page(
+            connection,
+            services.principal,
+            kind=kind,
+            outcome=outcome,
+            words=wanted,
+            days=days,
+            before=before,
+            limit=limit,
+        )
 
 
 async def _source_changed(services: Services, run_id: UUID) -> bool:

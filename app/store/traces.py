@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from pydantic_core import to_json
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
-from app.domain.trace import LegTrace, RunTrace, StageVerdict
+from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import RunLostError
 from app.store import documents
 from app.store.session import Database
@@ -116,6 +117,25 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace |
     values: dict[str, Any] = _values(row)
     values["answer"] = await _with_changes(connection, principal, values["answer"])
     return RunTrace(**values, legs=tuple(LegTrace(**_values(leg)) for leg in legs))
+
+
+async def page(
+    connection: Any,
+    principal: Principal,
+    *,
+    kind: str | None,
+    outcome: str | None,
+    words: str | None,
+    days: int | None,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[RunSummary]:
+    """Newest first. `before`: beginning and id of the last run of the page before."""
+    moment, last = before or (None, None)
+    rows = await connection.fetch(
+        SQL["page"], principal.tenant_id, kind, outcome, words, days, moment, last, limit, LOST
+    )
+    return [RunSummary(**_values(row)) for row in rows]
 
 
 async def explain(connection: Any, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:

@@ -181,10 +181,10 @@ class DropZone:
         batch.line.classes(BAD if job.status != "succeeded" else "")
         with batch.reasons:
             for failed in result.get("failed", ())[:FAILURES_SHOWN]:
-                ui.label(f"{failed['name']}: {failed['error']}").classes(f"{BAD} break-words")
+                ui.label(f"{failed['external_id']}: {failed['error']}").classes(f"{BAD} break-words")
             for done in result.get("uploaded", ())[:FAILURES_SHOWN]:
                 if done.get("notes"):
-                    notes = text("documents.not_read", name=done["name"], notes="; ".join(done["notes"]))
+                    notes = text("documents.not_read", name=done["external_id"], notes="; ".join(done["notes"]))
                     ui.label(notes).classes("opacity-80 break-words")
 
 

@@ -50,6 +50,25 @@ WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
 FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 
+-- name: page
+-- Newest first. $2: search or query, $3: the outcome, $4: words of the question in any case, $5: no older than so many days,
+-- $6 and $7: when the last run of the page before began, and its id; null for all. $9: what a lost run is told to have failed by.
+SELECT id, kind, started_at, collections, question, strategy, outcome_now AS outcome, error_now AS error, timings_ms,
+  usage, degraded, answer ->> 'answered' AS answered, (answer ->> 'grounded')::boolean AS grounded
+FROM (
+  SELECT r.*, CASE WHEN lost THEN 'error' ELSE r.outcome END AS outcome_now,
+    CASE WHEN lost THEN $9 ELSE r.error END AS error_now
+  FROM rag.runs r
+  CROSS JOIN LATERAL (SELECT r.outcome = 'running'
+    AND (r.plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost) AS l
+  WHERE r.tenant_id = $1 AND ($2::text IS NULL OR r.kind = $2)
+    AND ($5::int IS NULL OR r.started_at > now() - make_interval(days => $5))
+    AND ($4::text IS NULL OR strpos(lower(r.question), lower($4)) > 0)
+    AND ($6::timestamptz IS NULL OR (r.started_at, r.id) < ($6, $7::uuid))
+) AS run
+WHERE $3::text IS NULL OR outcome_now = $3
+ORDER BY started_at DESC, id DESC LIMIT $8
+
 -- name: explain
 SELECT stage, verdict, rank, score FROM rag.explain_passage($1, $2)
 

@@ -39,7 +39,9 @@ async def test_cold_start_and_memory(dsn: str, serve: Callable[..., AbstractCont
                 for number in range(SEARCHES):
                     _search(client, corpus.queries[number % len(corpus.queries)].text)
                 memory["after_200_searches"] = resident_mb(serving.pid)
-                documents = [{"id": item.document.source.name, "text": item.document.text} for item in more.documents()]
+                documents = [
+                    {"external_id": item.document.source.name, "text": item.document.text} for item in more.documents()
+                ]
                 answer = client.post("/index", json={"collection": "more", "documents": documents}).json()
                 assert len(answer["indexed"]) == len(documents)
                 memory["after_indexing_500_chunks"] = resident_mb(serving.pid)

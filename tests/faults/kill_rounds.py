@@ -149,7 +149,7 @@ class Clients:
         state = self.library.begin(name, text)
         known = False
         try:
-            body = {"collection": COLLECTION, "documents": [{"id": name, "text": text}]}
+            body = {"collection": COLLECTION, "documents": [{"external_id": name, "text": text}]}
             answer = httpx2.post(f"{self.served.url}/index", json=body, timeout=patience(30))
             if answer.status_code == 200 and (indexed := answer.json()["indexed"]):
                 state.id, known = indexed[0]["document_id"], True
@@ -185,7 +185,7 @@ class Clients:
             answer = httpx2.post(
                 f"{self.served.url}/collections/{COLLECTION}/documents", files=files, timeout=patience(30)
             )
-            job = str(answer.json()["job_id"]) if answer.status_code == 202 else None
+            job = str(answer.json()["id"]) if answer.status_code == 202 else None
         finally:
             with self.library.lock:
                 state.turn += 1

@@ -65,7 +65,7 @@ def fill(folder: Path) -> Path:
 
 
 def index(served: ServedHome, name: str, text: str) -> httpx2.Response:
-    body = {"collection": "disk", "documents": [{"id": name, "text": text}]}
+    body = {"collection": "disk", "documents": [{"external_id": name, "text": text}]}
     return httpx2.post(f"{served.url}/index", json=body, timeout=patience(30))
 
 

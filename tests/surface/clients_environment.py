@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+PYTHON = Path(os.environ.get("CAIRN_CLIENTS_PYTHON") or f"{sys.prefix}-clients/bin/python")
+"""Read while tests are collected: those that run see no variables of the product's from outside."""
+
 
 def clients_python() -> str:
     """Its path. Skips the test, and says how to get it, where there is none."""
-    named = os.environ.get("CAIRN_CLIENTS_PYTHON")
-    python = Path(named) if named else Path(f"{sys.prefix}-clients") / "bin" / "python"
-    if not python.exists():
+    if not PYTHON.exists():
         pytest.skip(
-            f"CLIENTS NOT TESTED: there is no {python}; `make test` makes it, or name one in CAIRN_CLIENTS_PYTHON"
+            f"CLIENTS NOT TESTED: there is no {PYTHON}; `make test` makes it, or name one in CAIRN_CLIENTS_PYTHON"
         )
-    return str(python)
+    return str(PYTHON)

@@ -105,8 +105,8 @@ def furnish(api: Api, key: str) -> Victim:
         return answer.json() if answer.content else None
 
     documents = [
-        {"id": "secret.md", "text": TEXT},
-        {"id": "b.md", "text": f"Another {MARKER}. Ada King was Ada Lovelace."},
+        {"external_id": "secret.md", "text": TEXT},
+        {"external_id": "b.md", "text": f"Another {MARKER}. Ada King was Ada Lovelace."},
     ]
     ask("POST", "/index", json={"collection": COLLECTION, "documents": documents})
     ask("POST", f"/chat/{CHAT}/documents", files=[("files", ("note.txt", TEXT.encode()))], params={"wait": True})
@@ -125,8 +125,9 @@ def furnish(api: Api, key: str) -> Victim:
     return Victim(
         {
             "name": COLLECTION, "document_id": document["id"], "run_id": run["run_id"], "session_id": SESSION,
-            "chat_id": CHAT, "doc_id": chat_document["id"], "job_id": job, "key_id": key_id, "code": "not-found",
-            "/graph/entities/{id} id": entities[0]["id"], "/graph/merges/{id} id": merge["id"],
+            "chat_id": CHAT, "job_id": job, "key_id": key_id, "code": "not-found",
+            "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
+            "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
         }
     )  # fmt: skip
 

@@ -66,7 +66,7 @@ class Api:
         wait_until(true, seconds, told=lambda: self.log[-3000:])
 
     def index(self, collection: str, **texts: str) -> None:
-        documents = [{"id": name, "text": text} for name, text in texts.items()]
+        documents = [{"external_id": name, "text": text} for name, text in texts.items()]
         answer = self.client.post("/index", json={"collection": collection, "documents": documents})
         assert answer.status_code == 200, answer.text
         assert not answer.json()["failed"]

@@ -183,7 +183,9 @@ def test_bodies_have_the_limit_of_their_route(api: Api, chunked: bool) -> None:
     text = "stones " * 200_000
     search: Any = json.dumps(SEARCH | {"query": text}).encode()
     index: Any = (
-        json.dumps({"collection": "long", "documents": [{"id": "a", "text": "A stone."}]}).encode().ljust(1_200_000)
+        json.dumps({"collection": "long", "documents": [{"external_id": "a", "text": "A stone."}]})
+        .encode()
+        .ljust(1_200_000)
     )
     headers = {"Content-Type": "application/json"}
     refused = api.client.post("/search", content=iter([search]) if chunked else search, headers=headers)
@@ -235,17 +237,19 @@ def test_the_field_metadata_is_bounded_before_it_is_parsed(api: Api) -> None:
 
 def test_a_title_is_bounded(api: Api) -> None:
     documents = [
-        {"id": "a", "text": "A stone.", "title": "stone " * 400},
-        {"id": "b", "text": "A stone.", "title": "B"},
+        {"external_id": "a", "text": "A stone.", "title": "stone " * 400},
+        {"external_id": "b", "text": "A stone.", "title": "B"},
     ]
     answer = api.client.post("/index", json={"collection": "titles", "documents": documents}).json()
-    assert [item["id"] for item in answer["indexed"]] == ["b"]
+    assert [item["external_id"] for item in answer["indexed"]] == ["b"]
     assert "at most 2,000 characters" in answer["failed"][0]["error"]
 
 
 def test_a_long_text_full_of_quotes_is_no_large_json(api: Api) -> None:
     text = 'He said "stones", and \\ {"a": [1, 2]}.\n' * 1500
-    answer = api.client.post("/index", json={"collection": "long", "documents": [{"id": "quotes", "text": text}]})
+    answer = api.client.post(
+        "/index", json={"collection": "long", "documents": [{"external_id": "quotes", "text": text}]}
+    )
     assert answer.status_code == 200, answer.text
     assert not answer.json()["failed"]
 
@@ -258,7 +262,7 @@ def test_a_long_text_full_of_quotes_is_no_large_json(api: Api) -> None:
     ],
 )  # fmt: skip
 def test_metadata_and_filters_are_bounded(api: Api, metadata: dict[str, Any], problem: str) -> None:
-    documents = [{"id": "a", "text": "A stone.", "metadata": metadata}]
+    documents = [{"external_id": "a", "text": "A stone.", "metadata": metadata}]
     failed = api.client.post("/index", json={"collection": "bounded", "documents": documents}).json()["failed"]
     assert problem in failed[0]["error"]
     files = [("files", ("a.txt", b"A stone."))]
@@ -273,7 +277,7 @@ def test_metadata_and_filters_are_bounded(api: Api, metadata: dict[str, Any], pr
 
 
 def test_an_upload_whose_client_is_gone_ends(api: Api, psql: Psql) -> None:
-    texts = [{"id": f"d{n}", "text": f"Stone {n} lies here. " * 400} for n in range(400)]
+    texts = [{"external_id": f"d{n}", "text": f"Stone {n} lies here. " * 400} for n in range(400)]
     body = json.dumps({"collection": "gone", "documents": texts}).encode()
     stored = "SELECT count(*) FROM rag.documents AS d JOIN rag.collections AS c ON c.id = d.collection_id WHERE c.name = 'gone'"
     with connect(api) as connection:

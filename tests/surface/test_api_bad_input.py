@@ -188,7 +188,7 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY)
 def test_nasty_characters_in_every_text_field(api: Api, text: str) -> None:
     inside = {text: text, "deep": {text: [text, {text: text}]}}
-    document = {"id": f"id {text}", "title": text, "text": f"Stones {text} stones", "metadata": inside}
+    document = {"external_id": f"id {text}", "title": text, "text": f"Stones {text} stones", "metadata": inside}
     # json.dumps escapes the surrogates, as hostile clients do
     for path, body in (
         ("/index", {"collection": "nasty", "documents": [document]}),
@@ -278,7 +278,7 @@ def test_numbers_that_json_does_not_have(api: Api, number: str, field: str) -> N
 
 def test_large_and_odd_numbers_that_are_fine(api: Api) -> None:
     metadata = {"big": 10**200, "small": 1e-300, "zero": -0.0, "long": 2**63}
-    body = {"collection": "numbers", "documents": [{"id": "n", "text": "Numbers.", "metadata": metadata}]}
+    body = {"collection": "numbers", "documents": [{"external_id": "n", "text": "Numbers.", "metadata": metadata}]}
     assert api.client.post("/index", json=body).status_code == 200
 
 
@@ -287,7 +287,8 @@ def test_large_and_odd_numbers_that_are_fine(api: Api) -> None:
     [
         {}, [], "x", {"documents": []}, {"documents": "x"}, {"documents": [{}]}, {"documents": [{"text": None}]},
         {"documents": [{"text": "x", "metadata": "y"}]}, {"documents": [{"text": "x", "more": 1}]},
-        {"documents": [{"text": "x"}] * 1001}, {"documents": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]},
+        {"documents": [{"text": "x"}] * 1001},
+        {"documents": [{"external_id": "a", "text": "x"}, {"external_id": "a", "text": "y"}]},
         {"collection": "a/b", "documents": [{"text": "x"}]}, {"collection": "", "documents": [{"text": "x"}]},
         {"collection": "größe", "documents": [{"text": "x"}]}, {"collection": "x" * 129, "documents": [{"text": "x"}]},
         {"documents": [{"text": "x", "metadata": DEEP}]},
@@ -351,7 +352,7 @@ def upload(api: Api, files: list[tuple[str, Any]], **more: Any) -> Any:
 )  # fmt: skip
 def test_file_names_become_relative_paths(api: Api, filename: str, identity: str) -> None:
     body = upload(api, [("files", (filename, f"Stones of {filename}".encode()))]).json()
-    assert [item["name"] for item in body["uploaded"]] == [identity]
+    assert [item["external_id"] for item in body["uploaded"]] == [identity]
 
 
 def test_two_names_of_one_file_are_one_name(api: Api) -> None:
@@ -361,9 +362,12 @@ def test_two_names_of_one_file_are_one_name(api: Api) -> None:
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/../b", "a\\..\\b", "a/.."])
 def test_ids_that_may_be_other_ids_are_refused(api: Api, name: str) -> None:
-    documents = [{"id": name, "text": "Hidden stones."}, {"id": "v1..v2", "text": "Stones between two versions."}]
+    documents = [
+        {"external_id": name, "text": "Hidden stones."},
+        {"external_id": "v1..v2", "text": "Stones between two versions."},
+    ]
     answer = api.client.post("/index", json={"collection": "dots", "documents": documents}).json()
-    assert [item["id"] for item in answer["indexed"]] == ["v1..v2"]
+    assert [item["external_id"] for item in answer["indexed"]] == ["v1..v2"]
     assert (answer["failed"][0]["code"], "'..'" in answer["failed"][0]["error"]) == ("invalid-input", True)
 
 
@@ -431,8 +435,8 @@ def test_files_that_cannot_be_read_fail_alone(api: Api) -> None:
         ("files", ("good.txt", b"A good file.")),
     ]
     body = upload(api, files).json()
-    assert {"good.txt", "latin.txt"} <= {item["name"] for item in body["uploaded"]}
-    codes = {item["name"]: item["code"] for item in body["failed"]}
+    assert {"good.txt", "latin.txt"} <= {item["external_id"] for item in body["uploaded"]}
+    codes = {item["external_id"]: item["code"] for item in body["failed"]}
     assert (codes["program.exe"], codes["empty.txt"]) == ("unsupported-type", "empty-document")
 
 

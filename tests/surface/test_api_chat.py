@@ -263,7 +263,7 @@ def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> N
     client = stones.client
     sessions = [send(stones, message=f"{ASK} {n}", collection_name="stones")["session_id"] for n in range(3)]
     newest = client.get("/chat/sessions?limit=2").json()
-    assert [one["session_id"] for one in newest["items"]] == sessions[:0:-1]
+    assert [one["id"] for one in newest["items"]] == sessions[:0:-1]
     assert newest["items"][0].keys() == {
         "session_id",
         "title",
@@ -273,7 +273,7 @@ def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> N
         "last_used_at",
     }
     older = client.get("/chat/sessions", params={"limit": 1, "cursor": newest["next_cursor"]}).json()
-    assert older["items"][0]["session_id"] == sessions[0]
+    assert older["items"][0]["id"] == sessions[0]
     path = f"/chat/sessions/{sessions[0]}"
     renamed = client.patch(path, json={"title": "Trail marks"}).json()
     assert renamed["title"] == "Trail marks"

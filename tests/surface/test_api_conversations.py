@@ -97,7 +97,7 @@ def talk(
     settings = {**SETTINGS, "agents": {**SETTINGS["agents"], "protocol": request.param}}
     with serving(dsn, folder, settings=settings, **own) as api:
         documents = [
-            {"id": name, "text": text, "metadata": {"kind": "rules" if name in HANDBOOK else "planets"}}
+            {"external_id": name, "text": text, "metadata": {"kind": "rules" if name in HANDBOOK else "planets"}}
             for name, text in TEXTS.items()
         ]
         made = api.client.post("/index", json={"collection": "handbook", "documents": documents})

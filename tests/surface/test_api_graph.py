@@ -234,8 +234,9 @@ def test_another_tenant_sees_nothing_of_it(people: Api, tmp_path_factory: pytest
 def test_openapi_describes_the_graph(api: Api) -> None:
     paths = api.client.get("/openapi.json").json()["paths"]
     wanted = {
-        ("/graph/entities", "get"), ("/graph/entities/{id}", "get"), ("/graph/neighborhood", "get"), ("/graph/path", "get"),
-        ("/graph/merges", "get"), ("/graph/merges", "post"), ("/graph/merges/{id}", "delete"),
+        ("/graph/entities", "get"), ("/graph/entities/{entity_id}", "get"), ("/graph/neighborhood", "get"),
+        ("/graph/path", "get"),
+        ("/graph/merges", "get"), ("/graph/merges", "post"), ("/graph/merges/{merge_id}", "delete"),
     }  # fmt: skip
     assert wanted <= {(path, method) for path, operations in paths.items() for method in operations}
     names = {one["name"] for one in paths["/graph/path"]["get"]["parameters"]}

@@ -78,7 +78,7 @@ def test_an_upload_makes_one_job_though_its_parts_are_separated_otherwise(two: t
 
     first, again = send("one"), send("another")
     assert (first.status_code, again.status_code) == (202, 202)
-    assert first.json()["job_id"] == again.json()["job_id"]
+    assert first.json()["id"] == again.json()["id"]
     assert again.headers["location"] == first.headers["location"]
     assert send("one", b"Other.").json()["code"] == "idempotency-key-reused"
     jobs = two[1].client.get("/jobs").json()["items"]
@@ -89,7 +89,7 @@ def test_of_ten_at_once_one_is_carried_out(two: tuple[Api, Api]) -> None:
     answers: list[Any] = []
     document = {
         "collection": "race",
-        "documents": [{"id": f"d{n}", "text": f"{n} stones in a cairn."} for n in range(20)],
+        "documents": [{"external_id": f"d{n}", "text": f"{n} stones in a cairn."} for n in range(20)],
     }
 
     def send(api: Api) -> None:

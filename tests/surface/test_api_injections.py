@@ -38,7 +38,7 @@ def hostile(
     settings = {"rag": {"rerankingEnabled": False}, "providers": {"circuitFailures": 10_000}}
     with serving(fresh_database(), tmp_path_factory.mktemp("hostile"), settings=settings, **own) as api:
         told = [one for one in documents() if one.title is None][::2]
-        body = [{"id": one.external_id, "text": one.text} for one in told]
+        body = [{"external_id": one.external_id, "text": one.text} for one in told]
         for collection in ("hostile", "default"):
             answer = api.client.post("/index", json={"collection": collection, "documents": body})
             assert answer.status_code == 200, answer.text

@@ -32,7 +32,7 @@ def upload(api: Api, name: str, collection: str = "notes") -> str:
     text = f"{name}: a cairn marks the trail.".encode()
     answer = api.client.post(f"/collections/{collection}/documents", files={"files": (f"{name}.txt", text)})
     assert answer.status_code == 202, answer.text
-    return str(answer.json()["job_id"])
+    return str(answer.json()["id"])
 
 
 def ended(api: Api, job: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_a_failed_upload_is_tried_again_with_its_files(api: Api, provider: Scrip
     assert answer.json()["attempts"] in (0, 1)
     done = ended(api, job)
     assert (done["status"], done["error"]) == ("succeeded", None)
-    assert [item["name"] for item in done["result"]["uploaded"]] == ["rope.txt"]
+    assert [item["external_id"] for item in done["result"]["uploaded"]] == ["rope.txt"]
     found = api.client.post("/search", json={"query": "rope", "collection": "notes"}).json()
     assert [item["external_id"] for item in found["results"]] == ["rope.txt"]
 

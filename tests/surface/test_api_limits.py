@@ -154,7 +154,7 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
 
 def test_tokens_of_a_day_over_both_processes(both: tuple[Api, Api], dsn: str) -> None:
     key_id, key = key_of(dsn, tokens_per_day=700)
-    body = {"collection": QUESTION["collection"], "documents": [{"id": "cairns", "text": TEXT}]}
+    body = {"collection": QUESTION["collection"], "documents": [{"external_id": "cairns", "text": TEXT}]}
     assert both[0].client.post("/index", headers=key, json=body).status_code == 200
     question = {**QUESTION, "strategy": "fast"}
     answers = [both[n % 2].client.post("/query", headers=key, json=question) for n in range(20)]
@@ -181,7 +181,7 @@ def test_documents_of_a_tenant_over_both_processes(both: tuple[Api, Api], dsn: s
     execute(dsn, "INSERT INTO rag.tenant_limits (tenant_id, documents) VALUES (rag.ensure_tenant('small'), 5)")
 
     def send(number: int) -> list[dict[str, Any]]:
-        documents = [{"id": f"{number}-{n}", "text": f"Document {n} of upload {number}."} for n in range(3)]
+        documents = [{"external_id": f"{number}-{n}", "text": f"Document {n} of upload {number}."} for n in range(3)]
         body = {"collection": f"c{number % 3}", "documents": documents}
         answer = both[number % 2].client.post("/index", headers=key, json=body)
         assert answer.status_code == 200, answer.text
@@ -201,7 +201,7 @@ def test_documents_of_a_tenant_over_both_processes(both: tuple[Api, Api], dsn: s
     begun = both[1].client.post("/collections/c0/documents", headers=key, files=upload).json()
 
     def ended() -> Any:
-        job = both[1].client.get(f"/jobs/{begun['job_id']}", headers=key).json()
+        job = both[1].client.get(f"/jobs/{begun['id']}", headers=key).json()
         return job if job["status"] not in ("queued", "running") else None
 
     assert wait_until(ended, 20)["result"]["failed"][0]["code"] == "tenant-full"

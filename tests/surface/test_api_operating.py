@@ -152,7 +152,7 @@ def test_ready_says_what_it_stands_on(api: Api) -> None:
     answer = api.client.get("/health/ready")
     body = answer.json()
     assert (answer.status_code, body["status"], body["problems"]) == (200, "ready", [])
-    assert body["database"]["hnsw.iterative_scan"] == "relaxed_order"
+    assert body["database"]["iterative_scan"] == "relaxed_order"
     assert body["database"]["revision"] == SchemaSource.installed().head
     assert body["worker"]["here"]
     assert body["models"]["embedding"].startswith("all-MiniLM-L6-v2")

@@ -63,20 +63,20 @@ def test_collections_page_by_cursor_without_gaps_or_repeats(api: Api) -> None:
 
 def test_index_reports_new_duplicate_and_failed(api: Api) -> None:
     documents: list[dict[str, Any]] = [
-        {"id": "a", "title": "A", "text": "Cairns mark the trail.", "metadata": {"kind": "note"}},
-        {"id": "empty", "text": "   "},
-        {"id": "x" * 3000, "text": "The id is too long."},
+        {"external_id": "a", "title": "A", "text": "Cairns mark the trail.", "metadata": {"kind": "note"}},
+        {"external_id": "empty", "text": "   "},
+        {"external_id": "x" * 3000, "text": "The id is too long."},
         {"text": "No id at all."},
     ]
     first = api.client.post("/index", json={"collection": "idx", "documents": documents}).json()
-    assert first["indexed"][0]["id"] == "a"
+    assert first["indexed"][0]["external_id"] == "a"
     assert len(first["indexed"]) == 2
     assert not first["indexed"][0]["duplicate"]
     assert first["indexed"][0]["chunk_count"] == 1
     assert {item["code"] for item in first["failed"]} == {"empty-document", "invalid-input"}
     again = api.client.post("/index", json={"collection": "idx", "documents": [documents[0], documents[3]]}).json()
     assert [item["duplicate"] for item in again["indexed"]] == [True, True]
-    assert again["indexed"][0]["document_id"] == first["indexed"][0]["document_id"]
+    assert again["indexed"][0]["id"] == first["indexed"][0]["id"]
 
 
 def test_new_content_under_the_same_id_is_a_new_version(api: Api) -> None:
@@ -117,9 +117,9 @@ def test_upload_waited_for_with_one_broken_pdf(api: Api) -> None:
     )
     assert answer.status_code == 200
     body = answer.json()
-    assert [(item["name"], item["duplicate"]) for item in body["uploaded"]] == [("guides/leave.md", False)]
+    assert [(item["external_id"], item["duplicate"]) for item in body["uploaded"]] == [("guides/leave.md", False)]
     assert body["uploaded"][0]["chunk_count"] >= 1
-    assert [item["name"] for item in body["failed"]] == ["broken.pdf"]
+    assert [item["external_id"] for item in body["failed"]] == ["broken.pdf"]
     assert body["failed"][0]["error"]
     by_id = {item["external_id"]: item for item in api.client.get("/collections/up/documents").json()["items"]}
     assert by_id["guides/leave.md"]["metadata"] == {"team": "people"}
@@ -132,8 +132,10 @@ def test_upload_is_a_job_whose_events_end_in_one_done(api: Api) -> None:
     files.append(("files", ("broken.pdf", BROKEN_PDF)))
     accepted = api.client.post("/collections/later/documents", files=files)
     assert accepted.status_code == 202
-    assert accepted.json()["status_url"] == accepted.headers["location"] == f"/jobs/{accepted.json()['job_id']}"
-    with api.client.stream("GET", accepted.json()["status_url"] + "/events") as stream:
+    assert accepted.json()["kind"] == "index_uploads"
+    path = accepted.headers["location"]
+    assert path == f"/jobs/{accepted.json()['id']}"
+    with api.client.stream("GET", path + "/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         events = list(read_events(stream))
     assert [event.event for event in events][-1] == "done"
@@ -141,19 +143,20 @@ def test_upload_is_a_job_whose_events_end_in_one_done(api: Api) -> None:
     assert all(before.data != after.data for before, after in pairwise(events))
     done = events[-1].data
     assert done["status"] == "succeeded"
-    assert sorted(item["name"] for item in done["result"]["uploaded"]) == ["n0.txt", "n1.txt", "n2.txt"]
-    assert [item["name"] for item in done["result"]["failed"]] == ["broken.pdf"]
-    assert api.client.get(accepted.json()["status_url"]).json() == done
+    assert sorted(item["external_id"] for item in done["result"]["uploaded"]) == ["n0.txt", "n1.txt", "n2.txt"]
+    assert [item["external_id"] for item in done["result"]["failed"]] == ["broken.pdf"]
+    assert api.client.get(path).json() == done
 
 
 def test_events_of_an_ended_job_are_one_done_also_after_a_reconnect(api: Api) -> None:
-    job = api.client.post("/collections/ended/documents", files=[("files", ("a.txt", b"Stones."))]).json()
-    api.await_until(lambda: api.client.get(job["status_url"]).json()["status"] == "succeeded", 30)
+    answer = api.client.post("/collections/ended/documents", files=[("files", ("a.txt", b"Stones."))])
+    path = answer.headers["location"]
+    api.await_until(lambda: api.client.get(path).json()["status"] == "succeeded", 30)
     headers = {"Last-Event-ID": "7"}
-    with api.client.stream("GET", job["status_url"] + "/events", headers=headers) as stream:
+    with api.client.stream("GET", path + "/events", headers=headers) as stream:
         assert [event.event for event in read_events(stream)] == ["done"]
     # an ended job stays as it is
-    assert api.client.post(job["status_url"] + "/cancel").json()["status"] == "succeeded"
+    assert api.client.post(path + "/cancel").json()["status"] == "succeeded"
 
 
 def test_unknown_job_is_a_404_before_the_stream_begins(api: Api) -> None:
@@ -199,7 +202,7 @@ def test_search_follows_the_graph(api: Api) -> None:
     """From the film to its director, whose passage shares no word with the question; `mode` is shorthand."""
     texts = {"film": "The film Big Eyes was directed by Tim Burton.", "other": "Rules tell who may marry in secret.",
              "director": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place."}  # fmt: skip
-    documents = [{"id": name, "text": text} for name, text in texts.items()]
+    documents = [{"external_id": name, "text": text} for name, text in texts.items()]
     assert api.client.post("/index", json={"collection": "films", "documents": documents}).status_code == 200
     ask = {"query": "Who did the director of Big Eyes marry?", "collection": "films", "cache": False}
 
@@ -229,8 +232,8 @@ def test_search_follows_the_graph(api: Api) -> None:
 def test_search_options(handbook: Api) -> None:
     text = " ".join(f"Sentence {n} is about trail marker {n}." for n in range(300))
     documents = [
-        {"id": "long", "text": text, "metadata": {"kind": "trail", "tags": ["x"]}},
-        {"id": "short", "text": "One trail marker.", "metadata": {"kind": "note"}},
+        {"external_id": "long", "text": text, "metadata": {"kind": "trail", "tags": ["x"]}},
+        {"external_id": "short", "text": "One trail marker.", "metadata": {"kind": "note"}},
     ]
     handbook.client.post("/index", json={"collection": "trails", "documents": documents})
 
@@ -336,8 +339,8 @@ def test_request_ids_are_taken_over_or_made(api: Api) -> None:
     assert made.json()["request_id"] == made.headers["x-request-id"]
 
 
-def test_root_points_to_the_documentation(api: Api) -> None:
-    assert api.client.get("/").json()["docs"] == "/docs"
+def test_root_is_the_page_and_the_documentation_is_at_docs(api: Api) -> None:
+    assert api.client.get("/").headers["location"] == "ui/"  # relative, for proxies that add a path
     assert "text/html" in api.client.get("/docs").headers["content-type"]
 
 
@@ -345,7 +348,7 @@ def test_metadata_and_text_keep_their_characters(api: Api) -> None:
     metadata = {"größe": "5 m²", "nested": {"emoji": "🗿", "list": [1, 2.5, None, True]}}
     text = "Ein Steinmännchen 🗿 zeigt den Weg."
     api.client.post(
-        "/index", json={"collection": "uni", "documents": [{"id": "ä/ö", "text": text, "metadata": metadata}]}
+        "/index", json={"collection": "uni", "documents": [{"external_id": "ä/ö", "text": text, "metadata": metadata}]}
     )
     (document,) = api.client.get("/collections/uni/documents").json()["items"]
     assert (document["external_id"], document["metadata"]) == ("ä/ö", metadata)

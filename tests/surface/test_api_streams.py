@@ -184,12 +184,12 @@ def test_cancelled_job_ends_its_stream_with_done(launch: Callable[..., Any]) -> 
     text = " ".join(f"Stone {n} lies on stone {n + 1} and marks bend {n * 7} of the trail." for n in range(6000))
     with launch() as api:
         job = api.client.post("/collections/long/documents", files=[("files", ("long.txt", text.encode()))]).json()
-        with api.client.stream("GET", job["status_url"] + "/events") as stream:
+        with api.client.stream("GET", f"/jobs/{job['id']}/events") as stream:
             events = read_events(stream)
             for event in events:
                 if event.data["status"] == "running":
                     break
-            answer = api.client.post(job["status_url"] + "/cancel")
+            answer = api.client.post(f"/jobs/{job['id']}/cancel")
             assert answer.json()["cancel_requested"]
             last = [*events][-1]
         assert (last.event, last.data["status"]) == ("done", "cancelled")
@@ -242,10 +242,10 @@ def test_stopping_hands_a_running_job_back(launch: Callable[..., Any], psql: Psq
     text = " ".join(f"Stone {n} lies on stone {n + 1} and marks bend {n * 7} of the trail." for n in range(20000))
     with launch() as api:
         job = api.client.post("/collections/long/documents", files=[("files", ("long.txt", text.encode()))]).json()
-        api.await_until(lambda: api.client.get(job["status_url"]).json()["status"] == "running")
+        api.await_until(lambda: api.client.get(f"/jobs/{job['id']}").json()["status"] == "running")
         api.terminate()
     assert api.process.returncode == 0
     # queued again, or, where its worker had to be cut off, to be taken over when the lease is over
-    state = psql(f"SELECT status FROM rag.jobs WHERE id = '{job['job_id']}'", api.database)
+    state = psql(f"SELECT status FROM rag.jobs WHERE id = '{job['id']}'", api.database)
     assert state in ("queued", "running")
-    assert psql(f"SELECT count(*) FROM rag.uploads WHERE job_id = '{job['job_id']}'", api.database) == "1"
+    assert psql(f"SELECT count(*) FROM rag.uploads WHERE job_id = '{job['id']}'", api.database) == "1"

@@ -82,7 +82,9 @@ def test_a_stream_is_the_same_run_event_by_event(client: Client) -> None:
 
 async def test_the_async_client_does_the_same(client: Client, api: Api) -> None:
     async with AsyncClient(api.url) as other:
-        done = await other.index([{"id": "pay", "text": "Pay day is the 25th of each month."}], collection="pay")
+        done = await other.index(
+            [{"external_id": "pay", "text": "Pay day is the 25th of each month."}], collection="pay"
+        )
         assert [one.external_id for one in done.documents] == ["pay"]
         assert (await other.search("pay day", collection="pay")).passages[0].external_id == "pay"
         assert "25th" in (await other.ask("When is pay day?", collection="pay")).answer
@@ -97,7 +99,7 @@ async def test_the_async_client_does_the_same(client: Client, api: Api) -> None:
 def test_a_list_has_all_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "PAGE", 2)
     names = [f"note {number}" for number in range(5)]
-    client.index([{"id": name, "text": f"This is {name}."} for name in names], collection="notes")
+    client.index([{"external_id": name, "text": f"This is {name}."} for name in names], collection="notes")
     assert [document.external_id for document in client.documents("notes")] == names
 
 

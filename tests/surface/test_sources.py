@@ -57,20 +57,20 @@ def test_pages_are_fetched_by_a_job_and_can_be_asked(api: Api, web: ScriptedWeb)
     urls = [f"{here}/leave#top", f"{here}/leave", f"{here}/moved", f"{here}/nothing", f"{here}/inside"]
     accepted = api.client.post("/collections/web/urls", json={"urls": urls, "metadata": {"team": "people"}})
     assert accepted.status_code == 202, accepted.text
-    status_url = accepted.json()["status_url"]
-    assert accepted.headers["location"] == status_url
+    path = accepted.headers["location"]
+    assert path == f"/jobs/{accepted.json()['id']}"
 
-    api.await_until(lambda: api.client.get(status_url).json()["status"] == "succeeded", 30)
+    api.await_until(lambda: api.client.get(path).json()["status"] == "succeeded", 30)
 
-    job = api.client.get(status_url).json()
+    job = api.client.get(path).json()
     assert (job["kind"], job["collection"]) == ("fetch_urls", "web")
     assert job["progress"] == {"done": 4, "total": 4, "message": "done"}
     result = job["result"]
-    assert {one["name"]: one["change"] for one in result["uploaded"]} == {
+    assert {one["external_id"]: one["change"] for one in result["uploaded"]} == {
         f"{here}/leave": "added",
         f"{here}/moved": "added",
     }
-    assert {one["name"]: one["code"] for one in result["failed"]} == {
+    assert {one["external_id"]: one["code"] for one in result["failed"]} == {
         f"{here}/nothing": "fetch-failed", f"{here}/inside": "address-refused",
     }  # fmt: skip
     asked = {"question": "How many days of leave?", "collection": "web", "filters": {"team": "people"}}

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from uuid import UUID
 
 from nicegui import ui
 
 from app.domain.passage import Passage, SearchResult
 from app.service import search
+from app.web.candidates import Candidates, explain, load_shown
 from app.web.frame import Page, shown_errors
 from app.web.knobs import Knobs
 from app.web.parts import BAD, LINE, choose_from, icon_button, keep_address, list_names, read_address, show_empty
-from app.web.verdicts import show_verdicts
 from app.web.viewer import Place, open_document
 from app.wiring import Services
 
-LEG_SHOWN = 10
-"""Candidates of each leg."""
-DROPPED_SHOWN = 30
 PREVIEW = 400
 """Characters of a passage."""
 
@@ -98,8 +93,7 @@ class _Column:
 
     async def draw(self, services: Services) -> None:
         text, result = self.page.text, self.result
-        wanted = {key for leg in result.legs for key in leg.passage_ids[: max(LEG_SHOWN, DROPPED_SHOWN)]}
-        known = {**await search.load_passages(services, wanted), **{one.passage_id: one for one in result.passages}}
+        known = await load_shown(services, result.legs)
         with ui.column().classes("min-w-0 gap-2"):
             self._draw_summary()
             with ui.column().classes("w-full gap-0").props("role=list"):
@@ -108,10 +102,11 @@ class _Column:
             if not result.passages:
                 ui.label(text("search.nothing")).classes("py-4")
             if result.legs:
+                candidates = Candidates(self.page, result.trace_id, result.legs, known)
                 with ui.expansion(text("search.legs"), icon="view_column").classes("w-full"):
-                    self._draw_legs(known)
+                    candidates.draw_legs()
                 with ui.expansion(text("search.dropped"), icon="filter_alt").classes("w-full"):
-                    self._draw_dropped(known)
+                    candidates.draw_dropped()
 
     def _draw_summary(self) -> None:
         text, result = self.page.text, self.result
@@ -135,14 +130,16 @@ class _Column:
             ui.label(problem).classes(f"text-sm {BAD}")
 
     def _draw_passage(self, rank: int, passage: Passage) -> None:
-        text = self.page.text
+        text, result_id = self.page.text, self.result.trace_id
         with ui.column().classes(f"w-full gap-0 py-2 {LINE}").props("role=listitem"):
             with ui.row().classes("w-full items-start gap-2 no-wrap"):
                 ui.label(f"{rank}.").classes("font-bold")
                 with ui.column().classes("grow gap-0 min-w-0"):
                     ui.label(passage.title).classes("font-medium break-words")
                     ui.label(" · ".join(self._place(passage))).classes("text-xs opacity-70 break-all")
-                icon_button("help_outline", text("search.why"), lambda: self._explain(passage.passage_id))
+                icon_button(
+                    "help_outline", text("search.why"), partial(explain, self.page, result_id, passage.passage_id)
+                )
                 icon_button("open_in_full", text("documents.open"), lambda: self._open(passage))
             ui.label(passage.content[:PREVIEW]).classes("text-sm whitespace-pre-line break-words line-clamp-4")
             ui.label(" · ".join(self._scores(rank, passage))).classes("text-xs")
@@ -165,47 +162,6 @@ class _Column:
             elif at != rank:
                 parts.append(text("search.other_rank", rank=at))
         return parts
-
-    def _draw_legs(self, known: Mapping[UUID, Passage]) -> None:
-        legs = [leg for leg in self.result.legs if leg.leg != "fused"]
-        with ui.element("div").classes("w-full grid gap-4 grid-cols-1 md:grid-cols-3"):
-            for leg in legs:
-                with ui.column().classes("gap-0 min-w-0"):
-                    ui.label(f"{leg.leg} ({len(leg.passage_ids)})").classes("font-bold")
-                    columns = zip(leg.passage_ids, leg.scores, leg.shares, strict=True)
-                    for rank, (key, score, share) in list(enumerate(columns, 1))[:LEG_SHOWN]:
-                        line = f"{rank}. {self._name(known, key)}"
-                        ui.label(line).classes("text-sm break-words")
-                        numbers = self.page.text("search.leg_scores", score=f"{score:.4f}", share=f"{share:.4f}")
-                        ui.label(numbers).classes("text-xs opacity-70")
-
-    def _draw_dropped(self, known: Mapping[UUID, Passage]) -> None:
-        text = self.page.text
-        fused = next((leg for leg in self.result.legs if leg.leg == "fused"), None)
-        dropped = [] if fused is None else [
-            (rank, key, fate)
-            for rank, (key, fate) in enumerate(zip(fused.passage_ids, fused.fates, strict=True), 1) if fate != "kept"
-        ]  # fmt: skip
-        for rank, key, fate in dropped[:DROPPED_SHOWN]:
-            with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}"):
-                ui.label(f"{rank}. {self._name(known, key)}").classes("grow text-sm min-w-0 break-words")
-                ui.label(fate).classes("text-xs opacity-70")
-                icon_button("help_outline", text("search.why"), partial(self._explain, key))
-        if len(dropped) > DROPPED_SHOWN:
-            ui.label(text("search.more_dropped", count=len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
-        if not dropped:
-            ui.label(text("search.none_dropped")).classes("text-sm")
-
-    def _name(self, known: Mapping[UUID, Passage], key: UUID) -> str:
-        passage = known.get(key)
-        if passage is None:
-            return str(key)
-        return " › ".join((passage.title, *passage.headings[-1:]))
-
-    async def _explain(self, passage_id: UUID) -> None:
-        with shown_errors():
-            services = await self.page.session.services("read")
-            show_verdicts(self.page, await search.explain_passage(services, self.result.trace_id, passage_id))
 
     async def _open(self, passage: Passage) -> None:
         span = passage.matched or (passage.start, passage.end)
