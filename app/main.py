@@ -25,8 +25,10 @@ from app.api import (
     audit,
     chat,
     collections,
+    conditional,
     conversations,
     docs_page,
+    document_edits,
     documents,
     embedding_models,
     graph,
@@ -36,6 +38,7 @@ from app.api import (
     keys,
     links,
     logs,
+    originals,
     problems,
     qa,
     query,
@@ -90,8 +93,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, health, docs_page,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -286,6 +289,7 @@ def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         idempotency.describe(schema)
         problems.describe(schema)
+        conditional.describe(schema)
         links.describe(schema)
         if keys:
             describe_keys(schema)
