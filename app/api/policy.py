@@ -116,6 +116,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
     "POST /ui/collections/{name}/documents": _UPLOAD,
+    "GET /ui/collections/{name}/documents/{document_id}/file": _TAGGED,
 }
 
 

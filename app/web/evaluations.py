@@ -84,7 +84,7 @@ class _Evaluations:
         with self.stage:
             chart = ui.echart(
                 {
-                    "animation": False, "legend": {"textStyle": {"color": _GREY}, "type": "scroll"},
+                    "animation": False, "legend": {"textStyle": {"color": _GREY}, "type": "scroll", "top": 0},
                     "tooltip": {"trigger": "axis"}, "grid": {"left": 40, "right": 10, "bottom": 60},
                     "xAxis": {"type": "category", "data": names, "axisLabel": {"color": _GREY, "rotate": 30}},
                     "yAxis": {"type": "value", "axisLabel": {"color": _GREY}}, "series": series,

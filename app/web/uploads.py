@@ -1,4 +1,4 @@
-"""Files that come from the page: the route of the API once more below /ui, where a browser's cookie says who sends them."""
+"""Files to the page and from it: two routes of the API once more below /ui, where a browser's cookie says who asks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from fastapi import APIRouter
 
 from app.api.authenticate import PAGE
 from app.api.documents import upload
+from app.api.originals import get_file
 from app.api.running import TypedRoute
 
 router = APIRouter(route_class=TypedRoute, include_in_schema=False)
 router.add_api_route(f"{PAGE}/collections/{{name}}/documents", upload, methods=["POST"], status_code=202)
+router.add_api_route(f"{PAGE}/collections/{{name}}/documents/{{document_id}}/file", get_file, methods=["GET"])

@@ -20,7 +20,10 @@ from app.api.policy import POLICIES
 from app.domain.key import new_secret
 from tests.waiting import patience
 
-HIDDEN = {"POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents", "POST /mcp"}
+HIDDEN = {
+    "POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents",
+    "GET /ui/collections/{name}/documents/{document_id}/file", "POST /mcp",
+}  # fmt: skip
 """Routes that the document leaves out: another address of one that is in it, the page's own, and what has a protocol of its own
 (test_mcp.py asks who may what there)."""
 ADMIN_ONLY = ("cache", "metrics", "keys", "audit", "models")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
 from nicegui import ui
 
-from app.domain.document import Document
-from app.domain.document_list import DocumentFilter
+from app.domain.document import Document, Status
+from app.domain.document_list import DocumentFilter, DocumentSort
 from app.errors import NotFoundError
 from app.service import documents
+from app.service.editing import delete_documents
 from app.web.dropzone import DropZone
 from app.web.frame import Page, shown_errors
 from app.web.job_list import JobList
@@ -33,7 +35,12 @@ from app.web.viewer import ShownPlace, open_document
 SHOWN: Final = 25
 """Documents at first, and more at each demand."""
 _COLORS: Final = {"indexed": "positive", "failed": "negative"}
-_STATES: Final = ("indexed", "pending", "parsing", "embedding", "failed")
+_STATES: Final[Mapping[str, tuple[Status, ...]]] = {
+    "indexed": ("indexed",), "under_way": ("pending", "parsing", "embedding"), "failed": ("failed",),
+}  # fmt: skip
+_SORTS: Final[Mapping[DocumentSort, str]] = {
+    "external_id": "by_name", "-updated_at": "by_newest", "-byte_size": "by_largest",
+}  # fmt: skip
 
 
 async def show(page: Page) -> None:
@@ -52,6 +59,7 @@ class _Room:
     shown: int = SHOWN
     words: str = ""
     status: str = ""
+    sort: DocumentSort = "external_id"
     selected: set[UUID] = field(default_factory=set)
 
     def draw(self, names: list[str], most_bytes: int, file_bytes: int) -> None:
@@ -79,6 +87,10 @@ class _Room:
                 label=text("documents.status"),
                 on_change=lambda event: self._filter(status=event.value),
             ).props("dense").classes("min-w-40")
+            sorts = {key: text(f"documents.{name}") for key, name in _SORTS.items()}
+            ui.select(sorts, label=text("documents.sort")).bind_value(self, "sort").on_value_change(self.refresh).props(
+                "dense"
+            ).classes("min-w-40")
             self.delete_selected = ui.button(icon="delete", on_click=self._delete_selected).props("flat no-caps dense")
             self.delete_selected.set_visibility(False)
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
@@ -128,10 +140,10 @@ class _Room:
             except NotFoundError:
                 self._show_missing()
                 return
-            wanted = DocumentFilter(
-                contains=self.words or None, statuses=[one for one in _STATES if one == self.status] or None
+            wanted = DocumentFilter(contains=self.words or None, statuses=_STATES[self.status] if self.status else None)
+            listed = await documents.list_documents(
+                services, self.collection, wanted, sort=self.sort, limit=self.shown + 1
             )
-            listed = await documents.list_documents(services, self.collection, wanted, limit=self.shown + 1)
             self._show(listed, any_at_all=found.document_count > 0)
             self.counts.text = self.page.text(
                 "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
@@ -187,6 +199,11 @@ class _Room:
                 icon_button(
                     "open_in_full", text("documents.open"), lambda: open_document(self.page, ShownPlace(document.id))
                 )
+            if document.has_file:
+                file = f"/collections/{self.collection}/documents/{document.id}/file"
+                with ui.link(target=file).props("download").classes("text-primary") as link:
+                    ui.icon("download", size="sm").props("aria-hidden=true")
+                link.props["aria-label"] = text("documents.download")
             if self.page.session.may("write"):
                 icon_button("delete", text("documents.delete"), lambda: self._delete([document]))
 
@@ -214,9 +231,8 @@ class _Room:
             return
         with shown_errors():
             services = await self.page.session.services("write")
-            for document_id in ids:
-                await documents.delete_document(services, self.collection, document_id)
-            ui.notify(text("documents.deleted", count=len(ids)))
+            done = await delete_documents(services, self.collection, DocumentFilter(ids=ids))
+            ui.notify(text("documents.deleted", count=done.deleted))
         self.selected.difference_update(ids)
         self._show_selected()
         await self.refresh()

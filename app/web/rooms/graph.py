@@ -15,7 +15,7 @@ from app.service import graph
 from app.web.frame import Page, shown_errors
 from app.web.graph_picture import draw_graph
 from app.web.parts import LINE, choose_from, icon_button, keep_address, list_names, read_address, show_empty
-from app.web.viewer import Place, open_document
+from app.web.viewer import ShownPlace, open_document
 
 ENTITIES_SHOWN: Final = 30
 NEIGHBOURS_SHOWN: Final = 40
@@ -180,7 +180,7 @@ class _Room:
         dialog.open()
 
     async def _open_proof(self, proof: Proof) -> None:
-        place = Place(proof.document_id, (proof.start, proof.end), quote=proof.quote, page=proof.page)
+        place = ShownPlace(proof.document_id, (proof.start, proof.end), quote=proof.quote, page=proof.page)
         await open_document(self.page, place)
 
     # --- between two --------------------------------------------------------------------------------------------------------
@@ -231,5 +231,5 @@ class _Room:
             for sentence in one.sentences[:MEMBERS]:
                 with ui.row().classes("w-full items-center no-wrap gap-1"):
                     ui.label(sentence.text).classes("text-sm grow break-words min-w-0")
-                    place = Place(sentence.document_id, (sentence.start, sentence.end), quote=sentence.text)
+                    place = ShownPlace(sentence.document_id, (sentence.start, sentence.end), quote=sentence.text)
                     icon_button("format_quote", text("graph.proof"), partial(open_document, self.page, place))

@@ -56,7 +56,7 @@ window.cairnUpload = (() => {
       request.onloadend = () => {
         let answer = {};
         try { answer = JSON.parse(request.responseText); } catch { /* no answer, or not one of ours */ }
-        emitEvent("upload_answered", { key, status: request.status, job: answer.job_id || "", detail: answer.detail || "" });
+        emitEvent("upload_answered", { key, status: request.status, job: answer.id || "", detail: answer.detail || "" });
         resolve();
       };
       request.open("POST", location.pathname.replace(/\/ui\/.*$/, "") + url);

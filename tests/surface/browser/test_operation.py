@@ -66,7 +66,10 @@ def test_cache_and_models(api: Api, tab: Page) -> None:
 def _evaluate(api: Api, folder: Path, model: Path) -> None:
     """By words and by vectors, as `cairn eval` does."""
     folder.mkdir()
-    texts = {"rope": "Wash ropes in cold water without soap.", "tent": "Pitch the tent with its narrow end to the wind."}
+    texts = {
+        "rope": "Wash ropes in cold water without soap.",
+        "tent": "Pitch the tent with its narrow end to the wind.",
+    }
     corpus = [{"_id": key, "title": key, "text": text} for key, text in texts.items()]
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "how do I clean a rope"}))
