@@ -22,9 +22,20 @@ class CairnError(Exception):
 
     def __init__(self, detail: str, **extra: Any) -> None:
         super().__init__(detail)
-        self.detail = detail
+        self.detail = detail or self.title
         self.extra = extra
         self.headers: dict[str, str] = {}
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, on one line; its kind where it says nothing, as a TimeoutError does. Never empty."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def named_reason(error: BaseException) -> str:
+    """The kind of an error, and what it says where it says anything: for what nobody foresaw."""
+    said = reason_of(error)
+    return said if said == type(error).__name__ else f"{type(error).__name__}: {said}"
 
 
 # --- who is calling -------------------------------------------------------------------------------------------------

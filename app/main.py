@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
@@ -25,8 +26,10 @@ from app.api import (
     audit,
     chat,
     collections,
+    conditional,
     conversations,
     docs_page,
+    document_edits,
     documents,
     embedding_models,
     graph,
@@ -36,6 +39,8 @@ from app.api import (
     keys,
     links,
     logs,
+    originals,
+    otel,
     problems,
     qa,
     query,
@@ -90,8 +95,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 """
 
 _ROUTERS = (
-    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, health, docs_page,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 
@@ -102,7 +107,11 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with open_services(environment, settings) as services, _companions(running, services, worker, door):
+        async with (
+            otel.traced(),
+            open_services(environment, settings) as services,
+            _companions(running, services, worker, door),
+        ):
             running.services = services  # after the authenticator: nobody is served before keys are read
             # a second of work, for which the loop would stand still at the first request for it
             describing = asyncio.create_task(asyncio.to_thread(app.openapi))
@@ -113,14 +122,16 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     app = FastAPI(
         title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, docs_url=None,
         swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
-        telemetry={"logs": False},
+        telemetry=otel.OF_REQUESTS,
     )  # fmt: skip
     app.state.running = running
     # each goes around those before it: the last one is outermost
     app.add_middleware(AdmissionMiddleware, running=running)
     app.add_middleware(BodiesMiddleware, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
-    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(
+        BrowserMiddleware, running=running, keys=environment.auth == "keys", names=environment.allowed_hosts
+    )
     app.add_middleware(RequestMiddleware, running=running)
     app.add_middleware(RefuseWhenFull, running=running)
     problems.install(app)
@@ -166,6 +177,8 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
         await server.serve()
+        left = running.requests
+    log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
 
 
 class _Server(uvicorn.Server):
@@ -180,7 +193,10 @@ def _stop(running: Running, server: uvicorn.Server) -> None:
     server.force_exit = server.should_exit  # asked twice
     server.should_exit = True
     if running.stopping.is_set():
+        log.info("serving.stopping_at_once", requests=running.requests)
         return
+    log.info("serving.stopping", requests=running.requests, sockets=running.sockets, seconds_at_most=EXIT_SECONDS)
+    running.stopping_since = time.monotonic()
     running.stopping.set()
     last_resort = threading.Timer(EXIT_SECONDS, _end)
     last_resort.daemon = True
@@ -286,6 +302,7 @@ def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         idempotency.describe(schema)
         problems.describe(schema)
+        conditional.describe(schema)
         links.describe(schema)
         if keys:
             describe_keys(schema)

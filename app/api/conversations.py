@@ -13,7 +13,6 @@ from app.api import problems
 from app.api.chat import ChatId
 from app.api.chat_frames import ChatSource, chat_source
 from app.api.documents import (
-    DocumentId,
     DocumentPage,
     accepted,
     document_page,
@@ -277,7 +276,11 @@ async def list_documents(
 
 
 @router.delete("/chat/{chat_id}/documents/{document_id}", status_code=204, summary="Remove a file from a chat")
-async def delete_document(chat_id: ChatId, document_id: DocumentId, services: ServicesDep) -> None:
+async def delete_document(
+    chat_id: ChatId,
+    document_id: Annotated[UUID, Path(description="Id that Cairn gave to the file.", examples=[ID_EXAMPLE])],
+    services: ServicesDep,
+) -> None:
     """With everything derived from it, and what messages of any conversation quote from it."""
     collection = conversation_service.chat_collection(chat_id)
     try:

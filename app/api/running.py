@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.authorize import Authenticator, check_scope, principal_of
+from app.api.conditional import answer_if_changed
 from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
@@ -28,11 +29,13 @@ from app.wiring import Services
 @dataclass
 class Running:
     """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
-    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one."""
+    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one.
+    `stopping_since`: the monotonic time when a signal asked for the end."""
 
     settings: SettingsStore
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping_since: float = 0.0
     services: Services | None = None
     worker_progress: Callable[[], float] | None = None
     requests: int = 0
@@ -88,6 +91,8 @@ class TypedRoute(APIRoute):
             await take_permit(request, policy, process_services(request).permits.take)
             if media_type:
                 check_media_type(request, media_type)
+            if policy.tagged:
+                return await answer_if_changed(request, handle)
             return await answer_once(request, policy, services_of, handle)
 
         return checked

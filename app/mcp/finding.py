@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from app.domain.document import Document
+from app.domain.document_list import DocumentFilter
 from app.domain.graph import EntitySummary
 from app.domain.passage import Mode
-from app.errors import NotFoundError
 from app.mcp.addresses import as_id
 from app.mcp.shapes import (
     CollectionsFound,
@@ -20,8 +21,8 @@ from app.mcp.shapes import (
     DocumentsFound,
     EntityRef,
     FoundPassage,
-    FoundPassages,
     ListedCollection,
+    PassagesFound,
     RelationInfo,
     RelationsFound,
     RerankingImpact,
@@ -29,13 +30,17 @@ from app.mcp.shapes import (
 )
 from app.mcp.tooling import InCollection, ToolAnswer, ToolInput, ToolWork, choose_collection
 from app.service import graph as graph_service
-from app.service.documents import get_document, list_collections, list_documents
+from app.service.documents import find_document_id, get_document, list_collections, list_documents
 from app.service.evaluation import measure_queries
 from app.service.search import make_request, run_search
 from app.wiring import Services
 
 PAGE = 50
 """Items per page of a list."""
+NEIGHBOURS = 15
+"""Entities that are told to be around one: a model reads the sentence of each."""
+QUOTED = 300
+"""Characters of such a sentence in the text; the structured result has all of it."""
 MAX_EXCERPT = 50_000
 """Code points of a document that are read at once."""
 
@@ -55,7 +60,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
         rerank=wanted.rerank, filters=wanted.filters,
     )  # fmt: skip
     found = await run_search(work.services, request)
-    result = FoundPassages(
+    result = PassagesFound(
         results=[FoundPassage.of(passage) for passage in found.passages],
         collection=collection,
         legs_used=list(found.legs_used),
@@ -67,7 +72,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
     return ToolAnswer(result, _passages(result))
 
 
-def _passages(found: FoundPassages) -> str:
+def _passages(found: PassagesFound) -> str:
     if not found.results:
         return f"Nothing in {found.collection} matches."
     parts = []
@@ -98,15 +103,14 @@ async def find_collections(work: ToolWork, wanted: CollectionsWanted) -> ToolAns
 
 
 class DocumentsWanted(InCollection):
-    title: str | None = Field(None, description="Only documents whose title contains this, in any case.")
+    title: str | None = Field(None, description="Only documents whose title or external id contains this, in any case.")
     cursor: str | None = Field(None, description="`next_cursor` of the page before.")
 
 
 async def find_documents(work: ToolWork, wanted: DocumentsWanted) -> ToolAnswer:
     collection = await choose_collection(work.services, wanted.collection)
-    found = await list_documents(
-        work.services, collection, after=wanted.cursor or "", limit=PAGE + 1, title=wanted.title
-    )
+    meant = DocumentFilter(contains=wanted.title or None)
+    found = await list_documents(work.services, collection, meant, after=wanted.cursor or "", limit=PAGE + 1)
     shown = [DocumentInfo.of(one) for one in found[:PAGE]]
     more = shown[-1].external_id if len(found) > PAGE else None
     result = DocumentsFound(collection=collection, documents=shown, next_cursor=more)
@@ -140,10 +144,7 @@ async def read_document(work: ToolWork, wanted: DocumentWanted) -> ToolAnswer:
 async def _load(services: Services, collection: str, named: str) -> tuple[Document, str | None]:
     if (document_id := as_id(named)) is not None:
         return await get_document(services, collection, document_id)
-    found = await list_documents(services, collection, external_id=named, limit=1)
-    if not found:
-        raise NotFoundError(f"no document {named[:200]} in {collection}; list_documents names them")
-    return await get_document(services, collection, found[0].id)
+    return await get_document(services, collection, await find_document_id(services, collection, named))
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ async def explore_graph(work: ToolWork, wanted: GraphWanted) -> ToolAnswer:
     if wanted.related_to is not None:
         return await _ways(work.services, collection, wanted, wanted.related_to)
     found = await graph_service.get_neighborhood(
-        work.services, wanted.entity, collection, hops=wanted.hops, limit=PAGE // 2
+        work.services, wanted.entity, collection, hops=wanted.hops, limit=NEIGHBOURS
     )
     centre, *others = found.places
     result = RelationsFound(
@@ -194,7 +195,7 @@ def _entity(summary: EntitySummary) -> EntityRef:
 
 def _told(relations: Sequence[RelationInfo]) -> list[str]:
     return [
-        f'{one.source} {one.kind} {one.target}: "{" ".join(one.quote.split())}" ({one.external_id}) {one.uri}'
+        f'{one.source} {one.kind} {one.target}: "{shorten(one.quote, QUOTED, placeholder=" ...")}" ({one.external_id}) {one.uri}'
         for one in relations
     ]
 

@@ -73,7 +73,7 @@ class FoundPassage(BaseModel):
         )  # fmt: skip
 
 
-class FoundPassages(BaseModel):
+class PassagesFound(BaseModel):
     results: list[FoundPassage]
     collection: str
     legs_used: list[str]

@@ -80,7 +80,7 @@ async def check_database(services: Services) -> DatabaseState:
             revision = await upkeep.schema_revision(connection)
     except Exception as error:  # whatever it is, this process cannot serve
         known = services.embedded.problem() if services.embedded else None
-        reason = known or describe(error) or type(error).__name__
+        reason = known or describe(error)
         log.warning("database.unready", problem=reason)
         return DatabaseState(f"the database does not answer: {reason}")
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"

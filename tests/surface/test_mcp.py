@@ -239,6 +239,7 @@ async def test_tools_respect_scopes_and_tenants(keyed: Api, secrets: Keys) -> No
         assert "scope ask" in await refused(client, "answer_research_question", question="x")
     async with talking(keyed, secrets.without["read"]) as client:
         assert "scope read" in await refused(client, "search_documents", query="x")
+        assert "scope read" in await refused(client, "create_custom_index", index_name="mine", topic_filter=MARKER)
         with pytest.raises(MCPError, match="scope read"):
             await client.list_resources()
     async with talking(keyed, secrets.other) as client:
