@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from app.api.policy import POLICIES
+from app.api.problem_codes import MEANINGS
 from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
@@ -188,14 +189,16 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
 
 def known_problems() -> dict[str, dict[str, Any]]:
     """All codes with status, title and meaning."""
-    found = {code: {"code": code, "status": status, "title": title, "meaning": title}
-             for status, (code, title) in HTTP_CODES.items()}  # fmt: skip
+    http = {**{code: (status, title) for status, (code, title) in HTTP_CODES.items()}, "not-ready": (503, "Not ready")}
+    found = {code: {"code": code, "status": status, "title": title, "meaning": MEANINGS.get(code, title)}
+             for code, (status, title) in http.items()}  # fmt: skip
     waiting = [CairnError]
     while waiting:
         error = waiting.pop(0)
         waiting.extend(error.__subclasses__())
         meaning = " ".join((error.__doc__ or "").split()) if "__doc__" in vars(error) else ""
-        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning or error.title}
+        meaning = MEANINGS.get(error.code) or meaning or error.title
+        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning}
         found.setdefault(error.code, entry)
     return found
 

@@ -118,7 +118,7 @@ class SearchOut(BaseModel):
 
 
 @router.post("/search", tags=["search"], summary="Search passages")
-async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
+async def search_passages(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     wanted = _request(body, services.settings.current)
     result: SearchResult = await until_gone(request, search_service.run_search(services, wanted))
