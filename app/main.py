@@ -26,6 +26,7 @@ from app.api import (
     conversations,
     description,
     docs_page,
+    document_edits,
     documents,
     embedding_models,
     graph,
@@ -33,6 +34,7 @@ from app.api import (
     jobs,
     keys,
     logs,
+    originals,
     problems,
     qa,
     query,
@@ -80,8 +82,8 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
-    collections, documents, urls, embedding_models, search, query, qa, agent, runs, conversations, chat, graph, jobs, traces,
-    audit, keys, usage, health, docs_page,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
 )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from app.api import problems
 from app.api.chat import ChatId
 from app.api.chat_frames import ChatSource, chat_source
 from app.api.documents import (
-    DocumentId,
     DocumentPage,
     accepted,
     document_page,
@@ -288,7 +287,11 @@ async def list_chat_documents(
     status_code=204,
     summary="Remove a file from a chat",
 )
-async def delete_chat_document(chat_id: ChatId, document_id: DocumentId, services: ServicesDep) -> None:
+async def delete_chat_document(
+    chat_id: ChatId,
+    document_id: Annotated[UUID, Path(description="Id that Cairn gave to the file.", examples=[ID_EXAMPLE])],
+    services: ServicesDep,
+) -> None:
     """With everything derived from it, and what messages of any conversation quote from it."""
     collection = conversation_service.chat_collection(chat_id)
     try:

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from app.api import idempotency, links, problems
+from app.api import conditional, idempotency, links, problems
 from app.api.authenticate import describe_keys
 
 TEXT: Final = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
@@ -62,6 +62,7 @@ def describe(app: FastAPI, *, keys: bool) -> dict[str, Any]:
         schema["tags"] = [{"name": name, "description": text} for name, text in GROUPS.items() if name in used]
         idempotency.describe(schema)
         problems.describe(schema)
+        conditional.describe(schema)
         links.describe(schema)
         if keys:
             describe_keys(schema)

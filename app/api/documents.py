@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from app.api import problems
 from app.api.collections import CollectionName
+from app.api.document_addresses import DocumentId, Wanted
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, Metadata, cleaned, example, job_out
 from app.api.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
 from app.domain.document import (
@@ -29,6 +30,7 @@ from app.domain.document import (
     count_outcomes,
     upload_result,
 )
+from app.domain.document_list import DocumentSort, place_of
 from app.domain.job import Job
 from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
@@ -37,8 +39,6 @@ from app.service.documents import check_source, index_now
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
-
-DocumentId = Annotated[UUID, Path(description="Id that Cairn gave to the document.", examples=[ID_EXAMPLE])]
 
 MAX_METADATA_FIELD = 4 * MAX_METADATA_BYTES
 """Characters: escapes and white space are not counted as metadata, but read."""
@@ -56,7 +56,7 @@ _DOCUMENT = {
     "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "external_id": "guides/leave.md", "title": "Leave",
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
-    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "enrichment": None,
+    "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "has_file": True, "enrichment": None,
 }  # fmt: skip
 
 
@@ -122,6 +122,7 @@ class DocumentOut(BaseModel):
     token_count: int
     created_at: datetime
     updated_at: datetime
+    has_file: bool = Field(description="The file is kept: GET .../file has it.")
     enrichment: EnrichmentOut | None = Field(
         None, description="Set once contexts were written (rag.contextualEnrichmentEnabled)."
     )
@@ -136,6 +137,10 @@ class DocumentPage(BaseModel):
 
     items: list[DocumentOut]
     next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+def document_out(document: Document) -> DocumentOut:
+    return DocumentOut(**_fields(document))
 
 
 def _fields(document: Document) -> dict[str, Any]:
@@ -256,23 +261,22 @@ def relative_path(filename: str) -> str:
 async def list_documents(
     name: CollectionName,
     services: ServicesDep,
+    wanted: Wanted,
+    sort: Annotated[DocumentSort, Query(description="With `-` the other way round.")] = "external_id",
     cursor: Cursor = None,
     limit: Limit = 50,
-    title: Annotated[str | None, Query(description="Only documents whose title contains this, in any case.")] = None,
-    external_id: Annotated[str | None, Query(description="Only the document of this external id.")] = None,
 ) -> DocumentPage:
-    """In order of external id."""
+    """All, or those that meet every filter that is given."""
     found = await documents.list_documents(
-        services, name, after=decode_cursor(cursor), limit=limit + 1,
-        title=normalise(title) if title else None, external_id=normalise(external_id) if external_id else None,
-    )  # fmt: skip
-    return document_page(found, limit)
+        services, name, wanted, sort=sort, after=decode_cursor(cursor), limit=limit + 1
+    )
+    return document_page(found, limit, sort)
 
 
-def document_page(found: Sequence[Document], limit: int) -> DocumentPage:
+def document_page(found: Sequence[Document], limit: int, sort: DocumentSort = "external_id") -> DocumentPage:
     """The page, of what was found when one more than `limit` were asked for."""
-    more = encode_cursor(found[limit - 1].external_id) if len(found) > limit else None
-    return DocumentPage(items=[DocumentOut(**_fields(document)) for document in found[:limit]], next_cursor=more)
+    more = encode_cursor(place_of(found[limit - 1], sort)) if len(found) > limit else None
+    return DocumentPage(items=[document_out(document) for document in found[:limit]], next_cursor=more)
 
 
 @router.get(
@@ -284,8 +288,10 @@ async def get_document(
     services: ServicesDep,
     include: Annotated[Literal["text"] | None, Query(description="`text`: with the whole text.")] = None,
 ) -> DocumentWithText:
+    if not include:
+        return DocumentWithText(**_fields(await documents.find_document(services, name, document_id)))
     document, text = await documents.get_document(services, name, document_id)
-    return DocumentWithText(**_fields(document), **({"text": text} if include else {}))
+    return DocumentWithText(**_fields(document), text=text)
 
 
 @router.delete("/collections/{name}/documents/{document_id}", status_code=204, summary="Delete a document")

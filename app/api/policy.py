@@ -19,26 +19,36 @@ in its body, and it takes its place where that is read."""
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
     """`scope`: what the caller must be allowed; any: nothing, but it must be known; None: anybody may. `large`: the body may hold
-    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once."""
+    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once. `tagged`: its
+    answers have an ETag (app/api/conditional.py)."""
 
     scope: Scope | Literal["any"] | None
     kind: Kind = "light"
     large: bool = False
     creates: bool = False
+    tagged: bool = False
 
 
 _READ, _WRITE, _ADMIN = RoutePolicy("read"), RoutePolicy("write"), RoutePolicy("admin")
+_TAGGED = RoutePolicy("read", tagged=True)
 _UPLOAD = RoutePolicy("write", "ingest", large=True, creates=True)
 
 POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /collections": RoutePolicy("write", creates=True),
-    "GET /collections": _READ,
-    "GET /collections/{name}": _READ,
+    "GET /collections": _TAGGED,
+    "GET /collections/{name}": _TAGGED,
     "DELETE /collections/{name}": _WRITE,
     "POST /collections/{name}/documents": _UPLOAD,
-    "GET /collections/{name}/documents": _READ,
-    "GET /collections/{name}/documents/{document_id}": _READ,
+    "GET /collections/{name}/documents": _TAGGED,
+    "DELETE /collections/{name}/documents": RoutePolicy("write", "ingest"),
+    "GET /collections/{name}/documents/{document_id}": _TAGGED,
+    "PATCH /collections/{name}/documents/{document_id}": RoutePolicy("write", "ingest"),
     "DELETE /collections/{name}/documents/{document_id}": _WRITE,
+    "GET /collections/{name}/documents/{document_id}/text": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/file": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages/{page}.png": _TAGGED,
+    "GET /collections/{name}/documents/{document_id}/pages/{page}/marks": _TAGGED,
     "POST /collections/{name}/enrich": RoutePolicy("write", creates=True),
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
     "POST /collections/{name}/urls": RoutePolicy("write", creates=True),

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from app.api.authorize import Authenticator, check_scope, principal_of
+from app.api.conditional import answer_if_changed
 from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
@@ -88,6 +89,8 @@ class TypedRoute(APIRoute):
             await take_permit(request, policy, process_services(request).permits.take)
             if media_type:
                 check_media_type(request, media_type)
+            if policy.tagged:
+                return await answer_if_changed(request, handle)
             return await answer_once(request, policy, services_of, handle)
 
         return checked

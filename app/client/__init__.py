@@ -15,7 +15,15 @@ from app.domain.answer import Answer, Citation
 from app.domain.document import Document
 from app.domain.event import Answered, Cancelled, Event, Progress, RunStarted, SourcesFound, Token
 from app.domain.passage import Passage
-from app.errors import CairnError, ConflictError, InputError, NotFoundError, RateLimitedError, UnauthenticatedError
+from app.errors import (
+    CairnError,
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    RateLimitedError,
+    UnauthenticatedError,
+)
 
 __all__ = [
     "Answer",
@@ -28,6 +36,7 @@ __all__ = [
     "ConflictError",
     "Document",
     "Event",
+    "ForbiddenError",
     "FoundPassages",
     "Ingested",
     "IngestedDocument",

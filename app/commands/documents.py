@@ -26,13 +26,13 @@ def list_documents(
     status: Annotated[
         str | None, typer.Option(help="Only those: indexed, failed, pending, parsing, embedding.")
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only those whose title contains this, in any case.")
+    contains: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only those whose title or id contains this, in any case.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """List documents by id, with version, state, and why one failed."""
-    return asyncio.run(_list(collection, status, title, json))
+    return asyncio.run(_list(collection, status, contains, json))
 
 
 @group.command()
@@ -50,13 +50,13 @@ def delete(
     return asyncio.run(_delete(ids, collection))
 
 
-async def _list(collection: str | None, status: str | None, title: str | None, json: bool) -> int:
+async def _list(collection: str | None, status: str | None, contains: str | None, json: bool) -> int:
     from dataclasses import asdict
 
     from app.commands.terminal import say, say_json, services
 
     async with services() as opened:
-        found = [one async for one in _documents(opened, collection, title) if status in (None, one.status)]
+        found = [one async for one in _documents(opened, collection, contains) if status in (None, one.status)]
     if json:
         say_json([asdict(one) for one in found])
         return 0
@@ -67,7 +67,7 @@ async def _list(collection: str | None, status: str | None, title: str | None, j
             )
         )
     if not found:
-        say(f"No {status} documents." if status else "No such documents." if title else "No documents.")
+        say(f"No {status} documents." if status else "No such documents." if contains else "No documents.")
     return 0
 
 
@@ -98,11 +98,13 @@ async def _delete(ids: list[str], collection: str | None) -> int:
     return 0
 
 
-async def _documents(opened: Services, collection: str | None, title: str | None = None) -> AsyncIterator[Document]:
+async def _documents(opened: Services, collection: str | None, contains: str | None = None) -> AsyncIterator[Document]:
+    from app.domain.document_list import DocumentFilter
     from app.service.documents import list_documents as read
 
     name, after = collection or opened.settings.current.rag.collection_name, ""
-    while page := await read(opened, name, after=after, limit=PAGE, title=title or None):
+    wanted = DocumentFilter(contains=contains or None)
+    while page := await read(opened, name, wanted, after=after, limit=PAGE):
         for one in page:
             yield one
         after = page[-1].external_id

@@ -69,10 +69,11 @@ async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json
         say_json(job.result)
     else:
         for one in job.result["failed"]:
-            note(f"failed: {one['name']}: {one['error']}")
+            note(f"failed: {one['external_id']}: {one['error']}")
         for one in job.result["uploaded"]:
-            say(f"{one['change']}: {one['name']}")
-        say(f'Ask about them: cairn ask "..." --collection {collection}')
+            say(f"{one['change']}: {one['external_id']}")
+        if job.result["uploaded"]:
+            say(f'Ask about them: cairn ask "..." --collection {collection}')
     return 1 if job.result["failed"] else 0
 
 

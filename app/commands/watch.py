@@ -30,7 +30,7 @@ async def _watch(path: Path, collection: str | None, prefix: str | None, ending:
         name = collection or opened.settings.current.rag.collection_name
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
-        say(f"Collection {name} follows {folder.path} until Ctrl-C.")
+        say(f"Collection {name} follows {folder.path} until Ctrl-C; what is there now is indexed first.")
         work = asyncio.create_task(follow_folder(opened, name, folder, stop, _show, _complain))
         others = [asyncio.create_task(stop.wait()), asyncio.create_task(follow_settings(opened))]
         try:

@@ -159,6 +159,16 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class TextPart:
+    """Part of a document's normalised text, from code point `start` on; all of it has `length`."""
+
+    version: int
+    start: int
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedPassage:
     """A passage ready to be stored. `config` is its text search configuration, e.g. "english"."""
 

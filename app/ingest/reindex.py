@@ -26,10 +26,18 @@ Redone = Literal["redone", "unchanged", "overtaken"]
 
 
 async def reindex_document(
-    database: Database, target: Target, stored: documents.StoredDocument, outlines: OutlineReader, *, force: bool
+    database: Database,
+    target: Target,
+    stored: documents.StoredDocument,
+    outlines: OutlineReader,
+    *,
+    force: bool,
+    title: str | None = None,
 ) -> Redone:
     """Replace its passages, chunks, vectors and graph in one transaction; the version stays, and the old ones are found until
-    then. Raises what reading and embedding raise."""
+    then. `title`: one that it gets with that, and is found by. Raises what reading and embedding raise."""
+    if title is not None:
+        stored = _retitled(stored, title)
     while True:
         used = await in_use(database, target)
         now = replace(target, model=used[0].model, embedder=used[0].embedder)
@@ -42,10 +50,10 @@ async def reindex_document(
         if text is None or text[0] != stored.version:
             return "overtaken"
         loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)
-        ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant)
+        ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant, title is not None)
         ready, enrichment = await _with_known_contexts(database, now, stored, loaded, ready)
         known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
-        if not force and known and _same(ready, passages, chunks):
+        if not force and title is None and known and _same(ready, passages, chunks):
             return "unchanged"
         [made] = await embed_documents(database, target.principal, target.collection_id, used, [ready])
         try:
@@ -53,11 +61,18 @@ async def reindex_document(
                 if is_large(ready):
                     await vectors.drop_ahead(connection, target.principal, stored.id)
                 done = await documents.republish(connection, target.collection_id, now.model.id, stored, ready, made)
+                if done and title is not None:
+                    await documents.set_title(connection, target.principal, stored.id, title)
                 if done and enrichment:
                     await contexts.mark(connection, target.principal, stored.id, enrichment)
                 return "redone" if done else "overtaken"
         except documents.ModelsChangedError:
             continue
+
+
+def _retitled(stored: documents.StoredDocument, title: str) -> documents.StoredDocument:
+    enrichment = {**stored.enrichment, "titled": True} if stored.enrichment else None
+    return replace(stored, title=title, enrichment=enrichment)
 
 
 def _prepare(
@@ -66,9 +81,10 @@ def _prepare(
     loaded: LoadedDocument,
     chunks: Sequence[Any],
     dominant: str | None,
+    retitled: bool,
 ) -> PreparedDocument:
     texts = ChunkTexts.of(loaded.text, stored.title, code=loaded.markup == "code")
-    title = stored.title if title_was_embedded(texts, chunks, stored.enrichment) else None
+    title = stored.title if retitled or title_was_embedded(texts, chunks, stored.enrichment) else None
     source = Source(stored.external_id, stored.title, b"", title=title)
     embedder = target.embedder
     return prepare(source, loaded, target.settings, embedder.tokens, dominant, most_tokens=embedder.max_tokens)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +22,7 @@ PAGE_ERRORS = (FetchError, InputError, TooLargeError)
 def fetch_urls(
     database: Database, target_for: Callable[[JobContext, UUID], Target], fetcher: Callable[[], PageFetcher]
 ) -> Handler:
-    """The handler. Payload: collection_id, urls, metadata. Its result is that of an upload; the address of a page is its name."""
+    """The handler. Payload: collection_id, urls, metadata. Its result is that of an upload."""
 
     async def handle(context: JobContext) -> dict[str, Any]:
         payload = context.job.payload
@@ -43,6 +42,6 @@ def fetch_urls(
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(urls), len(urls), "done")
-        return upload_result([*(replace(one, name=one.external_id) for one in outcomes), *failed])
+        return upload_result([*outcomes, *failed])
 
     return handle

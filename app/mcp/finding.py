@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.domain.document import Document
+from app.domain.document_list import DocumentFilter
 from app.domain.graph import EntitySummary
 from app.domain.passage import Mode
-from app.errors import NotFoundError
 from app.mcp.addresses import as_id
 from app.mcp.shapes import (
     CollectionsFound,
@@ -29,7 +29,7 @@ from app.mcp.shapes import (
 )
 from app.mcp.tooling import InCollection, ToolAnswer, ToolInput, ToolWork, choose_collection
 from app.service import graph as graph_service
-from app.service.documents import get_document, list_collections, list_documents
+from app.service.documents import find_document_id, get_document, list_collections, list_documents
 from app.service.evaluation import measure_queries
 from app.service.search import make_request, run_search
 from app.wiring import Services
@@ -98,15 +98,14 @@ async def find_collections(work: ToolWork, wanted: CollectionsWanted) -> ToolAns
 
 
 class DocumentsWanted(InCollection):
-    title: str | None = Field(None, description="Only documents whose title contains this, in any case.")
+    title: str | None = Field(None, description="Only documents whose title or external id contains this, in any case.")
     cursor: str | None = Field(None, description="`next_cursor` of the page before.")
 
 
 async def find_documents(work: ToolWork, wanted: DocumentsWanted) -> ToolAnswer:
     collection = await choose_collection(work.services, wanted.collection)
-    found = await list_documents(
-        work.services, collection, after=wanted.cursor or "", limit=PAGE + 1, title=wanted.title
-    )
+    meant = DocumentFilter(contains=wanted.title or None)
+    found = await list_documents(work.services, collection, meant, after=wanted.cursor or "", limit=PAGE + 1)
     shown = [DocumentInfo.of(one) for one in found[:PAGE]]
     more = shown[-1].external_id if len(found) > PAGE else None
     result = DocumentsFound(collection=collection, documents=shown, next_cursor=more)
@@ -140,10 +139,7 @@ async def read_document(work: ToolWork, wanted: DocumentWanted) -> ToolAnswer:
 async def _load(services: Services, collection: str, named: str) -> tuple[Document, str | None]:
     if (document_id := as_id(named)) is not None:
         return await get_document(services, collection, document_id)
-    found = await list_documents(services, collection, external_id=named, limit=1)
-    if not found:
-        raise NotFoundError(f"no document {named[:200]} in {collection}; list_documents names them")
-    return await get_document(services, collection, found[0].id)
+    return await get_document(services, collection, await find_document_id(services, collection, named))
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------

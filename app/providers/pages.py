@@ -100,9 +100,9 @@ class PageFetcher:
     """Fetches pages one by one. `max_bytes`: of a page."""
 
     def __init__(
-        self, settings: UrlSettings, *, max_bytes: int, resolve: Resolve = resolve, trust: ssl.SSLContext | bool = True
+        self, settings: UrlSettings, *, max_bytes: int, resolve: Resolve = resolve, trust: ssl.SSLContext | None = None
     ) -> None:
-        """`resolve`: how names become addresses. `trust`: whom certificates must come from; True: the usual authorities."""
+        """`resolve`: how names become addresses. `trust`: whom certificates must come from; None: the usual authorities."""
         self._settings = settings
         self._max_bytes = max_bytes
         self._resolve = resolve
@@ -130,6 +130,9 @@ class PageFetcher:
     async def _get(self, url: httpx2.URL) -> FetchedPage | httpx2.URL:
         """A page, or where it is instead."""
         import httpx2
+
+        if self._trust is None:  # reading all authorities takes tens of milliseconds
+            self._trust = await asyncio.to_thread(_authorities)
 
         problem: Exception | None = None
         for address in await self._addresses(url):
@@ -194,6 +197,12 @@ class PageFetcher:
         inner = _inner(address)
         public = inner.is_global and not inner.is_multicast and not getattr(inner, "is_site_local", False)
         return public or any(inner in network for network in self._private)
+
+
+def _authorities() -> ssl.SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _inner(address: Address) -> Address:

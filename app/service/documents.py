@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from app.domain.document import Collection, Document, Outcome, Source, check_metadata
+from app.domain.document import Collection, Document, Outcome, Source, TextPart, check_metadata
+from app.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentSort, ListOrder
 from app.domain.graph_view import Refreshed
 from app.domain.job import Job, RecallCheck
 from app.errors import ConflictError, InputError, NotFoundError, TooLargeError
@@ -34,6 +35,8 @@ from app.wiring import Services
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 MAX_EXTERNAL_ID = 512
 """Characters; a longer one would not fit into the unique index."""
+LONGEST_TEXT = 2**30
+"""Code points; PostgreSQL holds no longer text."""
 MAX_TITLE = 2000
 """Characters; a title stands with each passage."""
 
@@ -170,18 +173,20 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
 
 
 async def list_documents(
-    services: Services, collection: str, *, after: str = "", limit: int = 50, title: str | None = None,
-    external_id: str | None = None,
+    services: Services, collection: str, wanted: DocumentFilter = EVERY_DOCUMENT, *, sort: DocumentSort = "external_id",
+    after: str = "", limit: int = 50,
 ) -> list[Document]:  # fmt: skip
-    """In order of external id: all, those whose title contains `title` in any case, or the one of an external id. Raises
-    NotFoundError for a collection that there is none of."""
+    """Those that are wanted, in that order; `after`: `place_of` the last one that was shown. Raises NotFoundError where there is
+    no such collection, InputError for a place of another order."""
     found = await get_collection(services, collection)
+    try:
+        order = ListOrder.of(sort, after)
+    except ValueError:
+        raise InputError("the cursor belongs to another order; start again without it") from None
 
     async def read() -> list[Document]:
         async with services.database.transaction(services.principal, readonly=True) as connection:
-            return await documents.page(
-                connection, services.principal, found.id, after=after, limit=limit, title=title, external_id=external_id
-            )
+            return await documents.page(connection, services.principal, found.id, wanted, order, limit)
 
     page = await read()
     if any(map(_looks_abandoned, page)) and await end_abandoned(services):
@@ -221,6 +226,31 @@ async def get_document(services: Services, collection: str, document_id: UUID) -
     async with services.database.transaction(services.principal, readonly=True) as connection:
         text = await documents.text(connection, services.principal, document_id)
     return document, text[1] if text else None
+
+
+async def find_document_id(services: Services, collection: str, external_id: str) -> UUID:
+    """Of the document that the caller calls so. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        document_id = await documents.find_id(connection, services.principal, found.id, external_id)
+    if document_id is None:
+        raise NotFoundError(f"no document {external_id[:200]!r} in collection {collection}")
+    return document_id
+
+
+async def read_text(
+    services: Services, collection: str, document_id: UUID, start: int = 0, count: int | None = None
+) -> TextPart:
+    """The normalised text that all spans count in, from code point `start` on, `count` of them or all. Raises NotFoundError, also
+    while the document is not indexed."""
+    document = await find_document(services, collection, document_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await documents.text_range(
+            connection, services.principal, document_id, start, LONGEST_TEXT if count is None else count
+        )
+    if found is None:
+        raise NotFoundError(f"{document.external_id[:200]} has no text: it is {document.status}")
+    return found
 
 
 async def delete_document(services: Services, collection: str, document_id: UUID) -> None:

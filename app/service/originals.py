@@ -5,9 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from app.domain.original import Mark, Original, PagePicture, PageSpan
-from app.errors import InputError, NotFoundError
+from app.errors import ConflictError, InputError, NotFoundError
 from app.ingest import pages
-from app.service.documents import find_document, get_document
+from app.service.documents import find_document, read_text
 from app.store import originals
 from app.wiring import Services
 
@@ -56,13 +56,15 @@ async def find_marks(
     if not 0 <= start < end:
         raise InputError(f"start and end are a range of the text: 0 <= start < end, not {start} and {end}")
     original = await _read_pdf(services, collection, document_id)
-    _, text = await get_document(services, collection, document_id)
     span = next((one for one in await list_pages(services, collection, document_id) if one.number == page), None)
-    if span is None or text is None or start >= span.end or end <= span.start:
+    if span is None or start >= span.end or end <= span.start:
         return ()
+    text = await read_text(services, collection, document_id, span.start, span.end - span.start)
+    if text.version != original.version:
+        raise ConflictError("the document was replaced meanwhile; ask again")
     on_page = (max(start, span.start) - span.start, min(end, span.end) - span.start)
     settings = services.settings.current.ingest
-    return await pages.find_marks(original.content, page, text[span.start : span.end], on_page, settings)
+    return await pages.find_marks(original.content, page, text.text, on_page, settings)
 
 
 async def _read_pdf(services: Services, collection: str, document_id: UUID) -> Original:

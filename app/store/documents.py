@@ -12,7 +12,17 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.document import Document, Indexed, PreparedChunk, PreparedDocument, PreparedPassage, Source, Status
+from app.domain.document import (
+    Document,
+    Indexed,
+    PreparedChunk,
+    PreparedDocument,
+    PreparedPassage,
+    Source,
+    Status,
+    TextPart,
+)
+from app.domain.document_list import DocumentFilter, ListOrder
 from app.domain.ids import new_id
 from app.domain.principal import Principal
 from app.store import code_calls, graph_stage
@@ -267,13 +277,52 @@ async def text(connection: Any, principal: Principal, document_id: UUID) -> tupl
 
 
 async def page(
-    connection: Any, principal: Principal, collection_id: UUID, *, after: str, limit: int, title: str | None = None,
-    external_id: str | None = None,
-) -> list[Document]:  # fmt: skip
-    """Documents in order of external id, after the given one; all, or those whose title contains some words in any case, or
-    the one of an external id."""
-    rows = await connection.fetch(SQL["page"], principal.tenant_id, collection_id, after, limit, title, external_id)
+    connection: Any, principal: Principal, collection_id: UUID, wanted: DocumentFilter, order: ListOrder, limit: int
+) -> list[Document]:
+    """Documents that are wanted, in that order."""
+    rows = await connection.fetch(
+        SQL["page"], principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
+        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, order.key, order.descending,
+        *(order.after or (None, None)), limit,
+    )  # fmt: skip
     return [Document(**dict(row)) for row in rows]
+
+
+def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+async def find_id(connection: Any, principal: Principal, collection_id: UUID, external_id: str) -> UUID | None:
+    """Of the document that the caller calls so."""
+    found: UUID | None = await connection.fetchval(SQL["id_of"], principal.tenant_id, collection_id, external_id)
+    return found
+
+
+async def lock(connection: Any, principal: Principal, documents: Collection[UUID]) -> dict[UUID, Mapping[str, Any]]:
+    """The metadata of those that are there; nobody else changes or deletes them before the transaction ends."""
+    rows = await connection.fetch(SQL["lock"], principal.tenant_id, list(documents))
+    return {row["id"]: row["metadata"] for row in rows}
+
+
+async def set_title(connection: Any, principal: Principal, document_id: UUID, title: str) -> None:
+    """As it is shown; what is searched of it is made anew with it (app/ingest/reindex.py)."""
+    await connection.execute(SQL["set_title"], principal.tenant_id, document_id, title)
+
+
+async def find_stored(connection: Any, principal: Principal, document_id: UUID) -> StoredDocument | None:
+    """None while it is not indexed."""
+    row = await connection.fetchrow(SQL["stored"], principal.tenant_id, document_id)
+    return StoredDocument(**dict(row)) if row else None
+
+
+async def text_range(
+    connection: Any, principal: Principal, document_id: UUID, start: int, count: int
+) -> TextPart | None:
+    """`count` code points at most, from `start` on; None while it is not indexed."""
+    row = await connection.fetchrow(SQL["text_range"], principal.tenant_id, document_id, start, count)
+    if row is None:
+        return None
+    return TextPart(row["version"], start, row["part"], row["length"])
 
 
 async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:

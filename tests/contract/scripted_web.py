@@ -33,7 +33,7 @@ class ScriptedWeb:
         self.released = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        self.trust: ssl.SSLContext | bool = True
+        self.trust: ssl.SSLContext | None = None
         if tls_for:
             self.trust = _serve_tls(self._http, tls_for)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)

@@ -17,6 +17,7 @@ from app.domain.principal import ALL_SCOPES, Scope
 from app.service.keys import create_key, of_tenant, revoke_key
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services
+from tests.pdf_files import Sheet, pdf_file
 
 MARKER = "zanzibarquartz"
 TEXT = f"Ada Lovelace moved to London in 1835. The {MARKER} of the vault weighs 17 tons, said Ada Lovelace in London."
@@ -95,6 +96,13 @@ class Victim:
         return self.ids.get(f"{template} {parameter}") or self.ids[parameter]
 
 
+def one_page() -> bytes:
+    """A PDF: the document that stands first in the collection, of which there is everything that a document may have."""
+    page = Sheet()
+    page.text(50, 100, f"The {MARKER} lies here.")
+    return pdf_file(page)
+
+
 def furnish(api: Api, key: str) -> Victim:
     """Give the victim something of everything."""
     client, headers = api.client, bearer(key)
@@ -109,6 +117,7 @@ def furnish(api: Api, key: str) -> Victim:
         {"external_id": "b.md", "text": f"Another {MARKER}. Ada King was Ada Lovelace."},
     ]
     ask("POST", "/index", json={"collection": COLLECTION, "documents": documents})
+    ask("POST", f"/collections/{COLLECTION}/documents", files=[("files", ("a.pdf", one_page()))], params={"wait": True})
     ask("POST", f"/chat/{CHAT}/documents", files=[("files", ("note.txt", TEXT.encode()))], params={"wait": True})
     ask("POST", "/search", json={"query": f"{MARKER} of the vault", "collection": COLLECTION})
     question = {"question": f"How heavy is the {MARKER}?", "collection": COLLECTION}
@@ -125,7 +134,7 @@ def furnish(api: Api, key: str) -> Victim:
     return Victim(
         {
             "name": COLLECTION, "document_id": document["id"], "run_id": run["run_id"], "session_id": SESSION,
-            "chat_id": CHAT, "job_id": job, "key_id": key_id, "code": "not-found",
+            "chat_id": CHAT, "page": "1", "job_id": job, "key_id": key_id, "code": "not-found",
             "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
             "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
         }

@@ -20,6 +20,7 @@ from app.client import (
     AsyncClient,
     CairnError,
     Client,
+    ForbiddenError,
     InputError,
     NotFoundError,
     RunStarted,
@@ -29,7 +30,6 @@ from app.client import (
     UnreachableError,
     calls,
 )
-from app.errors import ForbiddenError
 from app.service.keys import create_key, of_tenant
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services

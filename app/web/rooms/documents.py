@@ -9,6 +9,7 @@ from uuid import UUID
 from nicegui import ui
 
 from app.domain.document import Document
+from app.domain.document_list import DocumentFilter
 from app.errors import NotFoundError
 from app.service import documents
 from app.web.dropzone import DropZone
@@ -127,9 +128,10 @@ class _Room:
             except NotFoundError:
                 self._show_missing()
                 return
-            listed = await documents.list_documents(
-                services, self.collection, limit=self.shown + 1, title=self.words or None
+            wanted = DocumentFilter(
+                contains=self.words or None, statuses=[one for one in _STATES if one == self.status] or None
             )
+            listed = await documents.list_documents(services, self.collection, wanted, limit=self.shown + 1)
             self._show(listed, any_at_all=found.document_count > 0)
             self.counts.text = self.page.text(
                 "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
