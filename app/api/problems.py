@@ -99,10 +99,11 @@ def body_of(error: CairnError, *, instance: str, request_id: str) -> dict[str, A
 def _body(
     status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
+    members = {
+        "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
         "instance": strike_secrets(normalise(instance)), "code": code, "request_id": request_id,
     }  # fmt: skip
+    return {**members, **{name: value for name, value in extra.items() if name not in members}}
 
 
 def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:

@@ -182,9 +182,9 @@ class CacheOut(BaseModel):
 
 
 class ClearedOut(BaseModel):
-    model_config = example({"removed": 12})
+    model_config = example({"deleted": 12})
 
-    removed: int
+    deleted: int = Field(description="Entries.")
 
 
 @router.get("/cache", tags=["cache"], summary="What the retrieval cache did")
@@ -214,4 +214,4 @@ async def clear_cache(
     ] = None,
 ) -> ClearedOut:
     """Never needed for fresh results: entries of a changed collection do not answer. Counts are kept."""
-    return ClearedOut(removed=await search_service.clear_cache(services, collection))
+    return ClearedOut(deleted=await search_service.clear_cache(services, collection))
