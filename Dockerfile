@@ -3,8 +3,9 @@
 #   docker build -t cairn .
 #   docker run -p 127.0.0.1:8000:8000 -e CAIRN_DATABASE_URL=postgresql://... -e CAIRN_ALLOW_OPEN=1 cairn
 #
-# There is no authentication yet, so it refuses to listen beyond loopback (and in a container it must) unless
-# CAIRN_ALLOW_OPEN=1 says that somebody else keeps strangers out: publish the port on 127.0.0.1 or behind a proxy.
+# It refuses to listen beyond loopback (and in a container it must) unless callers need keys (CAIRN_AUTH=keys), or
+# CAIRN_ALLOW_OPEN=1 says that somebody else keeps strangers out: publish the port on 127.0.0.1 or behind a proxy. Other
+# containers may call it by the names in CAIRN_ALLOWED_HOSTS.
 
 FROM python:3.11-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore

@@ -18,6 +18,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, TypeVar
 
+from app.errors import named_reason
+
 Group = Literal["loaders", "chunkers", "providers", "tools", "strategies"]
 Part = TypeVar("Part")
 
@@ -122,7 +124,7 @@ def _package(entry: EntryPoint) -> str:
 def _report(group: str, name: str, package: str, error: BaseException) -> None:
     import structlog  # late: the parsing child starts without it
 
-    reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+    reason = named_reason(error)[:_LONGEST_REASON]
     if (group, name, package) not in _broken:
         _broken[group, name, package] = BrokenExtension(group, name, package, reason)
         structlog.get_logger(__name__).warning(

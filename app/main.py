@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from app.api import (
     collections,
     conversations,
     description,
+    dify,
     docs_page,
     document_edits,
     documents,
@@ -35,6 +37,7 @@ from app.api import (
     keys,
     logs,
     originals,
+    otel,
     problems,
     qa,
     query,
@@ -50,6 +53,8 @@ from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
 from app.api.connections import punctual
 from app.api.middleware import RequestMiddleware
+from app.api.openai import completions, embeddings, responses
+from app.api.openai import models as openai_models
 from app.api.running import Running
 from app.ending import GuardedProcess
 from app.errors import CairnError
@@ -83,7 +88,8 @@ HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
     collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
-    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings, dify,
+    health, docs_page,
 )  # fmt: skip
 
 
@@ -94,7 +100,11 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with open_services(environment, settings) as services, _companions(running, services, worker, door):
+        async with (
+            otel.traced(),
+            open_services(environment, settings) as services,
+            _companions(running, services, worker, door),
+        ):
             running.services = services  # after the authenticator: nobody is served before keys are read
             # a second of work, for which the loop would stand still at the first request for it
             describing = asyncio.create_task(asyncio.to_thread(app.openapi))
@@ -105,14 +115,16 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     app = FastAPI(
         title="Cairn", version=_version(), lifespan=lifespan, docs_url=None,
         swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
-        telemetry={"logs": False}, generate_unique_id_function=description.name_operation,
+        telemetry=otel.OF_REQUESTS, generate_unique_id_function=description.name_operation,
     )  # fmt: skip
     app.state.running = running
     # each goes around those before it: the last one is outermost
     app.add_middleware(AdmissionMiddleware, running=running)
     app.add_middleware(BodiesMiddleware, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
-    app.add_middleware(BrowserMiddleware, running=running, keys=environment.auth == "keys")
+    app.add_middleware(
+        BrowserMiddleware, running=running, keys=environment.auth == "keys", names=environment.allowed_hosts
+    )
     app.add_middleware(RequestMiddleware, running=running)
     app.add_middleware(RefuseWhenFull, running=running)
     problems.install(app)
@@ -158,6 +170,8 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
         await server.serve()
+        left = running.requests
+    log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
 
 
 class _Server(uvicorn.Server):
@@ -172,7 +186,10 @@ def _stop(running: Running, server: uvicorn.Server) -> None:
     server.force_exit = server.should_exit  # asked twice
     server.should_exit = True
     if running.stopping.is_set():
+        log.info("serving.stopping_at_once", requests=running.requests)
         return
+    log.info("serving.stopping", requests=running.requests, sockets=running.sockets, seconds_at_most=EXIT_SECONDS)
+    running.stopping_since = time.monotonic()
     running.stopping.set()
     last_resort = threading.Timer(EXIT_SECONDS, _end)
     last_resort.daemon = True

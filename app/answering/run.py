@@ -22,14 +22,27 @@ from app.memory.recall import widest
 from app.query.complexity import SEVERAL_STEPS
 from app.query.understand import understand
 from app.retrieve.plan import default_legs
+from app.tracing import span
 
 
 async def answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
     """The answer. `record` fills as it goes, `report` takes what happens meanwhile. Raises CairnError."""
+    with span("run", {"cairn.run_id": str(question.run_id), "cairn.collection": question.collection}) as noted:
+        made = await _answer(question, deps, record, report)
+        noted.add({
+            "cairn.strategy": record.route.strategy if record.route else None, "cairn.answered": made.answered,
+            "cairn.searches": len(record.searches), "cairn.citations": len(made.citations),
+            "cairn.degraded": len(made.degraded),
+        })  # fmt: skip
+        return made
+
+
+async def _answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
     began = time.perf_counter()
     report(Progress("classify", 10, "Reading the message"))
     question = await _recall_history(question, deps, record)
-    plan = await understand_question(question, deps, record)
+    with span("understand"):
+        plan = await understand_question(question, deps, record)
     record.spent("understand", began)
     code = await _ask_code(question, plan, deps, record)
     symbols = () if code else await _find_symbols(question, plan, deps, record)
@@ -42,7 +55,8 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
         run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))
         # what a chain lacks is its inner question, not other words for the whole
         run = await widen(run, expand=plan.complexity.override != SEVERAL_STEPS)
-    outcome = await deps.strategies[route.strategy](run)
+    with span(f"strategy {route.strategy}"):
+        outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
     answer = let_out(record, outcome, answer)

@@ -32,12 +32,13 @@ Refusal = tuple[int, str]
 class BrowserMiddleware:
     """Refuses what a foreign page asks for, before anything else of the request is looked at."""
 
-    def __init__(self, app: ASGIApp, running: Running, *, keys: bool) -> None:
+    def __init__(self, app: ASGIApp, running: Running, *, keys: bool, names: Sequence[str] = ()) -> None:
         """`keys`: callers need a key, which a foreign page has not; then any host is answered for, unless the settings name
-        some."""
+        some. `names`: hosts that are answered for besides those."""
         self.app = app
         self.running = running
         self.any_host = keys
+        self.names = tuple(names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
@@ -50,7 +51,7 @@ class BrowserMiddleware:
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         api, headers = self.running.settings.current.api, Headers(scope=scope)
-        allowed = api.allowed_hosts or (("*",) if self.any_host else LOOPBACK_HOSTS)
+        allowed = (*(api.allowed_hosts or (("*",) if self.any_host else LOOPBACK_HOSTS)), *self.names)
         # a WebSocket can change nothing here, but its opener reads what comes: no CORS stands before it
         method = scope.get("method", "POST")
         return (

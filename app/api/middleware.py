@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app import tracing
 from app.api import problems
 from app.api.browser import secure
 from app.api.rate_limits import RESPONSE_HEADERS
@@ -45,7 +46,10 @@ class RequestMiddleware:
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) and strike_secrets(given) == given else str(new_id())
         scope.setdefault("state", {})["request_id"] = request_id
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        traced = tracing.current_trace_id()
+        with structlog.contextvars.bound_contextvars(
+            request_id=request_id, **({"otel_trace": traced} if traced else {})
+        ):
             await _Exchange(self, scope, receive, send, headers).run()
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -29,11 +29,13 @@ from app.wiring import Services
 @dataclass
 class Running:
     """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
-    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one."""
+    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one.
+    `stopping_since`: the monotonic time when a signal asked for the end."""
 
     settings: SettingsStore
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping_since: float = 0.0
     services: Services | None = None
     worker_progress: Callable[[], float] | None = None
     requests: int = 0

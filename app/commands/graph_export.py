@@ -53,7 +53,7 @@ async def _to_file(output: Path, work: Callable[[Write], Any]) -> tuple[int, int
         unfinished.replace(output)
         return counts
     except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}") from error
+        raise InputError(f"cannot write {output}: {error.strerror or error}") from error
     finally:
         unfinished.unlink(missing_ok=True)
 

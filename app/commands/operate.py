@@ -63,10 +63,10 @@ def work() -> int:
 
 
 async def _work(ending: GuardedProcess) -> int:
-    from app.api import logs
+    from app.api import logs, otel
     from app.service.operation import run_worker
 
-    async with services() as opened:
+    async with otel.traced(), services() as opened:
         logs.configure()
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(stop.set))

@@ -17,8 +17,8 @@ import asyncpg
 
 from app.db.migrate import migrate
 from app.db.programs import find_program, without_password
-from app.db.schema import SchemaSource, apply_roles, bootstrap, check_server, one_line
-from app.errors import BackupError, DatabaseAheadError, DatabaseUnavailableError
+from app.db.schema import SchemaSource, apply_roles, bootstrap, check_server
+from app.errors import BackupError, DatabaseAheadError, DatabaseUnavailableError, reason_of
 
 _SCHEMAS: Final = ("--schema=rag", "--schema=analyst")
 _HOLDS_TABLES: Final = """
@@ -88,7 +88,7 @@ async def restore(owner_dsn: str, file: Path, *, binaries: Path | None = None) -
         await connection.execute("ANALYZE")
         await _record(connection, "database.restore", file.name)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise BackupError(f"the dump could not be restored: {one_line(error)}") from error
+        raise BackupError(f"the dump could not be restored: {reason_of(error)}") from error
     finally:
         await connection.close(timeout=5)
     return result.revision
@@ -133,7 +133,7 @@ async def _connect(dsn: str) -> Any:
     try:
         connection = await asyncpg.connect(dsn, server_settings={"application_name": "cairn-backup"}, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {one_line(error)}") from error
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     check_server(connection)
     return connection
 

@@ -43,7 +43,7 @@ from app.db.cluster import (
     write_access_rules,
 )
 from app.db.supervisor import SupervisorConfig, try_lock
-from app.errors import EmbeddedServerError
+from app.errors import EmbeddedServerError, reason_of
 
 log = structlog.get_logger(__name__)
 
@@ -132,7 +132,7 @@ class EmbeddedServer:
                         _start(place, self._durable)
                 self._unsupervised, pause = None, _GUARD_SECONDS
             except (EmbeddedServerError, OSError) as error:
-                self._unsupervised = f"PostgreSQL cannot be started again: {error}"
+                self._unsupervised = f"PostgreSQL cannot be started again: {reason_of(error)}"
                 pause = min(2 * pause, supervisor.LONGEST_PAUSE_SECONDS)
             if (problem := self.problem()) != logged:
                 log.warning("embedded.down", problem=problem) if problem else log.info("embedded.up")

@@ -16,9 +16,9 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 
-from app.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql, one_line
+from app.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql
 from app.db.table_lock import LockHeldError, table_lock
-from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError
+from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError, reason_of
 
 log = structlog.get_logger(__name__)
 
@@ -142,14 +142,14 @@ async def _connection(dsn: str) -> AsyncIterator[Any]:
     try:
         connection = await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {one_line(error)}") from error
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
         check_server(connection)
         yield connection
     except CairnError:
         raise
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        raise MigrationError(one_line(error)) from error
+        raise MigrationError(reason_of(error)) from error
     finally:
         with suppress(Exception):
             await connection.close(timeout=5)
@@ -211,4 +211,4 @@ async def _upgrade(connection: Any, dsn: str, source: SchemaSource) -> None:
     except Exception as error:
         reached = ", ".join((await _read_state(connection)).revisions) or "none"
         cause = getattr(error, "orig", None) or error
-        raise MigrationError(f"the migration after revision {reached} failed: {one_line(cause)}") from error
+        raise MigrationError(f"the migration after revision {reached} failed: {reason_of(cause)}") from error

@@ -19,9 +19,17 @@ import asyncpg
 import structlog
 from pgvector.asyncpg import register_vector
 
+from app import tracing
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
-from app.errors import CairnError, ConflictError, DatabaseUnavailableError, QueryTimeoutError, UnsafeRoleError
+from app.errors import (
+    CairnError,
+    ConflictError,
+    DatabaseUnavailableError,
+    QueryTimeoutError,
+    UnsafeRoleError,
+    reason_of,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -71,10 +79,23 @@ def translate(error: BaseException) -> CairnError | None:
 
 async def _initialise(connection: Any) -> None:
     _notice_silence(connection)
+    if tracing.is_on():
+        connection.add_query_logger(_trace_statement)
     await verify_role(connection)
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+
+
+STATEMENT_CHARS = 300
+"""Of the text of a statement in a span. It has parameters where values belong."""
+
+
+def _trace_statement(done: Any) -> None:
+    """asyncpg calls it after each statement, in the context that ran it."""
+    verb = done.query.split(None, 1)[:1]
+    told = {"db.system.name": "postgresql", "db.query.text": done.query[:STATEMENT_CHARS]}
+    tracing.record(f"sql {verb[0].upper()[:20]}" if verb else "sql", done.elapsed, told, error=done.exception)
 
 
 def _notice_silence(connection: Any) -> None:
@@ -163,7 +184,7 @@ class Database:
                 command_timeout=STATEMENT_SECONDS,
             )
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
-            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
         return cls(pool, dsn)
 
     async def close(self) -> None:

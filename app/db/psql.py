@@ -18,8 +18,7 @@ import asyncpg
 from app.db.migrate import migrate
 from app.db.programs import find_program, without_password
 from app.db.queries import load_queries
-from app.db.schema import one_line
-from app.errors import DatabaseUnavailableError, NotFoundError
+from app.errors import DatabaseUnavailableError, NotFoundError, reason_of
 
 SEARCH_PATH: Final = "-c search_path=analyst,public"
 """So that views need no schema before their names."""
@@ -49,7 +48,7 @@ async def ensure_analyst_login(owner_dsn: str, tenant: str) -> str:
         finally:
             await connection.close(timeout=5)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot prepare a login for analysts: {one_line(error)}") from error
+        raise DatabaseUnavailableError(f"cannot prepare a login for analysts: {reason_of(error)}") from error
 
 
 def run_psql(dsn: str, *, statement: str | None = None, csv: bool = False, binaries: Path | None = None) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import asyncpg
 
 from app.db.queries import load_queries
-from app.errors import DatabaseUnavailableError, UnsafeRoleError
+from app.errors import DatabaseUnavailableError, UnsafeRoleError, reason_of
 
 APP_ROLE: Final = "cairn_app"
 SERVER_LOGIN: Final = "cairn_server"
@@ -56,4 +56,4 @@ async def ensure_server_login(owner_dsn: str) -> None:
         finally:
             await connection.close(timeout=5)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot prepare the login {SERVER_LOGIN}: {error}") from error
+        raise DatabaseUnavailableError(f"cannot prepare the login {SERVER_LOGIN}: {reason_of(error)}") from error

@@ -17,7 +17,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from app.errors import MigrationError
+from app.errors import MigrationError, reason_of
 from app.resources import resource_path
 
 _REVISION = re.compile(r"^(revision|down_revision)\b[^=]*= *(?:[\"'](\w+)[\"']|None)", re.MULTILINE)
@@ -107,11 +107,6 @@ OLDEST_PGVECTOR = (0, 8)  # halfvec, sparsevec and iterative scans
 _VECTOR = "SELECT extversion, extnamespace::regnamespace::text AS place FROM pg_extension WHERE extname = 'vector'"
 
 
-def one_line(error: BaseException) -> str:
-    """A database error as one line, with the server's detail and hint."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def check_server(connection: Any) -> None:
     """Raises MigrationError for a server that is too old."""
     version = connection.get_server_version()
@@ -147,7 +142,7 @@ async def _create_vector(connection: Any) -> None:
             "database: CREATE EXTENSION vector SCHEMA public;"
         ) from None
     except (asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError) as error:
-        raise MigrationError(f"pgvector is not installed on the database server: {one_line(error)}") from error
+        raise MigrationError(f"pgvector is not installed on the database server: {reason_of(error)}") from error
 
 
 # --- Applies sql/ to the database: roles, functions, views and grants, in one transaction ---
@@ -224,7 +219,7 @@ async def _execute(connection: Any, files: Iterable[SqlFile]) -> None:
         try:
             await connection.execute(file.text)
         except asyncpg.PostgresError as error:
-            raise MigrationError(f"sql/{file.name}{_place(file, error)}: {one_line(error)}") from error
+            raise MigrationError(f"sql/{file.name}{_place(file, error)}: {reason_of(error)}") from error
 
 
 async def _validate(connection: Any) -> None:
@@ -235,7 +230,7 @@ async def _validate(connection: Any) -> None:
         try:
             await connection.execute(f"SELECT {function['validator']}($1)", function["oid"])
         except asyncpg.PostgresError as error:
-            raise MigrationError(f"function {function['name']}: {one_line(error)}") from error
+            raise MigrationError(f"function {function['name']}: {reason_of(error)}") from error
     await connection.execute("SET LOCAL search_path = public")
 
 

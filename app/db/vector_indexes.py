@@ -12,7 +12,7 @@ import structlog
 from app.db.pool import translate
 from app.db.table_lock import table_lock
 from app.domain.job import PlannedIndex
-from app.errors import DatabaseUnavailableError, SettingsError
+from app.errors import DatabaseUnavailableError, SettingsError, reason_of
 from app.settings import VectorSettings
 
 log = structlog.get_logger(__name__)
@@ -33,7 +33,7 @@ async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: Vec
     try:
         connection = await asyncpg.connect(owner_dsn, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
         if not await _ready(connection, name, dimensions):
             async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
@@ -131,7 +131,7 @@ async def vector_ddl(owner_dsn: str, settings: VectorSettings = VectorSettings()
         session = {"client_connection_check_interval": "5s", "statement_timeout": "0", "lock_timeout": "0"}
         connection = await asyncpg.connect(owner_dsn, timeout=15, server_settings=session)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {error}") from error
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
         async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
             yield VectorDdl(connection, settings)

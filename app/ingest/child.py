@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from typing import Any, Final, NamedTuple
 
-from app.errors import CairnError, ParseError, ParserLimitError
+from app.errors import CairnError, ParseError, ParserLimitError, named_reason
 from app.ingest.box import Box, enter
 
 _HeadAndBody = tuple[Mapping[str, Any], bytes]
@@ -52,7 +52,7 @@ def _answer(request: Mapping[str, Any], content: bytes, box: Box) -> _HeadAndBod
     except MemoryError:
         return _error(out_of_memory(box.memory_bytes))
     except Exception as error:  # a parser's own surprise costs this document, nothing else
-        return _error(ParseError(f"the file cannot be read ({type(error).__name__}: {str(error)[:200]})"))
+        return _error(ParseError(f"the file cannot be read ({named_reason(error)[:300]})"))
 
 
 def out_of_memory(limit: int) -> ParserLimitError:

@@ -17,7 +17,7 @@ import structlog
 
 from app.domain.code import CodeCall, CodeReference, Definition, Outline
 from app.domain.document import LoadedDocument
-from app.errors import CairnError
+from app.errors import CairnError, named_reason
 from app.graph.code.languages import FAMILIES
 from app.ingest.confine import ConfinedProcess
 from app.settings import Settings
@@ -46,7 +46,7 @@ class OutlineReader:
         try:
             return replace(document, outline=await self._read(document.text, language, path))
         except (TimeoutError, OSError, ValueError, KeyError, TypeError, CairnError) as error:
-            log.warning("code.unread", path=path, error=f"{type(error).__name__}: {error}")
+            log.warning("code.unread", path=path, error=named_reason(error))
             return document
 
     async def _read(self, text: str, language: str, path: str) -> Outline | None:

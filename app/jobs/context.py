@@ -13,6 +13,7 @@ import structlog
 
 from app.domain.job import Job, JobProgress, Signal
 from app.domain.principal import Principal
+from app.errors import reason_of
 from app.store import jobs
 
 log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ class JobContext:
             # asked even after the lease: the database knows whether somebody else has the job
             signal = await bounded(max(self.lease_left, 1.0), self._heartbeat())
         except Exception as error:
-            log.warning("job.heartbeat_failed", job=str(self.job.id), problem=str(error) or type(error).__name__)
+            log.warning("job.heartbeat_failed", job=str(self.job.id), problem=reason_of(error))
             signal = "go_on" if self.lease_left > 0 else "lost"
         else:
             self.renewed_at = sent_at

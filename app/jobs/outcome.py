@@ -17,6 +17,8 @@ from app.errors import (
     ProviderError,
     QueryTimeoutError,
     SettingsError,
+    named_reason,
+    reason_of,
 )
 from app.store import jobs
 
@@ -54,7 +56,9 @@ def failure(job: Job, error: BaseException, *, base: float, spread: float) -> En
     after a backoff; parked after the last one."""
     text = describe(error)
     if isinstance(error, NotHereError):
-        return Ending("released", partial(jobs.release, delay=timedelta(seconds=ELSEWHERE_SECONDS), reason=str(error)))
+        return Ending(
+            "released", partial(jobs.release, delay=timedelta(seconds=ELSEWHERE_SECONDS), reason=reason_of(error))
+        )
     if not is_retryable(error):
         return Ending("failed", partial(jobs.fail, error=text))
     if job.attempts >= job.max_attempts:
@@ -88,4 +92,4 @@ def is_retryable(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """The error as the owner of the job reads it."""
-    return error.detail if isinstance(error, CairnError) else f"{type(error).__name__}: {error}"[:1000]
+    return error.detail if isinstance(error, CairnError) else named_reason(error)[:1000]

@@ -25,6 +25,7 @@ from app.jobs.context import Handler, JobContext, Transactions, bounded
 from app.jobs.outcome import CANCELLED, RELEASED, Ending, describe, failure, success
 from app.settings import JobsSettings
 from app.store import jobs
+from app.tracing import span
 
 log = structlog.get_logger(__name__)
 
@@ -78,6 +79,7 @@ class Worker:
                 unforeseen = not isinstance(error, OUTAGES)
                 log.warning("worker.failed", worker=self.name, problem=describe(error), exc_info=unforeseen)
                 await _either(_pause(failures), stop.wait())
+        log.info("worker.stopped", worker=self.name)
 
     async def run_until_idle(self) -> int:
         """Work until nothing is due; the number of attempts made. Raises DatabaseUnavailableError or TimeoutError."""
@@ -102,8 +104,10 @@ class Worker:
             return False
         job, started = context.job, time.monotonic()
         log.info("job.started", job=str(job.id), kind=job.kind, attempt=job.attempts, worker=self.name)
-        ending = await self._attempt(context, stop)
-        outcome = await self._settle(context, ending, stop) if ending else "lost"
+        with span(f"job {job.kind}", {"cairn.job_id": str(job.id), "cairn.attempt": job.attempts}) as noted:
+            ending = await self._attempt(context, stop)
+            outcome = await self._settle(context, ending, stop) if ending else "lost"
+            noted.add({"cairn.outcome": outcome})
         seconds = round(time.monotonic() - started, 3)
         log.info("job.ended", job=str(job.id), kind=job.kind, outcome=outcome, seconds=seconds, worker=self.name)
         return True

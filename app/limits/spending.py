@@ -20,7 +20,7 @@ import structlog
 from app.domain.principal import KeyLimits, Principal
 from app.domain.trace import Prices, Spend
 from app.domain.usage import KeyUsage, Reservation
-from app.errors import BudgetExceededError, RateLimitedError
+from app.errors import BudgetExceededError, RateLimitedError, reason_of
 from app.limits.effective import limits_of
 from app.settings import LimitSettings
 from app.store import limits as store
@@ -100,7 +100,7 @@ class Spending:
             try:
                 await self.flush()
             except Exception as error:
-                log.warning("limits.usage_delayed", problem=str(error))
+                log.warning("limits.usage_delayed", problem=reason_of(error))
                 pause = RETRY_SECONDS
 
     async def flush(self) -> None:

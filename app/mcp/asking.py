@@ -63,7 +63,7 @@ async def _answer(work: ToolWork, asked: AgenticQuestion, strategy: str, fallbac
         answered=answer.answered,
         confidence=round(answer.confidence, 4),
         grounded=answer.grounded,
-        complete=answer.coverage.complete,
+        coverage=answer.coverage,
         insufficiencies=list(answer.insufficiencies),
         degraded=list(answer.degraded),
         collection=question.collection,
@@ -98,7 +98,7 @@ def _text(result: ResearchAnswer) -> str:
     for one in result.citations:
         page = f", page {one.page}" if one.page else ""
         lines.append(f'[{one.n}] {one.title} ({one.external_id}{page}): "{one.quote}" {one.uri}')
-    notes = [f"confidence {result.confidence:.2f}"]
+    notes = [f"collection {result.collection}", f"confidence {result.confidence:.2f}"]
     notes += [] if result.answered == "yes" else [f"answered: {result.answered}"]
     notes += ["NOT supported by its sources"] if result.grounded is False else []
     notes += [f"not found: {text}" for text in result.insufficiencies]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -20,8 +21,8 @@ from app.mcp.shapes import (
     DocumentsFound,
     EntityRef,
     FoundPassage,
-    FoundPassages,
     ListedCollection,
+    PassagesFound,
     RelationInfo,
     RelationsFound,
     RerankingImpact,
@@ -36,6 +37,10 @@ from app.wiring import Services
 
 PAGE = 50
 """Items per page of a list."""
+NEIGHBOURS = 15
+"""Entities that are told to be around one: a model reads the sentence of each."""
+QUOTED = 300
+"""Characters of such a sentence in the text; the structured result has all of it."""
 MAX_EXCERPT = 50_000
 """Code points of a document that are read at once."""
 
@@ -55,7 +60,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
         rerank=wanted.rerank, filters=wanted.filters,
     )  # fmt: skip
     found = await run_search(work.services, request)
-    result = FoundPassages(
+    result = PassagesFound(
         results=[FoundPassage.of(passage) for passage in found.passages],
         collection=collection,
         legs_used=list(found.legs_used),
@@ -67,7 +72,7 @@ async def search_documents(work: ToolWork, wanted: SearchFor) -> ToolAnswer:
     return ToolAnswer(result, _passages(result))
 
 
-def _passages(found: FoundPassages) -> str:
+def _passages(found: PassagesFound) -> str:
     if not found.results:
         return f"Nothing in {found.collection} matches."
     parts = []
@@ -156,7 +161,7 @@ async def explore_graph(work: ToolWork, wanted: GraphWanted) -> ToolAnswer:
     if wanted.related_to is not None:
         return await _ways(work.services, collection, wanted, wanted.related_to)
     found = await graph_service.get_neighborhood(
-        work.services, wanted.entity, collection, hops=wanted.hops, limit=PAGE // 2
+        work.services, wanted.entity, collection, hops=wanted.hops, limit=NEIGHBOURS
     )
     centre, *others = found.places
     result = RelationsFound(
@@ -190,7 +195,7 @@ def _entity(summary: EntitySummary) -> EntityRef:
 
 def _told(relations: Sequence[RelationInfo]) -> list[str]:
     return [
-        f'{one.source} {one.kind} {one.target}: "{" ".join(one.quote.split())}" ({one.external_id}) {one.uri}'
+        f'{one.source} {one.kind} {one.target}: "{shorten(one.quote, QUOTED, placeholder=" ...")}" ({one.external_id}) {one.uri}'
         for one in relations
     ]
 

@@ -57,12 +57,12 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """`description` is what a model chooses by. `work` raises CairnError."""
+    """`description` is what a model chooses by; `scopes` are all asked for. `work` raises CairnError."""
 
     name: str
     title: str
     description: str
-    scope: Scope
+    scopes: tuple[Scope, ...]
     kind: Kind
     takes: type[ToolInput]
     gives: type[BaseModel]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from app.errors import CairnError, ProviderError, SettingsError
+from app.errors import CairnError, ProviderError, SettingsError, named_reason
 from app.extensions import extensions, instance_of, once
 from app.providers.protocols import (
     Acted,
@@ -73,7 +73,7 @@ def added_chat_model(name: str) -> ChatModel | None:
 
 
 def _failure(name: str, error: Exception) -> str:
-    return f"{name} cannot be had: {type(error).__name__}: {str(error)[:200]}"
+    return f"{name} cannot be had: {named_reason(error)[:300]}"
 
 
 class UnavailableChatModel:

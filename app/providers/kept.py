@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import structlog
 
+from app.errors import reason_of
 from app.providers.protocols import Embedder, TokenCounter, Vectors
 
 log = structlog.get_logger(__name__)
@@ -72,4 +73,4 @@ class KeptEmbedder:
                 np.save(fresh, made.astype(np.float32))
             os.replace(fresh.name, file)
         except OSError as error:
-            log.warning("vectors.not_kept", folder=str(self._folder), problem=str(error))
+            log.warning("vectors.not_kept", folder=str(self._folder), problem=reason_of(error))

@@ -32,6 +32,7 @@ from app.providers.protocols import (
 from app.providers.requests import accounted
 from app.providers.retry import now
 from app.providers.tokens import estimate
+from app.tracing import Attributes, record
 
 _Reply = TypeVar("_Reply", Completion, Acted, Structured)
 
@@ -205,7 +206,13 @@ class Call:
             estimated = True
             read = self._read if read is None else read
             wrote = (estimate(written) if written else 0) if wrote is None else wrote
-        spend = self._meter.price(self._model, Usage(read, wrote), now() - self._begun, calls, estimated=estimated)
+        spent = now() - self._begun
+        told: Attributes = {
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": self._model, "gen_ai.usage.input_tokens": read,
+            "gen_ai.usage.output_tokens": wrote, "cairn.purpose": self.purpose, "cairn.requests": calls,
+        }  # fmt: skip
+        record(f"chat {self._model}", spent, told, error=failure)
+        spend = self._meter.price(self._model, Usage(read, wrote), spent, calls, estimated=estimated)
         self._meter.close_call(self, spend)
 
 

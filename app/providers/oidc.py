@@ -21,7 +21,7 @@ import structlog
 
 from app.domain.key import TokenClaims
 from app.domain.principal import ALL_SCOPES, Caller, Scope
-from app.errors import IssuerUnavailableError, SettingsError, UnauthenticatedError
+from app.errors import IssuerUnavailableError, SettingsError, UnauthenticatedError, named_reason
 from app.language.text import normalise
 from app.settings import OidcIssuer
 
@@ -119,7 +119,7 @@ class IssuerKeys:
                     self._keys = await self._fetch()
                 self._fetched_at = time.monotonic()
             except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
-                log.warning("issuer.unavailable", problem=f"{type(error).__name__}: {str(error)[:200]}")
+                log.warning("issuer.unavailable", problem=named_reason(error)[:300])
 
     async def _fetch(self) -> tuple[Mapping[str, Any], ...]:
         async with httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=FETCH_SECONDS) as client:

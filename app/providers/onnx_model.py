@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import ProviderError
+from app.errors import ProviderError, named_reason
 
 T = TypeVar("T")
 Ids = list[int]
@@ -55,7 +55,7 @@ class ModelThread:
         except ProviderError:
             raise
         except Exception as error:  # the libraries raise bare Exception and RuntimeError
-            raise ProviderError(f"{self._what} failed: {error}") from error
+            raise ProviderError(f"{self._what} failed: {named_reason(error)}") from error
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -19,6 +19,7 @@ from pgvector import HalfVector
 
 from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
+from app.errors import named_reason
 from app.language.identifiers import identifier_terms
 from app.language.lexicon import every
 from app.language.linear import bounded
@@ -158,7 +159,7 @@ async def _attempt(problems: list[str], what: str, work: Awaitable[T]) -> T | No
         return await work
     except Exception as error:
         log.exception("cache.failed", step=what)
-        problems.append(f"cache: {what} failed ({type(error).__name__}: {error})")
+        problems.append(f"cache: {what} failed ({named_reason(error)})")
         return None
 
 

@@ -21,6 +21,7 @@ from app.store.cache_ledger import CacheLedger
 from app.store.query_embeddings import QueryEmbeddings
 from app.store.session import Database
 from app.store.vectors import EmbeddingModel
+from app.tracing import record, span
 
 T = TypeVar("T")
 
@@ -36,12 +37,17 @@ class Stopwatch:
         """Await and book the time; a stage that runs twice adds up."""
         begun = time.perf_counter()
         try:
-            return await work
+            with span(f"search.{stage}"):
+                return await work
         finally:
-            self.book(stage, (time.perf_counter() - begun) * 1000)
+            self._add(stage, (time.perf_counter() - begun) * 1000)
 
     def book(self, stage: str, milliseconds: float) -> None:
-        """Add time that was measured elsewhere."""
+        """Add time that was measured elsewhere, and has just passed."""
+        record(f"search.{stage}", milliseconds / 1000)
+        self._add(stage, milliseconds)
+
+    def _add(self, stage: str, milliseconds: float) -> None:
         self._stages[stage] = round(self._stages.get(stage, 0) + milliseconds, 3)
 
     def timings(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ import structlog
 from pgvector import HalfVector
 
 from app.domain.principal import Principal
-from app.errors import ProviderError, SettingsError
+from app.errors import ProviderError, SettingsError, named_reason
 from app.providers.protocols import Vectors
 from app.retrieve.context import QueryVectors, SearchContext, SearchDeps
 from app.retrieve.operators import parse_operators
@@ -65,7 +65,7 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
             return QueryVectors({model.id: known})
     except Exception as error:  # a cache never fails a search
         log.exception("cache.failed", step="query embeddings")
-        degraded = (f"cache: query embeddings failed ({type(error).__name__}: {error})",)
+        degraded = (f"cache: query embeddings failed ({named_reason(error)})",)
     try:
         made = await context.stopwatch.measure("embed", deps.embedder_of(model).embed([text]))
     except (ProviderError, SettingsError) as error:

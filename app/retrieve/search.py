@@ -15,7 +15,7 @@ import structlog
 from app.domain.graph import GraphContext
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, QueryTimeoutError
+from app.errors import DatabaseUnavailableError, QueryTimeoutError, named_reason, reason_of
 from app.retrieve.context import Retrieved, SearchContext, SearchDeps
 from app.retrieve.execute import execute
 from app.retrieve.graph import graph_context
@@ -24,6 +24,7 @@ from app.retrieve.rerank import Reranked, keep_relevant, rerank
 from app.retrieve.trace import leg_traces
 from app.retrieve.weights import weights_used
 from app.settings import Settings
+from app.tracing import span
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +48,16 @@ async def search(
 
 async def search_planned(context: SearchContext) -> SearchResult:
     """The same of a search that is planned already."""
+    with span("search", {"cairn.run_id": str(context.run_id), "cairn.top_k": context.request.top_k}) as noted:
+        result = await _search(context)
+        noted.add({
+            "cairn.passages": len(result.passages), "cairn.legs": ",".join(result.legs_used),
+            "cairn.degraded": len(result.degraded),
+        })  # fmt: skip
+        return result
+
+
+async def _search(context: SearchContext) -> SearchResult:
     executed = await execute(context)
     found, failed = executed.found, executed.failed
     if found is None or (failed and not found.legs):
@@ -107,8 +118,8 @@ async def _graph_context(
         return await context.stopwatch.measure("graph", work), None
     except Exception as error:
         foreseen = isinstance(error, QueryTimeoutError | DatabaseUnavailableError)
-        log.warning("search.graph_context_failed", problem=str(error), exc_info=not foreseen)
-        return None, f"what the graph says of the passages is missing ({type(error).__name__}: {error})"
+        log.warning("search.graph_context_failed", problem=reason_of(error), exc_info=not foreseen)
+        return None, f"what the graph says of the passages is missing ({named_reason(error)})"
 
 
 def _chunk_only(passage: Passage) -> Passage:

@@ -14,7 +14,7 @@ import structlog
 from app.domain.document import Collection
 from app.domain.passage import Fused, Leg, LegResult, Passage
 from app.domain.principal import Principal
-from app.errors import NotFoundError
+from app.errors import NotFoundError, named_reason
 from app.retrieve import graph, lexical, vector
 from app.retrieve.context import CollectionState, Executed, Reason, Retrieved, SearchContext
 from app.retrieve.fuse import add_graph, fuse
@@ -187,7 +187,7 @@ async def _run(
             raise
         if isolated:
             log.exception("search.leg_failed", leg=leg)
-        return _Failure(f"{type(error).__name__}: {error}")
+        return _Failure(named_reason(error))
 
 
 # --- passages ---------------------------------------------------------------------------------------------------------

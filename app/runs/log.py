@@ -21,7 +21,7 @@ from app.domain.ids import new_id
 from app.domain.principal import Principal
 from app.domain.question import Question
 from app.domain.trace import RunTrace
-from app.errors import DatabaseUnavailableError, NotFoundError, QueryTimeoutError
+from app.errors import DatabaseUnavailableError, NotFoundError, QueryTimeoutError, reason_of
 from app.store import runs, traces
 from app.store.runs import Signal
 from app.store.session import Database
@@ -187,7 +187,7 @@ class DurableLog:
                 self._stored += len(batch)
                 return signal
             except OUTAGES as error:
-                log.warning("run.not_stored", run_id=str(self._run_id), problem=str(error))
+                log.warning("run.not_stored", run_id=str(self._run_id), problem=reason_of(error))
                 if time.monotonic() > given_up:
                     return None
                 retried = True

@@ -270,7 +270,9 @@ class Runs:
         if not ending:
             return
         kept = [self._kept[key] for key in ending]
-        await asyncio.wait(kept, timeout=seconds)
+        _, cut_off = await asyncio.wait(kept, timeout=seconds)
+        if cut_off:
+            log.warning("runs.cut_off", runs=len(cut_off), resumable=resumable, seconds=seconds)
         for task in ending.values():
             task.cancel(_stopped())
         await asyncio.wait(kept, timeout=UNWIND_SECONDS)

@@ -80,7 +80,7 @@ async def check_database(services: Services) -> DatabaseState:
             revision = await upkeep.schema_revision(connection)
     except Exception as error:  # whatever it is, this process cannot serve
         known = services.embedded.problem() if services.embedded else None
-        reason = known or describe(error) or type(error).__name__
+        reason = known or describe(error)
         log.warning("database.unready", problem=reason)
         return DatabaseState(f"the database does not answer: {reason}")
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
@@ -153,10 +153,10 @@ async def watch_analysts(services: Services) -> None:
         await asyncio.sleep(WATCH_SECONDS)
 
 
-async def run_worker(services: Services, stop: asyncio.Event) -> None:
+async def run_worker(services: Services, stop: asyncio.Event, *, grace_seconds: float = GRACE_SECONDS) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
     watching = asyncio.create_task(follow_settings(services))
-    worker = services.worker(grace_seconds=GRACE_SECONDS)
+    worker = services.worker(grace_seconds=grace_seconds)
     log.info("worker.started", worker=worker.name)
     try:
         await worker.run(stop)

@@ -12,7 +12,7 @@ from app.domain.document import check_metadata
 from app.domain.ids import new_id
 from app.domain.passage import CacheStats, FusionForm, Leg, Mode, Passage, SearchRequest, SearchResult
 from app.domain.trace import RunTrace, StageVerdict
-from app.errors import InputError, NotFoundError
+from app.errors import InputError, NotFoundError, reason_of
 from app.language.text import storable, tidy
 from app.providers.metered import Meter
 from app.retrieve.cache import cached_search
@@ -140,7 +140,7 @@ async def run_search(services: Services, request: SearchRequest) -> SearchResult
         trace = complete_trace(trace, result)
         return replace(result, usage=meter.usage)
     except Exception as error:
-        trace = replace(trace, outcome="error", error=str(error))
+        trace = replace(trace, outcome="error", error=reason_of(error))
         raise
     finally:
         if settings.trace.enabled:

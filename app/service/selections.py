@@ -19,7 +19,7 @@ READABLE = "text/markdown"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TopicSelection:
     """The job that fills the new collection, and the best passage of each document in it, best first."""
 
     job: Job
@@ -34,7 +34,7 @@ async def create_custom_index(
     *,
     filters: Mapping[str, Any] | None = None,
     max_documents: int,
-) -> Selection:
+) -> TopicSelection:
     """Copy the documents that a search for `topic` finds into a new collection, text and metadata: it lives on its own, and a
     later change of the original does not reach it. Pages of PDFs are not kept.
 
@@ -53,7 +53,7 @@ async def create_custom_index(
     except CairnError:
         await delete_collection(services, name)
         raise
-    return Selection(job, found)
+    return TopicSelection(job, found)
 
 
 async def _copied(services: Services, passage: Passage) -> Source:

@@ -25,7 +25,8 @@ class OidcIssuer:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the process is told from outside. Unset database URL: the embedded server."""
+    """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
+    called by, besides those of the settings; a container's, which its settings cannot know."""
 
     database_url: str | None
     app_database_url: str | None
@@ -36,6 +37,7 @@ class Environment:
     host: str
     port: int
     allow_open: bool
+    allowed_hosts: tuple[str, ...]
     auth: Literal["off", "keys"]
     oidc: OidcIssuer | None
     openai_api_key: str | None
@@ -76,6 +78,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         host=environ.get("CAIRN_HOST") or "127.0.0.1",
         port=int(port),
         allow_open=environ.get("CAIRN_ALLOW_OPEN") == "1",
+        allowed_hosts=tuple(name.strip() for name in environ.get("CAIRN_ALLOWED_HOSTS", "").split(",") if name.strip()),
         auth="keys" if auth == "keys" else "off",
         oidc=_read_issuer(environ, auth == "keys"),
         openai_api_key=environ.get("OPENAI_API_KEY") or None,

@@ -201,7 +201,7 @@ class SettingsStore:
         try:
             raw = self.path.read_bytes()
         except OSError as error:
-            raise SettingsError(f"{self.path}: {error.strerror}") from None
+            raise SettingsError(f"{self.path}: {error.strerror or error}") from None
         try:
             return read_settings(raw)
         except SettingsError as error:

@@ -46,6 +46,7 @@ def fresh_database(server: EmbeddedServer, psql: Callable[..., str], template: s
 
 @pytest.fixture(scope="module")
 def api(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Api]:
-    """A serving process with its worker and the real model, without a chat model."""
-    with serving(fresh_database(), tmp_path_factory.mktemp("api"), CAIRN_MODEL_DIR=str(model)) as running:
+    """A serving process with its worker and the real model, without a chat model; other containers call it `app`."""
+    told = {"CAIRN_MODEL_DIR": str(model), "CAIRN_ALLOWED_HOSTS": "app"}
+    with serving(fresh_database(), tmp_path_factory.mktemp("api"), **told) as running:
         yield running

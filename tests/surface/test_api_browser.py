@@ -44,6 +44,11 @@ def test_refusals_have_the_headers_too(api: Api) -> None:
     assert large.headers.items() >= HEADERS.items()
 
 
+def test_other_containers_call_it_by_the_name_that_it_was_told(api: Api) -> None:
+    for host, status in (("app:8000", 200), ("APP", 200), ("app.evil.example", 421), ("127.0.0.1:1", 200)):
+        assert api.client.get("/collections", headers={"Host": host}).status_code == status, host
+
+
 def test_the_port_and_the_scheme_of_an_origin_count(api: Api) -> None:
     own = {"Origin": api.url, "Sec-Fetch-Site": "same-origin"}
     assert api.client.post("/collections", json={"name": "own"}, headers=own).status_code == 201

@@ -499,7 +499,8 @@ def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: 
             assert json.loads(process.stderr.readline())["event"] == "worker.started"
             process.send_signal(number)
             assert process.wait(patience(30)) == 0
-            assert process.stderr.read() == ""
+            [last] = process.stderr.read().splitlines()
+            assert json.loads(last)["event"] == "worker.stopped"
 
 
 # --- jobs and the cache -------------------------------------------------------------------------------------------------

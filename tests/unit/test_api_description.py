@@ -22,9 +22,6 @@ from app.errors import ConflictError
 from app.main import create_app
 from app.settings import SettingsStore, read_environment
 
-OWN_PAGES = {"openai": "openai.md", "dify": "dify.md"}
-"""Of groups whose routes docs/api.md leaves to them."""
-
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -111,21 +108,9 @@ def test_the_page_about_the_api_names_every_route(document: dict[str, Any]) -> N
     page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `") and "/" in line.split("|")[1]]
     told = {(method, path) for row in rows for method, path in routes_of(row)}
-    there = {
-        (method.upper(), path)
-        for path, item in document["paths"].items()
-        for method, operation in item.items()
-        if operation["tags"][0] not in OWN_PAGES
-    }
+    there = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     assert there - told == set()
     assert {(method, path) for method, path in told - there if method != "WS"} == set()
-
-
-def test_groups_with_a_page_of_their_own_are_told_there(document: dict[str, Any]) -> None:
-    for path, item in document["paths"].items():
-        for operation in item.values():
-            if page := OWN_PAGES.get(operation["tags"][0]):
-                assert path in (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8"), (path, page)
 
 
 def routes_of(row: str) -> Iterator[tuple[str, str]]:

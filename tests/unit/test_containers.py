@@ -166,8 +166,17 @@ def test_ports_are_published_on_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
+def test_other_containers_may_call_the_app_by_the_name_of_its_service() -> None:
+    """The Host header that they send; that the server then answers is tested in test_api_browser.py."""
+    environment = COMPOSE["services"]["app"]["environment"]
+    assert "app" in COMPOSE["services"]
+    assert environment["CAIRN_ALLOWED_HOSTS"].split(",") == ["app"]
+    assert "networks" not in COMPOSE["services"]["app"], "all services of the file share the default network"
+    assert "CAIRN_HOST=0.0.0.0" in dict(final_stage())["ENV"]
+
+
 def test_every_variable_is_one_that_the_product_reads() -> None:
     known = (REPO / "app/settings/environment.py").read_text()
     given = set(COMPOSE["services"]["app"]["environment"]) | set(re.findall(r"\b(CAIRN_\w+)=", "".join(of("ENV"))))
-    for name in given - {"PGPASSWORD"}:
+    for name in {name for name in given if not name.startswith("OTEL_")} - {"PGPASSWORD"}:  # the SDK reads those
         assert f'"{name}"' in known, name

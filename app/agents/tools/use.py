@@ -21,6 +21,7 @@ from app.agents.tools.tool import (
     Used,
 )
 from app.errors import BudgetExceededError, CairnError
+from app.tracing import span
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +64,8 @@ async def _called(toolbox: Toolbox, tool: Tool, checked: Arguments) -> tuple[Too
     limit = toolbox.run.settings.agents.tool_seconds
     try:
         async with asyncio.timeout(max(0.05, min(limit, toolbox.budget.seconds_left()))):
-            return await tool.run(toolbox, checked), ""
+            with span(f"tool {tool.name}"):
+                return await tool.run(toolbox, checked), ""
     except TimeoutError:
         said, problem = "took too long and was stopped", "timed out"
     except BudgetExceededError as error:

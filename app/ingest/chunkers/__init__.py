@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from app.domain.document import ChunkDraft, Landmark, LoadedDocument, PassageDraft
-from app.errors import CairnError, ParseError, SettingsError
+from app.errors import CairnError, ParseError, SettingsError, named_reason
 from app.extensions import extensions, instance_of, once
 from app.ingest.chunkers.base import Chunker, CutRequest, PassageCut, Span
 from app.ingest.chunkers.headings import HeadedSection, path_at, scan
@@ -80,9 +80,7 @@ def _checked_cuts(chunker: Chunker, request: CutRequest) -> list[PassageCut]:
     except CairnError:
         raise
     except Exception as error:
-        raise ParseError(
-            f"the chunker {chunker.name} failed on it: {type(error).__name__}: {str(error)[:200]}"
-        ) from error
+        raise ParseError(f"the chunker {chunker.name} failed on it: {named_reason(error)[:300]}") from error
     return cuts
 
 
