@@ -30,7 +30,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check kill-rounds lock sbom pin-images bench bench-peers serve clean
+.PHONY: help install demo test check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -78,6 +78,9 @@ ROUNDS ?= 50
 SEED ?= 1
 kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in the middle of work (ROUNDS=50 SEED=1)
 	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s tests/faults/test_kill_rounds.py $(ARGS)
+
+screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
+	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q tests/surface/browser/test_ask.py -k pictures_of_the_readme $(ARGS)
 
 bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 	@BENCH_PEERS="$(abspath $(PEERS_VENV))" $(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)

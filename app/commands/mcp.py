@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from app.commands.terminal import services
 from app.ending import GuardedProcess
+from app.service.operation import run_worker
 from app.wiring import Services
 
 GRACE_SECONDS = 4.0
@@ -23,7 +24,7 @@ async def _serve(ending: GuardedProcess) -> int:
     async with services() as opened:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
-        working = asyncio.create_task(opened.worker(grace_seconds=GRACE_SECONDS).run(stop))
+        working = asyncio.create_task(run_worker(opened, stop, grace_seconds=GRACE_SECONDS))
         talking = asyncio.create_task(_talk(opened))
         stopping = asyncio.create_task(stop.wait())
         try:

@@ -63,7 +63,7 @@ async def _answer(work: ToolWork, asked: AgenticQuestion, strategy: str, fallbac
         answered=answer.answered,
         confidence=round(answer.confidence, 4),
         grounded=answer.grounded,
-        complete=answer.coverage.complete,
+        coverage=answer.coverage,
         insufficiencies=list(answer.insufficiencies),
         degraded=list(answer.degraded),
         collection=question.collection,

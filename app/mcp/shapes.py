@@ -9,7 +9,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from app.domain.answer import AnswerStatus, Citation
+from app.api.models import ProgressOut
+from app.domain.answer import AnswerStatus, Citation, Coverage
 from app.domain.document import Document
 from app.domain.graph_view import Relation
 from app.domain.job import Job, JobStatus
@@ -42,7 +43,9 @@ class ResearchAnswer(BaseModel):
     answered: AnswerStatus = Field(description="no: the documents do not say; unsure: a guess, shown as one.")
     confidence: float
     grounded: bool | None = Field(description="Whether its sources support what a model wrote; null of a quotation.")
-    complete: bool = Field(description="Whether the answer looked at all there is: what it does not name is not there.")
+    coverage: Coverage = Field(
+        description="How much of what there is the answer looked at; complete: nothing was left out."
+    )
     insufficiencies: list[str] = Field(description="What was looked for and not found.")
     degraded: list[str] = Field(description="What did not work as asked.")
     collection: str
@@ -187,7 +190,7 @@ class SearchMeasure(BaseModel):
 
 class IndexedDocument(BaseModel):
     collection: str
-    document_id: UUID
+    id: UUID
     external_id: str
     change: str = Field(description="added, replaced or unchanged.")
     chunk_count: int
@@ -195,15 +198,13 @@ class IndexedDocument(BaseModel):
 
 
 class JobInfo(BaseModel):
-    """It has ended when status is succeeded, failed, parked or cancelled; `total` is null while unknown."""
+    """It has ended when status is succeeded, failed, parked or cancelled."""
 
     id: UUID
     kind: str
     collection: str | None
     status: JobStatus
-    done: int
-    total: int | None
-    message: str
+    progress: ProgressOut
     result: dict[str, Any] | None
     error: str | None
 
@@ -211,7 +212,7 @@ class JobInfo(BaseModel):
     def of(cls, job: Job) -> JobInfo:
         return cls(
             id=job.id, kind=job.kind, collection=job.payload.get("collection"), status=job.status,
-            done=job.progress.done, total=job.progress.total, message=job.progress.message,
+            progress=ProgressOut(done=job.progress.done, total=job.progress.total, message=job.progress.message),
             result=dict(job.result) if job.result else None, error=job.error,
         )  # fmt: skip
 

@@ -32,8 +32,8 @@ MAX_WAIT_SECONDS = 60
 class NewDocument(ToolInput):
     text: str = Field(min_length=1, description="The whole text; Markdown headings become sections.")
     title: str | None = Field(None, description="Stands with each passage.")
-    id: str | None = Field(
-        None, description="Your id for it: the same id again replaces it. Default: made of the text."
+    external_id: str | None = Field(
+        None, description="Your id for it: the same one again replaces it. Default: made of the text."
     )
     collection: str | None = Field(None, description="Created if need be; default: the configured one.")
     metadata: dict[str, Any] = Field({}, description="Searches can filter by it.")
@@ -43,13 +43,13 @@ async def index_document(work: ToolWork, new: NewDocument) -> ToolAnswer:
     services, content = work.services, new.text.encode()
     settings = services.settings.current
     collection = check_collection_name(new.collection or settings.rag.collection_name)
-    key = new.id or _key_of(new.title or "", content)
+    key = new.external_id or _key_of(new.title or "", content)
     source = Source(key, key, content, title=new.title, media_type="text/plain", metadata=new.metadata, is_text=True)
     (outcome,) = await index_now(services, collection, [check_source(source, settings)])
     if not isinstance(outcome, Indexed):
         raise InputError(f"{outcome.external_id} was not indexed: {outcome.error}", reason=outcome.code)
     result = IndexedDocument(
-        collection=collection, document_id=outcome.document_id, external_id=outcome.external_id, change=outcome.change,
+        collection=collection, id=outcome.document_id, external_id=outcome.external_id, change=outcome.change,
         chunk_count=outcome.chunk_count, uri=document_uri(collection, outcome.document_id),
     )  # fmt: skip
     return ToolAnswer(result, f"{outcome.external_id} in {collection}: {outcome.change}. {result.uri}")
@@ -120,7 +120,8 @@ async def _follow(work: ToolWork, job: Job, seconds: float) -> Job:
 
 def _told(job: Job) -> ToolAnswer:
     result = JobInfo.of(job)
-    steps = f", {result.done} of {result.total}" if result.total else ""
+    done, total = result.progress.done, result.progress.total
+    steps = f", {done} of {total}" if total else ""
     parts = [f"Job {result.id} ({result.kind}, {result.collection}) is {result.status}{steps}"]
     parts += [f"result: {result.result}"] if result.result else []
     parts += [f"error: {result.error}"] if result.error else []

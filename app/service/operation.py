@@ -153,10 +153,10 @@ async def watch_analysts(services: Services) -> None:
         await asyncio.sleep(WATCH_SECONDS)
 
 
-async def run_worker(services: Services, stop: asyncio.Event) -> None:
+async def run_worker(services: Services, stop: asyncio.Event, *, grace_seconds: float = GRACE_SECONDS) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
     watching = asyncio.create_task(follow_settings(services))
-    worker = services.worker(grace_seconds=GRACE_SECONDS)
+    worker = services.worker(grace_seconds=grace_seconds)
     log.info("worker.started", worker=worker.name)
     try:
         await worker.run(stop)

@@ -19,7 +19,7 @@ from app.service import runs, search
 from app.web.candidates import Candidates, load_shown
 from app.web.frame import Page, shown_errors
 from app.web.parts import BAD, LINE, icon_button, when
-from app.web.viewer import Place, open_document
+from app.web.viewer import ShownPlace, open_document
 from app.wiring import Services
 
 LOOK_SECONDS: Final = 2.0
@@ -146,7 +146,7 @@ class RunDetail:
                     ).props(f'label="{int(citation["n"])}"')  # fmt: skip
 
     async def _open(self, citation: Mapping[str, Any]) -> None:
-        place = Place(
+        place = ShownPlace(
             UUID(citation["document_id"]),
             (citation["start"], citation["end"]),
             citation["version"],

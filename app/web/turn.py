@@ -23,7 +23,7 @@ SHOWN_SOURCES: Final = 6
 """Sources at first that the answer does not cite."""
 
 
-class Turn:
+class ShownTurn:
     """Drawn where it is made."""
 
     def __init__(self, page: Page, question: str) -> None:

@@ -12,7 +12,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from app.domain.question import SourceRef
 from app.errors import CairnError
 from app.service import excerpts, originals
-from app.service.excerpts import Excerpt
+from app.service.excerpts import DocumentExcerpt
 from app.web.frame import Page, shown_errors
 
 PDF = "application/pdf"
@@ -20,7 +20,7 @@ _TO_MARK = "() => document.querySelector('.viewer mark, .viewer .spot')?.scrollI
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShownPlace:
     """What to open. `span`: code points of the text of `version`, which `quote` begins; None: the document's beginning.
     `page`: of a PDF, where the span begins."""
 
@@ -31,8 +31,8 @@ class Place:
     page: int | None = None
 
 
-def place_of(source: SourceRef) -> Place:
-    return Place(source.document_id, (source.start, source.end), source.version, source.preview, source.page)
+def place_of(source: SourceRef) -> ShownPlace:
+    return ShownPlace(source.document_id, (source.start, source.end), source.version, source.preview, source.page)
 
 
 async def open_source(page: Page, source: SourceRef) -> None:
@@ -45,7 +45,7 @@ async def open_source(page: Page, source: SourceRef) -> None:
         await open_document(page, place_of(source))
 
 
-async def open_document(page: Page, place: Place) -> None:
+async def open_document(page: Page, place: ShownPlace) -> None:
     """Show a document at a place, over the room."""
     with shown_errors():
         services = await page.session.services("read")
@@ -58,8 +58,8 @@ async def open_document(page: Page, place: Place) -> None:
 @dataclass
 class _Viewer:
     page: Page
-    place: Place
-    excerpt: Excerpt
+    place: ShownPlace
+    excerpt: DocumentExcerpt
     shown_page: int = field(init=False)
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ def keyed(
     environment = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
     settings = {"admission": {"searches": 1, "searchesWaiting": 0}}
     with serving(dsn, tmp_path_factory.mktemp("mcp"), settings=settings, **environment) as running:
-        documents = [{"id": f"{n}.md", "title": f"Vault {n}", "text": f"{TEXT} Number {n}."} for n in range(3)]
+        documents = [{"external_id": f"{n}.md", "title": f"Vault {n}", "text": f"{TEXT} Number {n}."} for n in range(3)]
         body = {"collection": COLLECTION, "documents": documents}
         assert running.client.post("/index", headers=bearer(secrets.victim), json=body).status_code == 200
         yield running
@@ -102,7 +102,7 @@ async def test_the_twelve_tools_do_what_they_say(keyed: Api, secrets: Keys, mode
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(listed) == TOOLS
         name = f"about-{mode}"
-        new = await call(client, "index_document", text="Basalt is a dark rock.", id="b.md", collection=name)
+        new = await call(client, "index_document", text="Basalt is a dark rock.", external_id="b.md", collection=name)
         reindexed = await call(client, "reindex_collection", collection=name, force=True)
         given = {
             "answer_research_question": {"question": QUESTION},

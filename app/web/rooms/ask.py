@@ -22,7 +22,7 @@ from app.service.search import check_query
 from app.web.conversation_list import ConversationList
 from app.web.frame import Page, shown_errors
 from app.web.parts import choose_from, keep_address, list_names, read_address, show_empty
-from app.web.turn import Turn
+from app.web.turn import ShownTurn
 
 SHOWN: Final = 20
 """Messages of an old conversation at first, and more at each demand."""
@@ -155,10 +155,10 @@ class _Room:
                 ui.button(self.page.text("ask.earlier"), icon="history", on_click=self._show_earlier).props(
                     "flat no-caps dense"
                 ).classes("self-center")
-            turn: Turn | None = None
+            turn: ShownTurn | None = None
             for message in self.saved[-self.shown :]:
                 if message.turn.role == "user":
-                    turn = Turn(self.page, message.turn.content or self.page.text("ask.blanked"))
+                    turn = ShownTurn(self.page, message.turn.content or self.page.text("ask.blanked"))
                     if outcome := message.notes.get("outcome"):
                         error = message.notes.get("error") or {}
                         turn.fail(
@@ -200,13 +200,13 @@ class _Room:
         self.stop.set_visibility(True)
         self._keep_address()
         with self.turns:
-            turn = Turn(self.page, task.question.text)
+            turn = ShownTurn(self.page, task.question.text)
         turn.begin()
         ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)
 
-    async def _read(self, task: Task, turn: Turn) -> None:
+    async def _read(self, task: Task, turn: ShownTurn) -> None:
         events: AsyncGenerator[Numbered] = task.events()
         async with aclosing(events):
             async for item in events:

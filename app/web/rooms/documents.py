@@ -28,7 +28,7 @@ from app.web.parts import (
     show_empty,
     when,
 )
-from app.web.viewer import Place, open_document
+from app.web.viewer import ShownPlace, open_document
 
 SHOWN: Final = 25
 """Documents at first, and more at each demand."""
@@ -185,7 +185,7 @@ class _Room:
             )
             if document.status == "indexed":
                 icon_button(
-                    "open_in_full", text("documents.open"), lambda: open_document(self.page, Place(document.id))
+                    "open_in_full", text("documents.open"), lambda: open_document(self.page, ShownPlace(document.id))
                 )
             if self.page.session.may("write"):
                 icon_button("delete", text("documents.delete"), lambda: self._delete([document]))

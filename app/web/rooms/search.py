@@ -13,7 +13,7 @@ from app.web.candidates import Candidates, explain, load_shown
 from app.web.frame import Page, shown_errors
 from app.web.knobs import Knobs
 from app.web.parts import BAD, LINE, choose_from, icon_button, keep_address, list_names, read_address, show_empty
-from app.web.viewer import Place, open_document
+from app.web.viewer import ShownPlace, open_document
 from app.wiring import Services
 
 PREVIEW = 400
@@ -166,5 +166,5 @@ class _Column:
     async def _open(self, passage: Passage) -> None:
         span = passage.matched or (passage.start, passage.end)
         await open_document(
-            self.page, Place(passage.document_id, span, passage.version, passage.content[:PREVIEW], passage.page)
+            self.page, ShownPlace(passage.document_id, span, passage.version, passage.content[:PREVIEW], passage.page)
         )

@@ -13,16 +13,33 @@ from tests.pdf_files import Sheet, pdf_file
 
 Shoot = Callable[[Page, str], None]
 
-LEAVE = "Employees have 30 days of leave per year. Part-time employees have leave in proportion to their hours.\n"
+LEAVE = (
+    "Employees have 30 days of leave per year. Part-time employees have leave in proportion to their hours. Days that are "
+    "not taken by the end of March of the next year are lost, unless the department asked for them to be moved."
+)
+WORK = "Working hours are agreed in each department, and every department keeps its own calendar. " * 12
 TEXTS = {
-    "leave": "# Leave\n\n"
-    + "The house has rules for everything. " * 40
-    + "\n\n## Days\n\n"
-    + LEAVE
-    + "\n\nMore rules follow. " * 400,
-    "travel": "# Travel\n\nTrips by train are booked in second class. Trips by plane need the consent of the head of department.",
+    "leave": f"# Leave and working hours\n\n{WORK}\n\n## Days of leave\n\n{LEAVE}" + f"\n\n{WORK}" * 20,
+    "travel": "# Business trips\n\nTrips by train are booked in second class. Trips by plane need the consent of the head of "
+    "department.",
     "hostile": "# Stones\n\nThe gate stone of <b>Xanadu</b> weighs <img src=x onerror=alert(1)> 812 pounds.",
 }
+REPORT = (
+    "The quarry worked on 231 days of the year, eleven more than the year before, since the",
+    "winter was mild and the new crane needed fewer repairs than had been expected.",
+    "",
+    "The quarry sold 4200 tons of granite in 2024. Most of it went to the harbor of Brest,",
+    "where the mole is being renewed until 2027; the rest was cut for kerbs and steps.",
+    "",
+    "Sales of slate fell for the third year. Roofers in the region turn to tiles, which are",
+    "lighter and cost half as much; the slate pit will therefore be closed in autumn.",
+)
+SALES = (
+    ("Tons sold", "2022", "2023", "2024"),
+    ("Granite", "3,350", "3,900", "4,200"),
+    ("Slate", "1,120", "970", "810"),
+    ("Gravel", "9,800", "9,640", "10,050"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +49,11 @@ def handbook(api: Api) -> Api:
     sheets = [Sheet(), Sheet()]
     sheets[0].text(50, 80, "Annual report of the quarry", size=18)
     sheets[0].text(50, 120, "This page has no figures.")
-    for at, line in enumerate(
-        ("Output of the quarry", "The quarry sold 4200 tons of granite in 2024.", "Sales of slate fell.")
-    ):
-        sheets[1].text(50, 80 + 20 * at, line)
+    sheets[1].text(50, 80, "2. Output and sales", size=18)
+    for at, line in enumerate(REPORT):
+        sheets[1].text(50, 120 + 18 * at, line, size=12)
+    sheets[1].rows(320, SALES, (300, 400, 500), pitch=20)
+    sheets[1].grid((45, 220, 310, 410, 510), [306 + 20 * at for at in range(len(SALES) + 1)])
     files = {"files": ("report.pdf", pdf_file(*sheets), "application/pdf")}
     answer = api.client.post("/collections/handbook/documents", params={"wait": "true"}, files=files)
     assert answer.status_code < 300, answer.text
@@ -139,3 +157,21 @@ def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, s
     tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(tab).not_to_have_url(re.compile("conversation="))
     expect(listed.get_by_role("link", name="Travelling")).to_have_count(0)
+
+
+def test_pictures_of_the_readme(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    """What `make screenshots` keeps in docs/images."""
+    open_room(handbook, tab)
+    for number, question in enumerate(
+        ("How many days of leave do employees have?", "Which class are trips by train booked in?")
+    ):
+        ask(tab, question)
+        expect(tab.locator(".answer")).to_have_count(number + 1)
+        expect(tab.locator(".conversations").get_by_role("link", name="How many days of leave").first).to_be_visible()
+    ask(tab, "How many tons of granite did the quarry sell in 2024?")
+    expect(tab.locator(".answer")).to_have_count(3)
+    tab.evaluate("window.scrollTo(0, 0)")
+    shoot(tab, "ask")
+    tab.get_by_role("button", name="Open source 1").last.click()
+    expect(tab.locator(".viewer .spot").first).to_be_visible()
+    shoot(tab, "page")

@@ -13,6 +13,8 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
+from tests.waiting import patience
+
 Shoot = Callable[[Page, str], None]
 
 SAID = "A cairn is a pile of stones [1]."
@@ -39,7 +41,9 @@ def guarded(
     """A server that asks for keys and has a chat model."""
     own = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
     with serving(place[0], tmp_path_factory.mktemp("guarded"), **own) as running:
-        documents = [{"id": "cairn.md", "text": f"# Cairn\n\n{SAID.replace(' [1]', '')} It marks a path in the hills."}]
+        documents = [
+            {"external_id": "cairn.md", "text": f"# Cairn\n\n{SAID.replace(' [1]', '')} It marks a path in the hills."}
+        ]
         answer = running.client.post(
             "/index", json={"collection": "stones", "documents": documents}, headers=bearer(place[1].victim)
         )
@@ -90,7 +94,6 @@ def test_an_open_page_ends_with_its_key(guarded: Api, place: tuple[str, Keys], t
     sign_in(guarded, tab, made.get("secret") or made["key"])
     expect(tab.get_by_role("textbox", name="Ask your documents")).to_be_editable()
     assert guarded.client.delete(f"/keys/{made['id']}", headers=whole).status_code == 200
-    ask(tab)
     expect(tab).to_have_title("Sign in · Cairn")
 
 
@@ -105,7 +108,7 @@ def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded
     shoot(tab, "ask-streaming")
     tab.reload()
     expect(tab.get_by_role("button", name="Stop")).to_be_visible()
-    expect(tab.locator(".answer a").first).to_be_visible(timeout=30_000)
+    expect(tab.locator(".answer a").first).to_be_visible(timeout=patience(10) * 1000)
     expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
     expect(tab).not_to_have_url(re.compile("run="))
 
