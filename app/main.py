@@ -28,6 +28,7 @@ from app.api import (
     collections,
     conditional,
     conversations,
+    dify,
     docs_page,
     document_edits,
     documents,
@@ -56,6 +57,8 @@ from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
 from app.api.connections import punctual
 from app.api.middleware import RequestMiddleware
+from app.api.openai import completions, embeddings, responses
+from app.api.openai import models as openai_models
 from app.api.running import Running
 from app.ending import GuardedProcess
 from app.errors import CairnError
@@ -96,7 +99,8 @@ page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request
 
 _ROUTERS = (
     collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
-    conversations, chat, graph, jobs, traces, audit, keys, usage, health, docs_page,
+    conversations, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings, dify,
+    health, docs_page,
 )  # fmt: skip
 
 

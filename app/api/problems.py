@@ -1,4 +1,5 @@
-"""Errors as RFC 9457 problem+json: one shape and one content type on every route and for every status."""
+"""Errors as RFC 9457 problem+json: one shape and one content type on every route and for every status, but of protocols that
+are not ours (app/api/shapes.py)."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from app.api import shapes
 from app.api.policy import POLICIES
 from app.domain.key import strike_secrets
 from app.errors import CairnError
@@ -120,11 +122,19 @@ def plain(
     return _response(body, headers or {})
 
 
+def shown(body: dict[str, Any]) -> tuple[int, dict[str, Any], str]:
+    """Status, body and media type of a problem as clients of its path read it (app/api/shapes.py)."""
+    shape = shapes.shape_of(body["instance"])
+    if shape is None:
+        return body["status"], body, MEDIA_TYPE
+    return shape.status(body["status"]), shape.show(body), shapes.MEDIA_TYPE
+
+
 def _response(body: dict[str, Any], headers: Mapping[str, str]) -> Response:
-    status = body["status"]
+    status, content, media_type = shown(body)
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
-    content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
-    return Response(content, status, {**retry, **headers}, MEDIA_TYPE)
+    encoded = json.dumps(content, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return Response(encoded, status, {**retry, **headers}, media_type)
 
 
 # --- handlers ---------------------------------------------------------------------------------------------------------
@@ -202,13 +212,13 @@ def known_problems() -> dict[str, dict[str, Any]]:
 
 def describe(schema: dict[str, Any]) -> None:
     """Declare in an OpenAPI schema what every operation may answer besides its success."""
-    shapes = schema.setdefault("components", {}).setdefault("schemas", {})
+    schemas = schema.setdefault("components", {}).setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    shapes.update(problem.pop("$defs", {}))
-    shapes["Problem"] = problem
+    schemas.update(problem.pop("$defs", {}))
+    schemas["Problem"] = problem
     for name in ("HTTPValidationError", "ValidationError"):
-        shapes.pop(name, None)
-    for operations in schema["paths"].values():
+        schemas.pop(name, None)
+    for path, operations in schema["paths"].items():
         for operation in operations.values():
             responses = operation["responses"]
             statuses = {400, 401, 403, 408, 413, 421, 429, 500, 503} | ({404} if operation.get("parameters") else set())
@@ -221,6 +231,7 @@ def describe(schema: dict[str, Any]) -> None:
                 statuses |= {409, 422}
             for status in sorted(statuses):
                 responses.setdefault(str(status), *declare(status).values())
+            shapes.describe(schemas, path, responses, MEDIA_TYPE)
 
 
 def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:

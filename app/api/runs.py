@@ -261,6 +261,6 @@ async def _appeared(services: Services, run_id: UUID) -> None:
 
 
 def _text(frame: Frame) -> str:
-    data: dict[str, Any] = frame.data.model_dump(mode="json") if isinstance(frame.data, BaseModel) else frame.data
+    data: Any = frame.data.model_dump(mode="json") if isinstance(frame.data, BaseModel) else frame.data
     said = {"event": frame.event, "data": data} if frame.terminal else {"event": frame.event, **data}
     return json.dumps(said, default=str)

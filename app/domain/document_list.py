@@ -43,6 +43,11 @@ class ListOrder:
     descending: bool
     after: tuple[str, str] | None
 
+    @property
+    def by_index(self) -> bool:
+        """Whether the index has them in that order, so that only a page of them is read."""
+        return self.key == "external_id" and not self.descending
+
     @classmethod
     def of(cls, sort: DocumentSort, after: str) -> ListOrder:
         """`after`: "" for the beginning, else of `place_of` under the same sort. Raises ValueError for what that did not make."""

@@ -28,6 +28,7 @@ from app.domain.principal import Principal
 from app.store import code_calls, graph_stage
 
 SQL = load_queries("documents")
+PAGE, PAGE_SORTED = f"{SQL['wanted']}\n{SQL['page']}", f"{SQL['wanted']}\n{SQL['page_sorted']}"
 
 PASSAGE_COLUMNS = (
     "id", "ordinal", "char_start", "char_end", "page", "headings", "landmarks", "token_count", "content",
@@ -280,11 +281,14 @@ async def page(
     connection: Any, principal: Principal, collection_id: UUID, wanted: DocumentFilter, order: ListOrder, limit: int
 ) -> list[Document]:
     """Documents that are wanted, in that order."""
-    rows = await connection.fetch(
-        SQL["page"], principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
-        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, order.key, order.descending,
-        *(order.after or (None, None)), limit,
+    meant = (
+        principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
+        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, limit,
     )  # fmt: skip
+    if order.by_index:
+        rows = await connection.fetch(PAGE, *meant, order.after[1] if order.after else "")
+    else:
+        rows = await connection.fetch(PAGE_SORTED, *meant, order.key, order.descending, *(order.after or (None, None)))
     return [Document(**dict(row)) for row in rows]
 
 

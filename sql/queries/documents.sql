@@ -83,36 +83,45 @@ WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 SELECT c.name FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.id = $2
 
--- name: page
+-- name: wanted
 -- Documents that meet everything that is given (null: any): $3 ids, $4 external ids, $5 what title or external id contain, $6
--- states, $7 media type, $8 what the metadata contain, $9 since when they changed. $10: by what they are sorted, $11: downwards;
--- $12 and $13: sort value and external id of the one after which it goes on, null at the beginning.
-SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
-  d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
-FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-CROSS JOIN LATERAL (SELECT CASE $10::text
-  WHEN 'title' THEN lower(d.title)
-  WHEN 'created_at' THEN to_char(d.created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
-  WHEN 'updated_at' THEN to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
-  WHEN 'byte_size' THEN lpad(d.byte_size::text, 20, '0')
-  ELSE d.external_id END AS value) AS sorted
-CROSS JOIN LATERAL (SELECT CASE $10::text WHEN 'title' THEN lower($12::text) ELSE $12::text END AS value) AS last
-WHERE d.tenant_id = $1 AND d.collection_id = $2
-  AND ($3::uuid[] IS NULL OR d.id = ANY ($3::uuid[]))
-  AND ($4::text[] IS NULL OR d.external_id = ANY ($4::text[]))
-  AND ($5::text IS NULL OR strpos(lower(d.title), lower($5)) > 0 OR strpos(lower(d.external_id), lower($5)) > 0)
-  AND ($6::text[] IS NULL OR d.status = ANY ($6::text[]))
-  AND ($7::text IS NULL OR d.media_type = $7::text)
-  AND ($8::jsonb IS NULL OR d.metadata @> $8::jsonb)
-  AND ($9::timestamptz IS NULL OR d.updated_at >= $9::timestamptz)
-  AND CASE
-    WHEN $13::text IS NULL THEN true
-    WHEN $11::boolean THEN (sorted.value, d.external_id) < (last.value, $13::text)
-    ELSE (sorted.value, d.external_id) > (last.value, $13::text) END
-ORDER BY CASE WHEN NOT $11::boolean THEN sorted.value END, CASE WHEN $11::boolean THEN sorted.value END DESC,
-  CASE WHEN NOT $11::boolean THEN d.external_id END, CASE WHEN $11::boolean THEN d.external_id END DESC
-LIMIT $14
+-- states, $7 media type, $8 what the metadata contain, $9 since when they changed. The two statements below stand behind it.
+WITH wanted AS (
+  SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
+    d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
+    EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+  FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+  WHERE d.tenant_id = $1 AND d.collection_id = $2
+    AND ($3::uuid[] IS NULL OR d.id = ANY ($3::uuid[]))
+    AND ($4::text[] IS NULL OR d.external_id = ANY ($4::text[]))
+    AND ($5::text IS NULL OR strpos(lower(d.title), lower($5)) > 0 OR strpos(lower(d.external_id), lower($5)) > 0)
+    AND ($6::text[] IS NULL OR d.status = ANY ($6::text[]))
+    AND ($7::text IS NULL OR d.media_type = $7::text)
+    AND ($8::jsonb IS NULL OR d.metadata @> $8::jsonb)
+    AND ($9::timestamptz IS NULL OR d.updated_at >= $9::timestamptz))
+
+-- name: page
+-- As the index has them, $10 at most, after the external id $11.
+SELECT * FROM wanted WHERE external_id > $11 ORDER BY external_id LIMIT $10
+
+-- name: page_sorted
+-- $10 at most; $11: by what they are sorted; $12: downwards; $13 and $14: sort value and external id of the one after which it goes
+-- on, null at the beginning.
+SELECT w.* FROM wanted w
+CROSS JOIN LATERAL (SELECT CASE $11::text
+  WHEN 'title' THEN lower(w.title)
+  WHEN 'created_at' THEN to_char(w.created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
+  WHEN 'updated_at' THEN to_char(w.updated_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
+  WHEN 'byte_size' THEN lpad(w.byte_size::text, 20, '0')
+  ELSE w.external_id END AS value) AS sorted
+CROSS JOIN LATERAL (SELECT CASE $11::text WHEN 'title' THEN lower($13::text) ELSE $13::text END AS value) AS last
+WHERE CASE
+  WHEN $14::text IS NULL THEN true
+  WHEN $12::boolean THEN (sorted.value, w.external_id) < (last.value, $14::text)
+  ELSE (sorted.value, w.external_id) > (last.value, $14::text) END
+ORDER BY CASE WHEN NOT $12::boolean THEN sorted.value END, CASE WHEN $12::boolean THEN sorted.value END DESC,
+  CASE WHEN NOT $12::boolean THEN w.external_id END, CASE WHEN $12::boolean THEN w.external_id END DESC
+LIMIT $10
 
 -- name: id_of
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3

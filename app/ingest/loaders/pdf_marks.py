@@ -16,7 +16,8 @@ from app.domain.original import Mark
 from app.ingest.loaders.pdf_layout import PlacedWord, read_characters, read_words
 from app.ingest.loaders.pdf_rtl import restore_order
 
-_PIECE = re.compile(r"[^\n|]+")
+_CELL_END = re.compile(r"\||(?<=\s)/(?=\s)")
+"""Between cells; a header of several lines is written as one, with " / " between them."""
 _SAME_LINE: Final = 0.5
 """Share of the lower word's height that two words of a line have in common."""
 _GAP: Final = 1.5
@@ -60,7 +61,7 @@ class _Drawn:
             return
         for line in text.split("\n"):
             self._before = None
-            for piece in _PIECE.findall(line):
+            for piece in _CELL_END.split(line):
                 if (found := self._take(piece)) is not None:
                     yield from found
                 else:
