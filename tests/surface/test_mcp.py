@@ -259,6 +259,7 @@ def test_the_layers_of_the_api_stand_before_it(keyed: Api, secrets: Keys) -> Non
         answer = post(keyed, key)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert (answer.json()["jsonrpc"], answer.json()["error"]["data"]["code"]) == ("2.0", "unauthenticated")
     assert post(keyed, secrets.victim, Origin="https://evil.example").status_code == 403
     assert post(keyed, secrets.victim, **{"content-type": "text/plain"}).status_code == 415
     assert (
@@ -293,16 +294,17 @@ async def test_requests_of_a_key_are_counted_and_searches_have_places(keyed: Api
     answers = [post(keyed, made["key"], {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) for _ in range(7)]
     assert {answer.status_code for answer in answers[-3:]} <= {200, 429}
     assert 429 in {answer.status_code for answer in answers}
+    told = next(answer for answer in answers if answer.status_code == 429)
+    assert "3 requests per minute" in told.json()["error"]["message"]
     async with talking(keyed, secrets.victim) as client:
         searches = [
             client.call_tool("search_documents", {"query": f"{MARKER} {n}", "collection": COLLECTION})
             for n in range(12)
         ]
         found = await asyncio.gather(*searches)
-    told = [one.content[0].text for one in found if one.is_error]  # type: ignore[union-attr]
-    assert told
-    assert all("too many searches" in text and "try again" in text for text in told)
-    assert len(told) < 12
+    full = [one.content[0].text for one in found if one.is_error]  # type: ignore[union-attr]
+    assert 0 < len(full) < 12
+    assert all("too many searches" in text and "try again" in text for text in full)
 
 
 # --- leaving ------------------------------------------------------------------------------------------------------------
