@@ -25,6 +25,9 @@ SEED = os.environ.get("CAIRN_SCHEMA_SEED", "62")
 EVERYTHING_ON = {
     "rag": {"contextualEnrichmentEnabled": True},
     "graph": {"enabled": True, "model": {"enabled": True}},
+    "urls": {
+        "allowedHosts": ["docs.example.org"]
+    },  # where there is none: the job that an example orders looks for it in vain
 }
 
 
