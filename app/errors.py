@@ -46,9 +46,10 @@ class UnauthenticatedError(CairnError):
 
     status, code, title = 401, "unauthenticated", "Not authenticated"
 
-    def __init__(self, detail: str, *, presented: bool = True) -> None:
-        """`presented`: there was a key or token, which does not count."""
-        super().__init__(detail)
+    def __init__(self, detail: str, *, presented: bool = True, readable: bool = True) -> None:
+        """`presented`: there was a key or token, which does not count. `readable`: it could be read; where there was none, or
+        it could not, `expected` says in what form."""
+        super().__init__(detail, **({} if presented and readable else {"expected": "Bearer"}))
         error = ', error="invalid_token"' if presented else ""
         self.headers["WWW-Authenticate"] = f'Bearer realm="cairn"{error}'
 
@@ -76,6 +77,12 @@ class InputError(CairnError):
     """The request is well-formed but cannot be carried out as it stands."""
 
     status, code, title, exit_code = 422, "invalid-input", "Invalid input", 2
+
+
+class UnsupportedParameterError(InputError):
+    """A request of another API asks for what this server does not do. `param` is the parameter."""
+
+    code, title = "unsupported-parameter", "Unsupported parameter"
 
 
 class NotFoundError(CairnError):

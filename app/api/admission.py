@@ -50,12 +50,15 @@ class RefuseWhenFull:
 
     async def _refuse(self, scope: Scope, kind: Kind, error: OverloadedError, send: Send) -> None:
         request_id = str(new_id())
-        body = json.dumps(problems.body_of(error, instance=scope["path"], request_id=request_id)).encode()
+        status, told, media_type = problems.shown(
+            problems.body_of(error, instance=scope["path"], request_id=request_id)
+        )
+        body = json.dumps(told).encode()
         headers = [
-            (b"content-type", problems.MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()),
+            (b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode()),
             (b"retry-after", error.headers["Retry-After"].encode()), (b"x-request-id", request_id.encode()),
         ]  # fmt: skip
-        start = {"type": "http.response.start", "status": error.status, "headers": headers}
+        start = {"type": "http.response.start", "status": status, "headers": headers}
         secure(start, scope["path"])
         await send(start)
         await send({"type": "http.response.body", "body": body})

@@ -14,6 +14,7 @@ from app.api.sse import Frame, event_stream
 from app.domain.event import Answered, Event, Numbered, Surface
 from app.domain.question import Question
 from app.service.ask import Task, final, start
+from app.settings import Settings
 from app.wiring import Services
 
 FramesOf = Callable[[Event], list[Frame]]
@@ -30,11 +31,15 @@ async def begin(
     *,
     resumable: bool = False,
     named: bool = False,
+    settings: Settings | None = None,
 ) -> Task:
-    """A run, measured. `named`: the client chose the run id. Raises ConflictError where that is in use."""
+    """A run, measured. `named`: the client chose the run id. `settings`: of this run alone.
+
+    Raises ConflictError where that is in use."""
     return await start(
-        services, question, surface=surface, resumable=resumable, named=named, on_end=partial(measure, running)
-    )
+        services, question, surface=surface, resumable=resumable, named=named, settings=settings,
+        on_end=partial(measure, running),
+    )  # fmt: skip
 
 
 def measure(running: Running, end: Event) -> None:
@@ -50,11 +55,11 @@ async def finish(request: Request, task: Task, each: Callable[[Event], None] = l
     return answered
 
 
-def stream(request: Request, task: Task, frames_of: FramesOf) -> Response:
-    """The run event by event. A client that leaves cancels a run that is not resumable."""
+def stream(request: Request, task: Task, frames_of: FramesOf, *, counted: bool = True) -> Response:
+    """The run event by event. A client that leaves cancels a run that is not resumable. `counted`: its events have ids."""
     frames = partial(render, frames_of, numbered=task.resumable)
     on_close = None if task.resumable else task.stop
-    return event_stream(request, task.events(), frames, own_ids=task.resumable, on_close=on_close)
+    return event_stream(request, task.events(), frames, own_ids=task.resumable or not counted, on_close=on_close)
 
 
 def render(frames_of: FramesOf, item: Numbered, *, numbered: bool) -> list[Frame]:

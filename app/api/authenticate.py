@@ -121,7 +121,7 @@ class _Exchange:
         elif self.is_stream:
             request_id = problems.request_id_of(self.scope)
             body = problems.body_of(error, instance=self.scope["path"], request_id=request_id)
-            frame = f"event: error\ndata: {json.dumps(body)}\n\n".encode()
+            frame = f"event: error\ndata: {json.dumps(problems.shown(body)[1])}\n\n".encode()
             await self._send({"type": "http.response.body", "body": frame, "more_body": False})
         else:
             raise ClientDisconnect  # the server cuts the connection: a torso must not be taken for the whole
@@ -141,7 +141,7 @@ def credential_of(scope: Scope) -> str | None:
     scheme, _, credential = given[0].strip().partition(" ")
     credential = credential.strip()
     if len(given) > 1 or scheme.lower() != "bearer" or not credential or len(credential) > MAX_CREDENTIAL:
-        raise UnauthenticatedError("the Authorization header must be one: Bearer cairn_...")
+        raise UnauthenticatedError("the Authorization header must be one: Bearer cairn_...", readable=False)
     return credential
 
 

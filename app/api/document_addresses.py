@@ -71,7 +71,7 @@ async def _wanted(
     external_id: Annotated[
         list[str] | None, Query(max_length=_MOST_NAMED, description="Only those of these external ids; repeat it.")
     ] = None,
-    contains: Annotated[
+    q: Annotated[
         str | None,
         Query(max_length=500, description="Only those whose title or external id contains this, in any case."),
     ] = None,
@@ -89,7 +89,7 @@ async def _wanted(
     return DocumentFilter(
         ids=id or None,
         external_ids=[normalise(one) for one in external_id] if external_id else None,
-        contains=normalise(contains) if contains else None,
+        contains=normalise(q) if q else None,
         statuses=status or None,
         media_type=normalise(media_type) if media_type else None,
         metadata=_object(metadata) or None if metadata else None,

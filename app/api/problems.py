@@ -1,4 +1,5 @@
-"""Errors as RFC 9457 problem+json: one shape and one content type on every route and for every status."""
+"""Errors as RFC 9457 problem+json: one shape and one content type on every route and for every status, but of protocols that
+are not ours (app/api/shapes.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from app.api import shapes
 from app.api.policy import POLICIES
+from app.api.problem_codes import MEANINGS
 from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
@@ -98,10 +101,11 @@ def body_of(error: CairnError, *, instance: str, request_id: str) -> dict[str, A
 def _body(
     status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
+    members = {
+        "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
         "instance": strike_secrets(normalise(instance)), "code": code, "request_id": request_id,
     }  # fmt: skip
+    return {**members, **{name: value for name, value in extra.items() if name not in members}}
 
 
 def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:
@@ -120,11 +124,19 @@ def plain(
     return _response(body, headers or {})
 
 
+def shown(body: dict[str, Any]) -> tuple[int, dict[str, Any], str]:
+    """Status, body and media type of a problem as clients of its path read it (app/api/shapes.py)."""
+    shape = shapes.shape_of(body["instance"])
+    if shape is None:
+        return body["status"], body, MEDIA_TYPE
+    return shape.status(body["status"]), shape.show(body), shapes.MEDIA_TYPE
+
+
 def _response(body: dict[str, Any], headers: Mapping[str, str]) -> Response:
-    status = body["status"]
+    status, content, media_type = shown(body)
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
-    content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
-    return Response(content, status, {**retry, **headers}, MEDIA_TYPE)
+    encoded = json.dumps(content, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return Response(encoded, status, {**retry, **headers}, media_type)
 
 
 # --- handlers ---------------------------------------------------------------------------------------------------------
@@ -188,27 +200,29 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
 
 def known_problems() -> dict[str, dict[str, Any]]:
     """All codes with status, title and meaning."""
-    found = {code: {"code": code, "status": status, "title": title, "meaning": title}
-             for status, (code, title) in HTTP_CODES.items()}  # fmt: skip
+    http = {**{code: (status, title) for status, (code, title) in HTTP_CODES.items()}, "not-ready": (503, "Not ready")}
+    found = {code: {"code": code, "status": status, "title": title, "meaning": MEANINGS.get(code, title)}
+             for code, (status, title) in http.items()}  # fmt: skip
     waiting = [CairnError]
     while waiting:
         error = waiting.pop(0)
         waiting.extend(error.__subclasses__())
         meaning = " ".join((error.__doc__ or "").split()) if "__doc__" in vars(error) else ""
-        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning or error.title}
+        meaning = MEANINGS.get(error.code) or meaning or error.title
+        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning}
         found.setdefault(error.code, entry)
     return found
 
 
 def describe(schema: dict[str, Any]) -> None:
     """Declare in an OpenAPI schema what every operation may answer besides its success."""
-    shapes = schema.setdefault("components", {}).setdefault("schemas", {})
+    schemas = schema.setdefault("components", {}).setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    shapes.update(problem.pop("$defs", {}))
-    shapes["Problem"] = problem
+    schemas.update(problem.pop("$defs", {}))
+    schemas["Problem"] = problem
     for name in ("HTTPValidationError", "ValidationError"):
-        shapes.pop(name, None)
-    for operations in schema["paths"].values():
+        schemas.pop(name, None)
+    for path, operations in schema["paths"].items():
         for operation in operations.values():
             responses = operation["responses"]
             statuses = {400, 401, 403, 408, 413, 421, 429, 500, 503} | ({404} if operation.get("parameters") else set())
@@ -221,6 +235,7 @@ def describe(schema: dict[str, Any]) -> None:
                 statuses |= {409, 422}
             for status in sorted(statuses):
                 responses.setdefault(str(status), *declare(status).values())
+            shapes.describe(schemas, path, responses, MEDIA_TYPE)
 
 
 def declare(*statuses: int) -> dict[int | str, dict[str, Any]]:

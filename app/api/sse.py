@@ -29,10 +29,12 @@ _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event. `terminal` frames end the stream; whatever would follow is not sent. `id`: in a stream of its own ids."""
+    """One event; without a name, and with data that is no JSON, where a protocol wants it so.
 
-    event: str
-    data: BaseModel | dict[str, Any]
+    `terminal` frames end the stream; whatever would follow is not sent. `id`: in a stream of its own ids."""
+
+    event: str | None
+    data: BaseModel | dict[str, Any] | str
     terminal: bool = False
     id: int | None = None
 
@@ -55,7 +57,7 @@ def error_frame(request: HTTPConnection, error: CairnError) -> Frame:
     """A problem as the last event, since the status is 200 already."""
     request_id = problems.request_id_of(request.scope)
     body = problems.body_of(error, instance=request.url.path, request_id=request_id)
-    return Frame("error", body, terminal=True)
+    return Frame("error", problems.shown(body)[1], terminal=True)
 
 
 T = TypeVar("T")
@@ -144,5 +146,7 @@ async def _stop(request: Request, queue: asyncio.Queue[Frame]) -> None:
     await queue.put(error_frame(request, StoppingError("the server is stopping; ask again")))
 
 
-def _json(data: BaseModel | dict[str, Any]) -> str:
+def _json(data: BaseModel | dict[str, Any] | str) -> str:
+    if isinstance(data, str):
+        return data
     return data.model_dump_json() if isinstance(data, BaseModel) else json.dumps(data, default=str)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Final, Literal
 
 from app.agents.strategies import all_strategies, strategy_names
 from app.answering.context import Deps, Record, Report
@@ -12,9 +14,11 @@ from app.answering.run import answer
 from app.domain.answer import Answer
 from app.domain.document import check_metadata
 from app.domain.event import Event, Surface
-from app.domain.question import Question
+from app.domain.ids import new_id
+from app.domain.question import Question, Turn
 from app.domain.trace import RunTrace
 from app.errors import InputError
+from app.memory.recall import widest, window
 from app.memory.sources import sources_of
 from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, Tracing, final, held
@@ -22,7 +26,13 @@ from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
 
-__all__ = ["Task", "ask", "check_strategy", "deps_for", "final", "held", "sources_of", "start", "strategy_names"]
+__all__ = [
+    "Task", "ask", "at_temperature", "check_strategy", "deps_for", "final", "held", "sources_of", "start", "strategy_names",
+    "told_before",
+]  # fmt: skip
+
+TOLD_CHARS: Final = 20_000
+"""Of a message that a caller tells of; no answer of ours is longer."""
 
 
 def check_strategy(name: str) -> str:
@@ -30,6 +40,20 @@ def check_strategy(name: str) -> str:
     if name not in strategy_names():
         raise InputError(f"There is no strategy {name[:80]!r}. There are: {', '.join(strategy_names())}.")
     return name
+
+
+def told_before(said: Iterable[tuple[Literal["user", "assistant"], str]], settings: Settings) -> tuple[Turn, ...]:
+    """What was said before, as the caller tells it, for `Question.history`: as much of the end as a session would recall."""
+    turns = [Turn(new_id(), role, text[:TOLD_CHARS], datetime.now(UTC)) for role, text in said]
+    return window(tuple(turns), widest(settings.memory))
+
+
+def at_temperature(settings: Settings, temperature: float | None) -> Settings:
+    """Settings of a run whose answers are written at it."""
+    if temperature is None:
+        return settings
+    qa = settings.rag.qa.model_copy(update={"temperature": temperature})
+    return settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})})
 
 
 async def start(

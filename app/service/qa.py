@@ -11,7 +11,7 @@ from app.domain.answer import Answer, Citation
 from app.domain.question import Question
 from app.errors import NotFoundError
 from app.runs.task import OnEnd, Task
-from app.service.ask import start
+from app.service.ask import at_temperature, start
 from app.settings import Settings
 from app.store import audit, graph_code, qa_sessions
 from app.wiring import Services
@@ -45,10 +45,7 @@ async def start_qa(
 def _settings(settings: Settings, use_graph: bool, temperature: float | None) -> Settings:
     if not use_graph:
         settings = settings.model_copy(update={"graph": settings.graph.model_copy(update={"enabled": False})})
-    if temperature is not None:
-        qa = settings.rag.qa.model_copy(update={"temperature": temperature})
-        settings = settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})})
-    return settings
+    return at_temperature(settings, temperature)
 
 
 def summarize_searches(record: Record, answer: Answer) -> SearchSummary:

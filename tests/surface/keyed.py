@@ -66,6 +66,16 @@ def bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
+def refusal(answer: httpx2.Response) -> tuple[str, str]:
+    """Code and detail of an error, also in the shapes of protocols that are not ours, which have other codes."""
+    body = answer.json()
+    if "error_code" in body:
+        return str(body["error_code"]), body["error_msg"]
+    if isinstance(body.get("error"), dict):
+        return body["error"]["code"], body["error"]["message"]
+    return body["code"], body["detail"]
+
+
 @dataclass(frozen=True)
 class Operation:
     """A request that would succeed, were it the victim's."""
@@ -137,6 +147,7 @@ def furnish(api: Api, key: str) -> Victim:
             "chat_id": CHAT, "page": "1", "job_id": job, "key_id": key_id, "code": "not-found",
             "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
             "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
+            "model": COLLECTION, "owner": "cairn",
         }
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from keyed import COLLECTION, MARKER, Keys, Operation, Victim, bearer, furnish, make_keys, operations
+from keyed import COLLECTION, MARKER, Keys, Operation, Victim, bearer, furnish, make_keys, operations, refusal
 from serving import Api, read_events, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -85,8 +85,7 @@ def test_who_has_no_key_that_counts_gets_one_answer(keyed: Api, secrets: Keys, e
                 continue
             assert answer.status_code == 401, f"{operation.name} with {name}: {answer.status_code} {answer.text}"
             assert answer.headers["www-authenticate"].startswith("Bearer")
-            body = answer.json()
-            answers[name] = (body["code"], body["detail"], answer.headers["www-authenticate"])
+            answers[name] = (*refusal(answer), answer.headers["www-authenticate"])
         assert len({answers[name] for name in refused if name in answers}) <= 1, f"{operation.name} tells them apart"
 
 
@@ -100,8 +99,10 @@ def test_a_scope_that_is_missing_is_a_403_before_the_body_is_read(
         nonsense: dict[str, Any] = {"json": None, "files": None, "content": b"{", "headers": {"Content-Type": "x/y"}}
         for instead in ({}, nonsense if operation.method == "POST" else {}):
             answer = operation.send(keyed, lacking, **instead)
-            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), f"{operation.name} {answer.text}"
-            assert answer.json()["scope"] == operation.scope
+            assert answer.status_code == 403, f"{operation.name} {answer.text}"
+            code, detail = refusal(answer)
+            assert code in ("forbidden", "403")
+            assert f"scope {operation.scope}," in detail
 
 
 def test_its_own_key_reads_all_of_it(keyed: Api, secrets: Keys, every: list[Operation]) -> None:
@@ -122,7 +123,9 @@ def test_nobody_reads_or_changes_what_is_another_tenants(
     in_order = sorted(every, key=lambda operation: (operation.method != "GET", operation.method == "DELETE"))
     for operation in [*in_order, *in_order]:
         answer = operation.send(keyed, bearer(secrets.other))
-        assert answer.status_code < 500 or answer.json()["code"] != "internal", f"{operation.name}: {answer.text}"
+        assert answer.status_code < 500 or refusal(answer)[0] not in ("internal", "500"), (
+            f"{operation.name}: {answer.text}"
+        )
         assert_knows_nothing(operation, answer.text, victim)
     after = settled(place[0])
     assert {table: (before[table], after[table]) for table in before if before[table] != after[table]} == {}

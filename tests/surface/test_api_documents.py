@@ -75,11 +75,11 @@ def test_an_address_that_means_nothing_says_why(stones: Api) -> None:
 
 
 def test_lists_are_filtered(stones: Api) -> None:
-    assert names(stones, contains="ROCKS/") == ["rocks/Zinc.txt", "rocks/granite.md"]
+    assert names(stones, q="ROCKS/") == ["rocks/Zinc.txt", "rocks/granite.md"]
     assert names(stones, external_id=["notes.txt", "basalt.pdf"]) == ["basalt.pdf", "notes.txt"]
     assert names(stones, media_type="application/pdf") == ["basalt.pdf"]
     assert names(stones, metadata='{"team": "geology"}') == ["rocks/granite.md"]
-    assert names(stones, metadata='{"team": "geology"}', contains="zinc") == []
+    assert names(stones, metadata='{"team": "geology"}', q="zinc") == []
     assert names(stones, status=["failed", "pending"]) == []
     assert len(names(stones, status="indexed")) == 4
     moment = stones.client.get(BY_ID, params={"external_id": "basalt.pdf"}).json()["updated_at"]
@@ -222,8 +222,8 @@ def test_many_documents_are_deleted_by_filter_or_id(api: Api) -> None:
     api.index("many", **{f"{kind}-{number}": f"Stone {number}." for kind in ("old", "new") for number in range(23)})
     path = "/collections/many/documents"
     assert "delete the collection" in problem(api.client.delete(path), 422)
-    assert "delete the collection" in problem(api.client.delete(path, params={"contains": "", "metadata": "{}"}), 422)
-    assert api.client.delete(path, params={"contains": "old-"}).json() == {"deleted": 23, "more": False}
+    assert "delete the collection" in problem(api.client.delete(path, params={"q": "", "metadata": "{}"}), 422)
+    assert api.client.delete(path, params={"q": "old-"}).json() == {"deleted": 23, "more": False}
     kept = api.client.get(path).json()["items"]
     assert {one["external_id"][:4] for one in kept} == {"new-"}
     assert api.client.get("/collections/many").json()["document_count"] == 23
