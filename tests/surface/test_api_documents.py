@@ -68,7 +68,9 @@ def test_an_address_that_means_nothing_says_why(stones: Api) -> None:
     assert "?external_id=" in problem(stones.client.get(BY_ID), 422)
     assert "by-external-id" in problem(stones.client.get(f"{STONES}/granite.md"), 422)
     one = stones.client.get(BY_ID, params={"external_id": "notes.txt"}).json()["id"]
-    assert "external id" in problem(stones.client.get(f"{STONES}/{one}", params={"external_id": "rocks/granite.md"}), 404)
+    assert "external id" in problem(
+        stones.client.get(f"{STONES}/{one}", params={"external_id": "rocks/granite.md"}), 404
+    )
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
