@@ -14,20 +14,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
 from app.api import (
     agent,
     audit,
     chat,
     collections,
-    conditional,
     conversations,
+    description,
     dify,
     docs_page,
     document_edits,
@@ -35,10 +33,8 @@ from app.api import (
     embedding_models,
     graph,
     health,
-    idempotency,
     jobs,
     keys,
-    links,
     logs,
     originals,
     otel,
@@ -52,7 +48,7 @@ from app.api import (
     usage,
 )
 from app.api.admission import AdmissionMiddleware, RefuseWhenFull
-from app.api.authenticate import AuthenticateMiddleware, check_listen, describe_keys
+from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
 from app.api.connections import punctual
@@ -90,13 +86,6 @@ PostgreSQL."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
-DESCRIPTION = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
-read back with `GET /traces/{trace_id}`.
-
-Errors are RFC 9457 `application/problem+json` with a stable `code`; `GET /problems/{code}` says what it means. Lists
-page by cursor: pass `next_cursor` as `cursor`. Every response has an `X-Request-ID`, which the log knows.
-"""
-
 _ROUTERS = (
     collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
     conversations, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings, dify,
@@ -124,9 +113,9 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
             running.stopping.set()
 
     app = FastAPI(
-        title="Cairn", version=_version(), description=DESCRIPTION, lifespan=lifespan, docs_url=None,
+        title="Cairn", version=_version(), lifespan=lifespan, docs_url=None,
         swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
-        telemetry=otel.OF_REQUESTS,
+        telemetry=otel.OF_REQUESTS, generate_unique_id_function=description.name_operation,
     )  # fmt: skip
     app.state.running = running
     # each goes around those before it: the last one is outermost
@@ -146,7 +135,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         mount.install(app, running)
     else:
         app.add_api_route("/", _root, include_in_schema=False)
-    app.openapi = lambda: _openapi(app, environment.auth == "keys")  # type: ignore[method-assign]
+    app.openapi = lambda: description.describe(app, keys=environment.auth == "keys")  # type: ignore[method-assign]
     return app
 
 
@@ -299,16 +288,3 @@ def _version() -> str:
         return version("cairn-rag")
     except PackageNotFoundError:
         return "0+source"
-
-
-def _openapi(app: FastAPI, keys: bool) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        idempotency.describe(schema)
-        problems.describe(schema)
-        conditional.describe(schema)
-        links.describe(schema)
-        if keys:
-            describe_keys(schema)
-        app.openapi_schema = schema
-    return app.openapi_schema

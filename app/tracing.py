@@ -27,7 +27,7 @@ _NONE: Final[Attributes] = {}
 _tracer: Tracer | None = None
 
 
-class Noted(Protocol):
+class OpenSpan(Protocol):
     """A span under way."""
 
     def add(self, attributes: Attributes) -> None:
@@ -50,7 +50,7 @@ def is_on() -> bool:
     return _tracer is not None
 
 
-def span(name: str, attributes: Attributes = _NONE) -> AbstractContextManager[Noted]:
+def span(name: str, attributes: Attributes = _NONE) -> AbstractContextManager[OpenSpan]:
     """Around a piece of work, within the span that is current. What escapes it marks it as failed, by its kind."""
     return _OFF if _tracer is None else _Recorded(_tracer, name, attributes)
 

@@ -29,7 +29,7 @@ from app.service.documents import get_collection
 from app.service.search import check_query
 from app.wiring import Services
 
-router = APIRouter(prefix="/api/agent", tags=["agent"], route_class=TypedRoute)
+router = APIRouter(prefix="/api/agent", tags=["compatibility"], route_class=TypedRoute)
 
 
 class AgentBody(Body):
@@ -103,7 +103,7 @@ _STREAM_EXAMPLE = (
     responses=problems.declare(409, 502, 504),
     summary="Answer by a validated plan",
 )
-async def run(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def run_agent(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """The answer in one piece. Leaving cancels the run."""
     question = await _question(body, services)
     task, view = await begin(running, services, question, named=body.run_id is not None), AgentView(request)
@@ -122,7 +122,7 @@ async def run(body: AgentBody, request: Request, services: ServicesDep, running:
     },
     summary="Answer by a validated plan, and follow its steps",
 )  # fmt: skip
-async def stream(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def stream_agent(body: AgentBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """`trace` for each step, then `complete`; or `error` as the last event. Leaving cancels the run."""
     question = await _question(body, services)
     task = await begin(running, services, question, named=body.run_id is not None)

@@ -30,7 +30,7 @@ from app.service.documents import check_collection_name
 from app.service.search import check_query
 from app.wiring import Services
 
-router = APIRouter(tags=["chat"], route_class=TypedRoute)
+router = APIRouter(tags=["compatibility"], route_class=TypedRoute)
 
 SESSION_HEADER = "X-Session-ID"
 _IN_HEADER = re.compile(r"[!-~]+")
@@ -103,7 +103,7 @@ _STREAM: dict[str, Any] = {
 
 @router.post("/chat", include_in_schema=False)
 @router.post("/chat/", response_model=ChatResponse, responses=problems.declare(409, 502, 504), summary="Send a message")
-async def chat(
+async def send_message(
     body: ChatRequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
 ) -> Response:
     """The answer, in one piece. Leaving cancels the run."""
@@ -115,7 +115,7 @@ async def chat(
 
 
 @router.post("/chat/stream", summary="Send a message to a collection, and read the answer as it is written", **_STREAM)
-async def stream(
+async def stream_message(
     body: ChatRequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
 ) -> Response:
     """Needs `collection_name`. `token`, then `sources`, then `done`; or `error` as the last event."""
@@ -127,7 +127,7 @@ async def stream(
 @router.post(
     "/chat/{chat_id}/stream", summary="Send a message to a chat, and read the answer as it is written", **_STREAM
 )
-async def chat_stream(
+async def stream_chat_message(
     chat_id: ChatId,
     body: ChatRequest,
     request: Request,

@@ -27,7 +27,7 @@ from app.service import conversations as conversation_service
 from app.service import documents
 from app.service.conversations import MAX_TITLE
 
-router = APIRouter(tags=["chat"], route_class=TypedRoute)
+router = APIRouter(route_class=TypedRoute)
 
 SessionId = Annotated[str, Path(description="The conversation, as it was named in a request.", examples=["alice-1"])]
 
@@ -91,7 +91,7 @@ class HistoryOut(BaseModel):
     next_cursor: str | None = Field(description="For the next page; null on the last one.")
 
 
-@router.get("/chat/sessions", summary="List conversations")
+@router.get("/chat/sessions", tags=["conversations"], summary="List conversations")
 async def list_conversations(
     services: ServicesDep,
     q: Annotated[
@@ -110,20 +110,20 @@ async def list_conversations(
     return ConversationPage(items=[_conversation_out(one) for one in found[:limit]], next_cursor=more)
 
 
-@router.get("/chat/sessions/{session_id}", summary="Look at a conversation")
+@router.get("/chat/sessions/{session_id}", tags=["conversations"], summary="Look at a conversation")
 async def get_conversation(session_id: SessionId, services: ServicesDep) -> ConversationOut:
     """What was said is at `/chat/history/{session_id}`."""
     return _conversation_out(await conversation_service.get_conversation(services, session_id))
 
 
-@router.patch("/chat/sessions/{session_id}", summary="Rename a conversation")
+@router.patch("/chat/sessions/{session_id}", tags=["conversations"], summary="Rename a conversation")
 async def rename_conversation(
     session_id: SessionId, body: ConversationChange, services: ServicesDep
 ) -> ConversationOut:
     return _conversation_out(await conversation_service.rename_conversation(services, session_id, body.title))
 
 
-@router.delete("/chat/sessions/{session_id}", status_code=204, summary="Delete a conversation")
+@router.delete("/chat/sessions/{session_id}", tags=["conversations"], status_code=204, summary="Delete a conversation")
 async def delete_conversation(session_id: SessionId, services: ServicesDep) -> None:
     """Its messages, and the text of its questions and answers in traces and in the retrieval cache. What is being answered
     meanwhile begins it anew. One that does not exist is deleted already."""
@@ -146,7 +146,7 @@ def _used_before(cursor: str | None) -> tuple[datetime, str] | None:
     return (used, session_id) if used else None
 
 
-@router.get("/chat/history/{session_id}", summary="Read a conversation")
+@router.get("/chat/history/{session_id}", tags=["conversations"], summary="Read a conversation")
 async def get_history(
     session_id: SessionId, services: ServicesDep, cursor: Cursor = None, limit: Limit = 200
 ) -> HistoryOut:
@@ -184,7 +184,12 @@ def message_out(message: SavedMessage) -> MessageOut:
     )
 
 
-@router.delete("/chat/history/{session_id}", status_code=204, summary="Delete what was said in a conversation")
+@router.delete(
+    "/chat/history/{session_id}",
+    tags=["conversations"],
+    status_code=204,
+    summary="Delete what was said in a conversation",
+)
 async def delete_history(session_id: SessionId, services: ServicesDep) -> None:
     """The same as `DELETE /chat/sessions/{session_id}`."""
     await conversation_service.delete_history(services, session_id)
@@ -219,6 +224,7 @@ class ChatUploadOut(BaseModel):
 
 @router.post(
     "/chat/{chat_id}/documents",
+    tags=["compatibility"],
     response_model=ChatUploadOut,
     responses={
         202: {"model": JobOut, "description": "With ?wait=false: the job that indexes the files."},
@@ -226,7 +232,7 @@ class ChatUploadOut(BaseModel):
     },
     summary="Add files to a chat",
 )
-async def upload(
+async def upload_chat_documents(
     chat_id: ChatId,
     services: ServicesDep,
     files: Annotated[
@@ -262,8 +268,8 @@ async def upload(
     return Response(body.model_dump_json(), media_type="application/json")
 
 
-@router.get("/chat/{chat_id}/documents", summary="List the files of a chat")
-async def list_documents(
+@router.get("/chat/{chat_id}/documents", tags=["compatibility"], summary="List the files of a chat")
+async def list_chat_documents(
     chat_id: ChatId, services: ServicesDep, cursor: Cursor = None, limit: Limit = 50
 ) -> DocumentPage:
     """In order of name. A chat without files has none."""
@@ -275,8 +281,13 @@ async def list_documents(
     return document_page(found, limit)
 
 
-@router.delete("/chat/{chat_id}/documents/{document_id}", status_code=204, summary="Remove a file from a chat")
-async def delete_document(
+@router.delete(
+    "/chat/{chat_id}/documents/{document_id}",
+    tags=["compatibility"],
+    status_code=204,
+    summary="Remove a file from a chat",
+)
+async def delete_chat_document(
     chat_id: ChatId,
     document_id: Annotated[UUID, Path(description="Id that Cairn gave to the file.", examples=[ID_EXAMPLE])],
     services: ServicesDep,

@@ -12,6 +12,8 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
+from app.api.description import COMPATIBILITY
+
 router = APIRouter(include_in_schema=False)
 
 _MEDIA_TYPES: Final = {
@@ -37,7 +39,7 @@ _PAGE: Final = """<!doctype html>
 </body>
 </html>
 """
-_START: Final = """SwaggerUIBundle({
+_START: Final = f"""const page = SwaggerUIBundle({{
   url: new URL("openapi.json", document.baseURI).href,
   dom_id: "#swagger-ui",
   deepLinking: true,
@@ -46,7 +48,8 @@ _START: Final = """SwaggerUIBundle({
   displayRequestDuration: true,
   persistAuthorization: false,
   validatorUrl: null,
-});
+  onComplete: () => page.layoutActions.show(["operations-tag", "{COMPATIBILITY}"], false),
+}});
 """
 
 

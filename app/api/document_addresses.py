@@ -15,7 +15,7 @@ from app.api.models import ID_EXAMPLE, cleaned
 from app.api.running import ServicesDep
 from app.domain.document import Status, check_metadata
 from app.domain.document_list import DocumentFilter
-from app.errors import InputError
+from app.errors import InputError, NotFoundError
 from app.language.text import normalise
 from app.service import documents
 from app.service.documents import MAX_EXTERNAL_ID
@@ -49,15 +49,16 @@ async def _document_id(
         if not external_id:
             raise InputError(f"{BY_EXTERNAL_ID} needs the id: ?external_id=...")
         return await documents.find_document_id(services, name, normalise(external_id))
-    if external_id is not None:
-        raise InputError(f"one of both: the id in the path, or {BY_EXTERNAL_ID} there and ?external_id=")
     try:
-        return UUID(document_id)
+        found = UUID(document_id)
     except ValueError:
         raise InputError(
             f"{document_id[:100]!r} is no id of a document; with an id of your own ask for "
             f"/collections/{name[:140]}/documents/{BY_EXTERNAL_ID}?external_id=..."
         ) from None
+    if external_id is not None and await documents.find_document_id(services, name, normalise(external_id)) != found:
+        raise NotFoundError(f"no document {document_id} with the external id {external_id[:140]} in {name[:140]}")
+    return found
 
 
 DocumentId = Annotated[UUID, Depends(_document_id)]
@@ -71,7 +72,7 @@ async def _wanted(
     external_id: Annotated[
         list[str] | None, Query(max_length=_MOST_NAMED, description="Only those of these external ids; repeat it.")
     ] = None,
-    contains: Annotated[
+    q: Annotated[
         str | None,
         Query(max_length=500, description="Only those whose title or external id contains this, in any case."),
     ] = None,
@@ -89,7 +90,7 @@ async def _wanted(
     return DocumentFilter(
         ids=id or None,
         external_ids=[normalise(one) for one in external_id] if external_id else None,
-        contains=normalise(contains) if contains else None,
+        contains=normalise(q) if q else None,
         statuses=status or None,
         media_type=normalise(media_type) if media_type else None,
         metadata=_object(metadata) or None if metadata else None,

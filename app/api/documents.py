@@ -163,7 +163,7 @@ def _fields(document: Document) -> dict[str, Any]:
     },
     summary="Upload files",
 )
-async def upload(
+async def upload_documents(
     name: CollectionName,
     services: ServicesDep,
     files: Annotated[
@@ -301,7 +301,7 @@ async def delete_document(name: CollectionName, document_id: DocumentId, service
 
 
 @router.post("/collections/{name}/enrich", status_code=202, summary="Let the chat model write contexts for chunks")
-async def enrich(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
+async def enrich_collection(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
     """By a job; what was written already costs nothing, and an order that waits or runs already is the answer then. 422 where
     `rag.contextualEnrichmentEnabled` is off or there is no chat model."""
     job = await jobs.enrich_collection(services, name)
@@ -378,7 +378,7 @@ class IndexOut(BaseModel):
 
 
 @router.post("/index", responses=problems.declare(502, 504), summary="Index texts")
-async def index(body: IndexBody, services: ServicesDep) -> IndexOut:
+async def index_texts(body: IndexBody, services: ServicesDep) -> IndexOut:
     """Answers when the documents are searchable. One that cannot be indexed stands in `failed`, alone."""
     settings = services.settings.current
     good, failed = _sort(body.documents, settings)

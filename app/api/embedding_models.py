@@ -111,7 +111,7 @@ async def change_model(
 
 
 @router.post("/collections/{name}/reindex", status_code=202, summary="Cut and embed all documents anew")
-async def reindex(name: CollectionName, body: Reindex, services: ServicesDep, response: Response) -> JobOut:
+async def reindex_collection(name: CollectionName, body: Reindex, services: ServicesDep, response: Response) -> JobOut:
     """With the settings in force, from the stored text, document by document; the old index serves until each swap.
     Documents that would come out as they are cost nothing unless `force` is set. Versions do not change."""
     job = await model_service.start_reindex(services, name, force=body.force)

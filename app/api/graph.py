@@ -161,7 +161,7 @@ def _community(cursor: str | None) -> CommunityKey | None:
 
 
 @router.post("/extract", status_code=202, summary="Let the chat model read a collection for the graph")
-async def extract(body: NewExtraction, services: ServicesDep, response: Response) -> JobOut:
+async def extract_graph(body: NewExtraction, services: ServicesDep, response: Response) -> JobOut:
     """Adds entities, relations and other names to those that rules found, by a job; what it has read already costs nothing.
     An order that waits or runs already is the answer then. 422 where `graph.model.enabled` is off or there is no chat model."""
     job = await job_service.extract_with_model(services, body.collection)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -66,13 +66,13 @@ class Ready(BaseModel):
 
 
 @router.get("/health/live", summary="Is the process alive?")
-async def live() -> Live:
+async def get_liveness() -> Live:
     """Asks nobody."""
     return Live()
 
 
 @router.get("/health/ready", response_model=Ready, summary="Can it serve?")
-async def ready(request: Request, running: RunningDep) -> Response:
+async def get_readiness(request: Request, running: RunningDep) -> Response:
     """200, or a 503 problem with the same members, when the database does not answer or the worker is stuck. A broken
     settings.json is reported in `problems`; the settings before it stay in force. Where callers need keys, only one with the
     scope `admin` sees more than the status."""
@@ -133,7 +133,7 @@ _METRICS_EXAMPLE = {"text/plain": {"example": 'cairn_queue_depth{state="queued"}
 @router.get(
     "/metrics", response_class=Response, responses={200: {"content": _METRICS_EXAMPLE}}, summary="Prometheus metrics"
 )
-async def metrics(services: ServicesDep, running: RunningDep) -> Response:
+async def get_metrics(services: ServicesDep, running: RunningDep) -> Response:
     """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
     found, database, state = running.metrics, await check_database(services), describe_service(services)
     found.queue(database.queue)
@@ -150,7 +150,10 @@ async def metrics(services: ServicesDep, running: RunningDep) -> Response:
 
 
 class ProblemMeaning(BaseModel):
-    model_config = example({"code": "not-found", "status": 404, "title": "Not found", "meaning": "Not found"})
+    model_config = example({
+        "code": "not-found", "status": 404, "title": "Not found",
+        "meaning": "What the path or the body names is not there, or is not the caller's. Lists say what there is.",
+    })  # fmt: skip
 
     code: str
     status: int
@@ -159,7 +162,9 @@ class ProblemMeaning(BaseModel):
 
 
 @router.get("/problems/{code}", summary="What an error code means")
-async def problem_meaning(code: str) -> ProblemMeaning:
+async def get_problem(
+    code: Annotated[str, Path(description="`code` of a problem.", examples=["not-found"])],
+) -> ProblemMeaning:
     """Where the `type` of every problem points."""
     known = problems.known_problems()
     if code not in known:

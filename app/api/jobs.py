@@ -85,7 +85,7 @@ async def retry_job(job_id: JobId, services: ServicesDep) -> JobOut:
     response_class=Response,  # FastAPI takes functions under EventSourceResponse for generators
     responses={200: {"content": describe(("progress", "done", "error"), _STREAM_EXAMPLE)}},
 )
-async def job_events(job_id: JobId, services: ServicesDep, request: Request) -> Response:
+async def follow_job(job_id: JobId, services: ServicesDep, request: Request) -> Response:
     """`progress` events with the whole job whenever it changed, then one `done`, also for a job that has ended already.
     Every event says everything, so Last-Event-ID is not needed."""
     job = await job_service.get_job(services, job_id)

@@ -115,8 +115,9 @@ async def get_file(name: CollectionName, document_id: DocumentId, request: Reque
     if is_known(request, etag_of(document_id, version)):
         return unchanged(etag_of(document_id, version))
     found = await originals.read_original(services, name, document_id)
-    headers = {**headers_of(etag_of(document_id, found.version)), "Content-Disposition": attachment(found.name)}
-    return Response(found.content, headers=headers, media_type=found.media_type)
+    # the type alone: which characters a text is written in is its own affair
+    headers = {"Content-Type": found.media_type, "Content-Disposition": attachment(found.name)}
+    return Response(found.content, headers=headers | headers_of(etag_of(document_id, found.version)))
 
 
 def attachment(name: str) -> str:

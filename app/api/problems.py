@@ -18,6 +18,7 @@ from starlette.routing import compile_path
 
 from app.api import shapes
 from app.api.policy import POLICIES
+from app.api.problem_codes import MEANINGS
 from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
@@ -100,10 +101,11 @@ def body_of(error: CairnError, *, instance: str, request_id: str) -> dict[str, A
 def _body(
     status: int, code: str, title: str, detail: str, instance: str, request_id: str, extra: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        **extra, "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
+    members = {
+        "type": f"/problems/{code}", "title": title, "status": status, "detail": strike_secrets(normalise(detail)),
         "instance": strike_secrets(normalise(instance)), "code": code, "request_id": request_id,
     }  # fmt: skip
+    return {**members, **{name: value for name, value in extra.items() if name not in members}}
 
 
 def response_of(scope: Mapping[str, Any], error: CairnError) -> Response:
@@ -198,14 +200,16 @@ def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
 
 def known_problems() -> dict[str, dict[str, Any]]:
     """All codes with status, title and meaning."""
-    found = {code: {"code": code, "status": status, "title": title, "meaning": title}
-             for status, (code, title) in HTTP_CODES.items()}  # fmt: skip
+    http = {**{code: (status, title) for status, (code, title) in HTTP_CODES.items()}, "not-ready": (503, "Not ready")}
+    found = {code: {"code": code, "status": status, "title": title, "meaning": MEANINGS.get(code, title)}
+             for code, (status, title) in http.items()}  # fmt: skip
     waiting = [CairnError]
     while waiting:
         error = waiting.pop(0)
         waiting.extend(error.__subclasses__())
         meaning = " ".join((error.__doc__ or "").split()) if "__doc__" in vars(error) else ""
-        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning or error.title}
+        meaning = MEANINGS.get(error.code) or meaning or error.title
+        entry = {"code": error.code, "status": error.status, "title": error.title, "meaning": meaning}
         found.setdefault(error.code, entry)
     return found
 

@@ -28,7 +28,7 @@ from app.service.documents import get_collection
 from app.service.search import check_query
 from app.wiring import Services
 
-router = APIRouter(prefix="/qa", tags=["questions"], route_class=TypedRoute)
+router = APIRouter(prefix="/qa", tags=["compatibility"], route_class=TypedRoute)
 
 SessionHeader = Annotated[
     str | None, Header(alias=SESSION_HEADER, description="The session, where the body names none.")
@@ -111,7 +111,7 @@ class QAResponse(BaseModel):
     responses=problems.declare(409, 502, 504),
     summary="Ask, and fetch what is missing",
 )
-async def ask(
+async def ask_in_passes(
     body: QARequest, request: Request, services: ServicesDep, running: RunningDep, session: SessionHeader = None
 ) -> Response:
     """The answer of up to three passes (setting iterative.maxPasses). Leaving cancels the run."""
@@ -128,7 +128,7 @@ async def ask(
 
 
 @router.delete("/sessions/{session_id}", status_code=204, summary="Start fresh", responses=problems.declare(404))
-async def delete_session(session_id: str, services: ServicesDep) -> None:
+async def delete_passes_session(session_id: str, services: ServicesDep) -> None:
     """Forgets what the session has read and looked for in vain."""
     await qa_service.delete_session(services, check_session_id(session_id))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.requests import HTTPConnection, Request
 
@@ -82,6 +82,20 @@ class QueryBody(Body):
     )
 
 
+Part = Literal["citations", "sources", "route", "grounding", "timings_ms"]
+PARTS: Final[frozenset[str]] = frozenset(get_args(Part))
+"""Of an answer: what a caller may do without."""
+
+Include = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        description=f"Parts of the answer, separated by commas: {', '.join(get_args(Part))}. Default: all; what is not named is "
+        "left out, and an empty one leaves the answer and what it counts for.",
+        json_schema_extra={"pattern": rf"^(({'|'.join(get_args(Part))})(,({'|'.join(get_args(Part))})){{0,4}})?$"},
+        examples=["citations"],
+    ),
+]
 Kind = Literal["document", "web"]
 
 
@@ -134,8 +148,10 @@ class AnswerOut(BaseModel):
     model_config = example(_ANSWER)
 
     answer: str
-    citations: list[CitationOut]
-    sources: list[SourceOut]
+    citations: list[CitationOut] = Field(
+        [], description="May be left out by `include`, as may sources, route, grounding and timings_ms."
+    )
+    sources: list[SourceOut] = []
     confidence: float = Field(description="Of a quotation: the calibrated probability that it answers.")
     answered: AnswerStatus = Field(
         description="Follows from the confidence. no: the documents do not say; unsure: a guess, shown as one."
@@ -146,12 +162,14 @@ class AnswerOut(BaseModel):
     coverage: Coverage = Field(
         description="How much of what there is the answer looked at: `read` of `of`; complete: nothing was left out."
     )
-    route: dict[str, Any]
+    route: dict[str, Any] = {}
     degraded: list[str]
     session_id: str | None
     run_id: UUID
-    timings_ms: dict[str, float]
-    grounding: Grounding | None = Field(description="The check behind `grounded`, sentence by sentence; null: none.")
+    timings_ms: dict[str, float] = {}
+    grounding: Grounding | None = Field(
+        None, description="The check behind `grounded`, sentence by sentence; null: none."
+    )
     replaced: bool = Field(
         False, description="Whether `answer` is not the text of the run's `token` events: show it instead of them."
     )
@@ -173,22 +191,35 @@ STREAM_EXAMPLE = (
     responses={200: {"content": describe(EVENTS, STREAM_EXAMPLE)}, **problems.declare(409, 502, 504)},
     summary="Ask a question",
 )
-async def query(body: QueryBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
+async def ask_question(
+    body: QueryBody, request: Request, services: ServicesDep, running: RunningDep, include: Include = None
+) -> Response:
     """An answer whose citations stand in the documents. Leaving cancels the run, unless it is `resumable`.
 
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
     answer), `error` (a problem) or `cancelled`. Its text counts: where `replaced` is true, what the tokens said is not the
     answer."""
-    question = _question(body, services)
+    question, without = _question(body, services), _left_out(include)
     await get_collection(services, question.collection)  # while the status can still say 404
     named = body.run_id is not None
     task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
-        return stream(request, task, partial(query_frames, request))
+        return stream(request, task, partial(query_frames, request, without=without))
     answered = await finish(request, task)
-    return Response(
-        answer_out(answered.answer, replaced=answered.replaced).model_dump_json(), media_type="application/json"
-    )
+    shown = answer_out(answered.answer, replaced=answered.replaced)
+    return Response(shown.model_dump_json(exclude=set(without)), media_type="application/json")
+
+
+def _left_out(include: str | None) -> frozenset[str]:
+    """Parts that the caller does without. Raises InputError."""
+    if include is None:
+        return frozenset()
+    named = {name.strip() for name in include.split(",")} - {""}
+    if unknown := named - PARTS:
+        raise InputError(
+            f"include has {', '.join(sorted(unknown))}, and takes {', '.join(sorted(PARTS))}, separated by commas"
+        )
+    return PARTS - named
 
 
 def _question(body: QueryBody, services: Services) -> Question:
@@ -235,8 +266,13 @@ def sources_out(passages: Any) -> list[SourceOut]:
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-def query_frames(request: HTTPConnection, event: Event) -> list[Frame]:
-    """What /query streams of an event."""
+def query_frames(request: HTTPConnection, event: Event, *, without: frozenset[str] = frozenset()) -> list[Frame]:
+    """What /query streams of an event; nothing of sources where the caller does without them."""
+    if isinstance(event, SourcesFound) and "sources" in without:
+        return []
+    if isinstance(event, Answered) and without:
+        shown = answer_out(event.answer, replaced=event.replaced)
+        return [Frame("answer", shown.model_dump(mode="json", exclude=set(without)), terminal=True)]
     return [_frame(request, event)]
 
 

@@ -98,7 +98,7 @@ async def cancel_run(run_id: RunId, services: ServicesDep) -> RunOut:
         **problems.declare(409),
     },
 )
-async def run_events(
+async def follow_run(
     run_id: RunId,
     services: ServicesDep,
     request: Request,
@@ -176,8 +176,8 @@ class FeedbackOut(BaseModel):
     updated_at: datetime
 
 
-@router.post("/feedback", tags=["feedback"], summary="Judge an answer")
-async def feedback(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
+@router.post("/feedback", summary="Judge an answer")
+async def judge_answer(body: FeedbackBody, services: ServicesDep) -> FeedbackOut:
     """One judgement per run: another one replaces it. `cairn eval replay` compares settings by them; analysts read
     `analyst.feedback`."""
     judged = await run_service.rate_run(services, body.run_id, body.rating, body.comment)

@@ -118,7 +118,7 @@ class SearchOut(BaseModel):
 
 
 @router.post("/search", tags=["search"], summary="Search passages")
-async def search(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
+async def search_passages(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     wanted = _request(body, services.settings.current)
     result: SearchResult = await until_gone(request, search_service.run_search(services, wanted))
@@ -182,9 +182,9 @@ class CacheOut(BaseModel):
 
 
 class ClearedOut(BaseModel):
-    model_config = example({"removed": 12})
+    model_config = example({"deleted": 12})
 
-    removed: int
+    deleted: int = Field(description="Entries.")
 
 
 @router.get("/cache", tags=["cache"], summary="What the retrieval cache did")
@@ -214,4 +214,4 @@ async def clear_cache(
     ] = None,
 ) -> ClearedOut:
     """Never needed for fresh results: entries of a changed collection do not answer. Counts are kept."""
-    return ClearedOut(removed=await search_service.clear_cache(services, collection))
+    return ClearedOut(deleted=await search_service.clear_cache(services, collection))

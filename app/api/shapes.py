@@ -49,6 +49,20 @@ class DifyErrorOut(BaseModel):
     error_msg: str
 
 
+class McpErrorDetail(BaseModel):
+    code: int
+    message: str
+    data: dict[str, Any] = Field(description="The problem, as other routes tell it.")
+
+
+class McpErrorOut(BaseModel):
+    """An error of JSON-RPC: of a request that was refused before it was read, so without its id."""
+
+    jsonrpc: str
+    id: None
+    error: McpErrorDetail
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """`show` makes the body of a problem's members; `statuses` that the protocol has another one for."""
@@ -90,15 +104,25 @@ def _as_dify(problem: Mapping[str, Any]) -> dict[str, Any]:
     return {"error_code": codes.get(problem["code"], problem["status"]), "error_msg": problem["detail"]}
 
 
+_INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
+"""Codes of JSON-RPC."""
+
+
+def _as_mcp(problem: Mapping[str, Any]) -> dict[str, Any]:
+    code = _INTERNAL_ERROR if problem["status"] >= 500 else _INVALID_REQUEST
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": problem["detail"], "data": dict(problem)}}
+
+
 _OPENAI: Final = Shape("OpenAIErrorOut", OpenAIErrorOut, _as_openai, {422: 400})
 _DIFY: Final = Shape("DifyErrorOut", DifyErrorOut, _as_dify, {})
+_MCP: Final = Shape("McpErrorOut", McpErrorOut, _as_mcp, {})
 
 
 def shape_of(path: str) -> Shape | None:
     """None where errors are problems."""
     if path == "/v1" or path.startswith("/v1/"):
         return _OPENAI
-    return _DIFY if path == "/retrieval" else None
+    return {"/retrieval": _DIFY, "/mcp": _MCP}.get(path)
 
 
 def describe(schemas: dict[str, Any], path: str, responses: dict[str, Any], problem: str) -> None:

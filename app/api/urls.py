@@ -30,7 +30,7 @@ class UrlsBody(Body):
 
 
 @router.post("/collections/{name}/urls", status_code=202, summary="Fetch pages by their addresses")
-async def fetch(name: CollectionName, body: UrlsBody, services: ServicesDep, response: Response) -> JobOut:
+async def fetch_urls(name: CollectionName, body: UrlsBody, services: ServicesDep, response: Response) -> JobOut:
     """By a job, one after another; its result is that of an upload. Only from hosts of the setting `urls.allowedHosts` (at first
     none): 422 for another one, with nothing fetched. A page that cannot be had, or of a private network, fails alone."""
     job = await fetch_later(services, name, body.urls, body.metadata)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models import ID_EXAMPLE, example
 from app.api.running import ServicesDep, TypedRoute
-from app.service.limits import get_usage
+from app.service import limits
 
 router = APIRouter(tags=["operating"], route_class=TypedRoute)
 
@@ -70,9 +70,9 @@ class UsageOut(BaseModel):
 
 
 @router.get("/usage", summary="What the caller may use, and has used")
-async def usage(services: ServicesDep) -> UsageOut:
+async def get_usage(services: ServicesDep) -> UsageOut:
     """Usage of earlier days is in `analyst.key_usage`."""
-    found = await get_usage(services)
+    found = await limits.get_usage(services)
     tenant = TenantUsageOut(
         name=found.tenant.tenant,
         kept=HoldingOut(**asdict(found.tenant.kept)),

@@ -74,7 +74,7 @@ class Client:
         iterator ends the run."""
         call, reader = calls.ask_call(question, collection, strategy, session, filters, stream=True), EventReader()
         with _reached(), self._http.stream(call.method, call.path, json=call.body) as response:
-            if response.status_code >= 400:
+            if response.status_code >= 300:
                 raise problem_of(response.status_code, response.read())
             for piece in response.iter_bytes():
                 yield from reader.feed(piece)
@@ -171,7 +171,7 @@ class AsyncClient:
         call, reader = calls.ask_call(question, collection, strategy, session, filters, stream=True), EventReader()
         with _reached():
             async with self._http.stream(call.method, call.path, json=call.body) as response:
-                if response.status_code >= 400:
+                if response.status_code >= 300:
                     raise problem_of(response.status_code, await response.aread())
                 async for piece in response.aiter_bytes():
                     for event in reader.feed(piece):
@@ -257,9 +257,13 @@ def _reached() -> Iterator[None]:
 
 
 def _read(call: ApiCall[T], response: httpx2.Response) -> T:
-    if response.status_code >= 400:
+    if response.status_code >= 300:  # a redirect too: it would take the key elsewhere
         raise problem_of(response.status_code, response.content)
-    return call.read(json.loads(response.content) if response.content else None)
+    try:
+        body = json.loads(response.content) if response.content else None
+    except ValueError:
+        raise UnreachableError(f"what answers at {response.url} is no Cairn: it answers in no JSON") from None
+    return call.read(body)
 
 
 def _check_end(reader: EventReader) -> None:

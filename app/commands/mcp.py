@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import os
 
 from app.commands.terminal import services
 from app.ending import GuardedProcess
@@ -27,16 +27,14 @@ async def _serve(ending: GuardedProcess) -> int:
         working = asyncio.create_task(run_worker(opened, stop, grace_seconds=GRACE_SECONDS))
         talking = asyncio.create_task(_talk(opened))
         stopping = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait([talking, stopping], return_when=asyncio.FIRST_COMPLETED)
-            if talking.done():
-                talking.result()
-        finally:
-            stop.set()
-            talking.cancel()
-            await asyncio.wait([working], timeout=GRACE_SECONDS + 1)
-            with suppress(asyncio.CancelledError):
-                await talking
+        await asyncio.wait([talking, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stop.set()
+        talking.cancel()
+        await asyncio.wait([working], timeout=GRACE_SECONDS + 1)
+        working.cancel()
+    if not talking.done():
+        os._exit(0)  # everything is closed, but a thread reads stdin, and nothing but its end would end that
+    talking.result()
     return 0
 
 

@@ -16,7 +16,6 @@ from app.domain.passage import Mode
 from app.mcp.addresses import as_id
 from app.mcp.shapes import (
     CollectionsFound,
-    DocumentExcerpt,
     DocumentInfo,
     DocumentsFound,
     EntityRef,
@@ -27,6 +26,7 @@ from app.mcp.shapes import (
     RelationsFound,
     RerankingImpact,
     SearchMeasure,
+    TextExcerpt,
 )
 from app.mcp.tooling import InCollection, ToolAnswer, ToolInput, ToolWork, choose_collection
 from app.service import graph as graph_service
@@ -134,7 +134,7 @@ async def read_document(work: ToolWork, wanted: DocumentWanted) -> ToolAnswer:
     text = text or ""
     end = min(len(text), wanted.start + wanted.length)
     start = min(wanted.start, end)
-    result = DocumentExcerpt(
+    result = TextExcerpt(
         document=DocumentInfo.of(document), text=text[start:end], start=start, end=end, characters=len(text)
     )
     rest = f"\n\n(characters {start:,} to {end:,} of {len(text):,})" if (start, end) != (0, len(text)) else ""

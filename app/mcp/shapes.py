@@ -123,7 +123,7 @@ class DocumentsFound(BaseModel):
     next_cursor: str | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 
-class DocumentExcerpt(BaseModel):
+class TextExcerpt(BaseModel):
     """`text` is start..end of the document's normalised text, in code points; `characters` is its whole length."""
 
     document: DocumentInfo

@@ -45,7 +45,7 @@ TOOLS: Final = {
         McpTool(
             "read_document", "Read a document",
             "Read the text of a document, or a part of it, by its id.",
-            ("read",), "light", finding.DocumentWanted, shapes.DocumentExcerpt, finding.read_document,
+            ("read",), "light", finding.DocumentWanted, shapes.TextExcerpt, finding.read_document,
         ),
         McpTool(
             "list_collections", "List collections",

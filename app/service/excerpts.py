@@ -19,7 +19,7 @@ ENOUGH: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentExcerpt:
+class QuotedText:
     """A part of `document`, which holds `length` code points: `text` begins at `offset`. `marked`: where in `text` the quotation
     stands; None where it stands nowhere, or none was asked for. `moved`: it was quoted from an earlier version, and looked for by
     its words."""
@@ -45,7 +45,7 @@ async def read_excerpt(
     version: int | None = None,
     quote: str = "",
     around: int = AROUND,
-) -> DocumentExcerpt:
+) -> QuotedText:
     """The text around `span` (code points) of the `version` it is of, or the beginning of the document. `quote`: how the
     quotation begins, to find it again where the document changed since. Raises NotFoundError."""
     collection = await find_collection(services, document_id)
@@ -55,11 +55,11 @@ async def read_excerpt(
     if moved and span is not None:
         span = _find_again(text, quote, span[1] - span[0])
     if span is None or not 0 <= span[0] < span[1] <= len(text):
-        return DocumentExcerpt(document, collection, text[: 2 * around], 0, len(text), None, moved)
+        return QuotedText(document, collection, text[: 2 * around], 0, len(text), None, moved)
     offset = _line_start(text, max(0, span[0] - around))
     until = text.find("\n", min(len(text), span[1] + around))
     shown = text[offset : until if until >= 0 else len(text)]
-    return DocumentExcerpt(document, collection, shown, offset, len(text), (span[0] - offset, span[1] - offset), moved)
+    return QuotedText(document, collection, shown, offset, len(text), (span[0] - offset, span[1] - offset), moved)
 
 
 async def find_collection(services: Services, document_id: UUID) -> str:

@@ -35,6 +35,10 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
         text = texts_in(choose_language(request.headers.get("accept-language", "")))
         try:
             session = Session.of(running, request)
+            client = ui.context.client
+            client.on_delete(
+                await session.watch(client.delete)
+            )  # its browser loads the page again, and is asked to sign in
         except CairnError:
             _sign_in(text)
             return

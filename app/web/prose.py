@@ -10,7 +10,7 @@ from nicegui import ui
 
 from app.domain.question import SourceRef
 
-_CITED: Final = re.compile(r"\[(\d{1,3})\](?![(\[:])")
+_CITED: Final = re.compile(r"\[(\d{1,3})\](?!\()")
 _EXTRAS: Final = ["fenced-code-blocks", "tables", "code-friendly", "cuddled-lists", "break-on-newline"]
 _FOLLOW: Final = """(event) => {
   const link = event.target.closest('a');

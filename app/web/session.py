@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from starlette.requests import HTTPConnection
@@ -27,6 +29,14 @@ class Session:
         """Raises UnauthenticatedError, and what else kept the caller from being known."""
         principal = principal_of(request)
         return cls(running, principal, request.cookies.get(COOKIE) if running.authenticator else None)
+
+    async def watch(self, end: Callable[[], None]) -> Callable[[], None]:
+        """`end` is called when the key is revoked or expires, until what is returned is called. Raises as `services`."""
+        watching = ExitStack()
+        if self.running.authenticator is not None and self.credential is not None:
+            grant = await self.running.authenticator.authenticate(self.credential)
+            watching.enter_context(self.running.authenticator.watch(grant, end))
+        return watching.close
 
     def may(self, scope: Scope) -> bool:
         """For what is shown; what is done asks `services`."""

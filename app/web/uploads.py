@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.api.authenticate import PAGE
-from app.api.documents import upload
+from app.api.documents import upload_documents
 from app.api.running import TypedRoute
 
 router = APIRouter(route_class=TypedRoute, include_in_schema=False)
-router.add_api_route(f"{PAGE}/collections/{{name}}/documents", upload, methods=["POST"], status_code=202)
+router.add_api_route(f"{PAGE}/collections/{{name}}/documents", upload_documents, methods=["POST"], status_code=202)

@@ -12,7 +12,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from app.domain.question import SourceRef
 from app.errors import CairnError
 from app.service import excerpts, originals
-from app.service.excerpts import DocumentExcerpt
+from app.service.excerpts import QuotedText
 from app.web.frame import Page, shown_errors
 
 PDF = "application/pdf"
@@ -59,7 +59,7 @@ async def open_document(page: Page, place: ShownPlace) -> None:
 class _Viewer:
     page: Page
     place: ShownPlace
-    excerpt: DocumentExcerpt
+    excerpt: QuotedText
     shown_page: int = field(init=False)
 
     def __post_init__(self) -> None:

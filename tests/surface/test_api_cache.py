@@ -88,12 +88,12 @@ def test_emptying_it_by_collection(api: Api) -> None:
     api.index("other", a="Rivers carry stones.")
     search(api)
     search(api, collection="other")
-    assert api.client.delete("/cache", params={"collection": "other"}).json() == {"removed": 1}
+    assert api.client.delete("/cache", params={"collection": "other"}).json() == {"deleted": 1}
     assert search(api)["from_cache"]
     assert not search(api, collection="other")["from_cache"]
     answer = api.client.delete("/cache", params={"collection": "unknown"})
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
-    assert api.client.delete("/cache").json() == {"removed": 2}
+    assert api.client.delete("/cache").json() == {"deleted": 2}
     assert stats(api)["size"] == 0
 
 

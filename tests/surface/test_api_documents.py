@@ -68,18 +68,20 @@ def test_an_address_that_means_nothing_says_why(stones: Api) -> None:
     assert "?external_id=" in problem(stones.client.get(BY_ID), 422)
     assert "by-external-id" in problem(stones.client.get(f"{STONES}/granite.md"), 422)
     one = stones.client.get(BY_ID, params={"external_id": "notes.txt"}).json()["id"]
-    assert "one of both" in problem(stones.client.get(f"{STONES}/{one}", params={"external_id": "notes.txt"}), 422)
+    assert "external id" in problem(
+        stones.client.get(f"{STONES}/{one}", params={"external_id": "rocks/granite.md"}), 404
+    )
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 
 
 def test_lists_are_filtered(stones: Api) -> None:
-    assert names(stones, contains="ROCKS/") == ["rocks/Zinc.txt", "rocks/granite.md"]
+    assert names(stones, q="ROCKS/") == ["rocks/Zinc.txt", "rocks/granite.md"]
     assert names(stones, external_id=["notes.txt", "basalt.pdf"]) == ["basalt.pdf", "notes.txt"]
     assert names(stones, media_type="application/pdf") == ["basalt.pdf"]
     assert names(stones, metadata='{"team": "geology"}') == ["rocks/granite.md"]
-    assert names(stones, metadata='{"team": "geology"}', contains="zinc") == []
+    assert names(stones, metadata='{"team": "geology"}', q="zinc") == []
     assert names(stones, status=["failed", "pending"]) == []
     assert len(names(stones, status="indexed")) == 4
     moment = stones.client.get(BY_ID, params={"external_id": "basalt.pdf"}).json()["updated_at"]
@@ -131,7 +133,7 @@ def test_text_can_be_read_in_part(stones: Api) -> None:
 def test_a_file_is_downloaded_as_it_came(stones: Api) -> None:
     answer = stones.client.get(f"{BY_ID}/file", params={"external_id": "rocks/granite.md"})
     assert answer.content == GRANITE
-    assert answer.headers["content-type"].startswith("text/markdown")
+    assert answer.headers["content-type"] == "text/markdown"
     assert answer.headers["content-disposition"] == 'attachment; filename="granite.md"'
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     upload(stones, "names", **{"räum'e\".txt": b"A room."})
@@ -222,8 +224,8 @@ def test_many_documents_are_deleted_by_filter_or_id(api: Api) -> None:
     api.index("many", **{f"{kind}-{number}": f"Stone {number}." for kind in ("old", "new") for number in range(23)})
     path = "/collections/many/documents"
     assert "delete the collection" in problem(api.client.delete(path), 422)
-    assert "delete the collection" in problem(api.client.delete(path, params={"contains": "", "metadata": "{}"}), 422)
-    assert api.client.delete(path, params={"contains": "old-"}).json() == {"deleted": 23, "more": False}
+    assert "delete the collection" in problem(api.client.delete(path, params={"q": "", "metadata": "{}"}), 422)
+    assert api.client.delete(path, params={"q": "old-"}).json() == {"deleted": 23, "more": False}
     kept = api.client.get(path).json()["items"]
     assert {one["external_id"][:4] for one in kept} == {"new-"}
     assert api.client.get("/collections/many").json()["document_count"] == 23

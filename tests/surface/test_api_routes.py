@@ -357,3 +357,22 @@ def test_metadata_and_text_keep_their_characters(api: Api) -> None:
     )
     assert found.json()["results"][0]["content"] == text
     assert json.loads(found.text)["results"][0]["metadata"] == metadata
+
+
+# --- parts of an answer -------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_the_parts_that_are_named(handbook: Api) -> None:
+    body = {"question": "How many days of leave are there?", "collection": "handbook"}
+    parts = {"citations", "sources", "route", "grounding", "timings_ms"}
+    whole = handbook.client.post("/query", json=body).json()
+    for include in ("", "citations", "citations,route", "timings_ms, sources"):
+        trimmed = handbook.client.post("/query", params={"include": include}, json=body).json()
+        assert whole.keys() - trimmed.keys() == parts - {name.strip() for name in include.split(",")}
+        assert trimmed["answer"] == whole["answer"]
+    with handbook.client.stream("POST", "/query?include=citations", json={**body, "stream": True}) as stream:
+        events = list(read_events(stream))
+    assert "sources" not in {event.event for event in events}
+    assert events[-1].data.keys() & parts == {"citations"}
+    refused = handbook.client.post("/query?include=answers", json=body)
+    assert (refused.status_code, "takes citations" in refused.json()["detail"]) == (422, True)

@@ -25,6 +25,7 @@ SEED = os.environ.get("CAIRN_SCHEMA_SEED", "62")
 EVERYTHING_ON = {
     "rag": {"contextualEnrichmentEnabled": True},
     "graph": {"enabled": True, "model": {"enabled": True}},
+    "urls": {"allowedHosts": ["docs.example.org"]},  # there is no such host: what an example orders looks in vain
 }
 
 

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from clients_environment import clients_python
+from scripted_web import Reply, ScriptedWeb
 from serving import REPO, Api, serving
 
 from app.client import (
@@ -121,6 +122,15 @@ def test_what_the_server_refuses_is_raised_as_what_it_is(client: Client, tmp_pat
 def test_a_server_that_is_not_there_is_unreachable() -> None:
     with Client("http://127.0.0.1:9") as nobody, pytest.raises(UnreachableError, match="cairn serve"):
         nobody.collections()
+
+
+def test_what_is_no_cairn_is_named_as_such() -> None:
+    moved = Reply(status=301, headers={"Location": "/elsewhere"})
+    with ScriptedWeb({"/collections?limit=200": "<p>Welcome</p>", "/models/collections?limit=200": moved}) as web:
+        with Client(f"http://127.0.0.1:{web.port}") as other, pytest.raises(UnreachableError, match="no Cairn"):
+            other.collections()
+        with Client(f"http://127.0.0.1:{web.port}/models/") as other, pytest.raises(CairnError, match="HTTP 301"):
+            other.collections()
 
 
 async def test_a_key_opens_what_it_may(

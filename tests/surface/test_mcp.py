@@ -259,6 +259,7 @@ def test_the_layers_of_the_api_stand_before_it(keyed: Api, secrets: Keys) -> Non
         answer = post(keyed, key)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert (answer.json()["jsonrpc"], answer.json()["error"]["data"]["code"]) == ("2.0", "unauthenticated")
     assert post(keyed, secrets.victim, Origin="https://evil.example").status_code == 403
     assert post(keyed, secrets.victim, **{"content-type": "text/plain"}).status_code == 415
     assert (
@@ -293,16 +294,17 @@ async def test_requests_of_a_key_are_counted_and_searches_have_places(keyed: Api
     answers = [post(keyed, made["key"], {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) for _ in range(7)]
     assert {answer.status_code for answer in answers[-3:]} <= {200, 429}
     assert 429 in {answer.status_code for answer in answers}
+    told = next(answer for answer in answers if answer.status_code == 429)
+    assert "3 requests per minute" in told.json()["error"]["message"]
     async with talking(keyed, secrets.victim) as client:
         searches = [
             client.call_tool("search_documents", {"query": f"{MARKER} {n}", "collection": COLLECTION})
             for n in range(12)
         ]
         found = await asyncio.gather(*searches)
-    told = [one.content[0].text for one in found if one.is_error]  # type: ignore[union-attr]
-    assert told
-    assert all("too many searches" in text and "try again" in text for text in told)
-    assert len(told) < 12
+    full = [one.content[0].text for one in found if one.is_error]  # type: ignore[union-attr]
+    assert 0 < len(full) < 12
+    assert all("too many searches" in text and "try again" in text for text in full)
 
 
 # --- leaving ------------------------------------------------------------------------------------------------------------
@@ -345,18 +347,37 @@ def metrics(api: Api, secrets: Keys) -> str:
 # --- stdio and the Inspector --------------------------------------------------------------------------------------------
 
 
-async def test_stdio_serves_the_client_that_starts_it(
-    dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedServer
-) -> None:
+@pytest.fixture
+def at_home(dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedServer) -> dict[str, str]:
+    """Environment of `cairn mcp` on the same data."""
     own = {
         "CAIRN_DATABASE_URL": dsn, "CAIRN_TENANT": "victim", "CAIRN_HOME": str(tmp_path), "CAIRN_MODEL_DIR": str(model),
         "PYTHONPATH": str(REPO), "OPENAI_BASE_URL": chat.openai_url, "CAIRN_SETTINGS": str(keyed.settings_file),
     }  # fmt: skip
-    command = StdioServerParameters(command=sys.executable, args=["-m", "app.cli", "mcp"], env={**os.environ, **own})
+    return {**os.environ, **own}
+
+
+async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -> None:
+    command = StdioServerParameters(command=sys.executable, args=["-m", "app.cli", "mcp"], env=at_home)
     async with hang_guard(60), Client(stdio_client(command)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
         assert "17 tons" in found["answer"]
+
+
+def test_stdio_says_nothing_but_messages_and_obeys_a_signal(at_home: dict[str, str]) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
+    command = [sys.executable, "-m", "app.cli", "mcp"]
+    with subprocess.Popen(command, env=at_home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "cairn"
+        process.terminate()
+        assert process.wait(patience(15)) == 0
+        assert process.stdout.read() == b""
 
 
 def test_the_inspector_gets_an_answer(keyed: Api, secrets: Keys, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,9 +12,10 @@ import pytest
 from starlette.requests import HTTPConnection
 
 from app.api.chat_frames import CHAT_EVENTS, chat_frames
+from app.api.description import COMPATIBILITY
 from app.api.links import LINKS
 from app.api.policy import POLICIES
-from app.api.problems import methods_of
+from app.api.problems import known_problems, methods_of
 from app.api.query import EVENTS, query_frames
 from app.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
 from app.errors import ConflictError
@@ -71,3 +74,48 @@ def test_allmethods_of_a_path_are_named() -> None:
 
 def test_keys_that_are_shown_once_are_stored_nowhere() -> None:
     assert not POLICIES["POST /keys"].creates
+
+
+def test_operations_are_named_for_what_they_do(document: dict[str, Any]) -> None:
+    """Generated clients call their methods so."""
+    ids = [operation["operationId"] for item in document["paths"].values() for operation in item.values()]
+    assert len(set(ids)) == len(ids), [name for name in ids if ids.count(name) > 1]
+    wrong = [name for name in ids if not re.fullmatch(r"[a-z]+(_[a-z]+){1,4}", name)]
+    assert not wrong
+
+
+def test_every_operation_is_in_one_group_that_is_explained(document: dict[str, Any]) -> None:
+    explained = [tag["name"] for tag in document["tags"]]
+    used = {tuple(operation["tags"]) for item in document["paths"].values() for operation in item.values()}
+    assert all(len(tags) == 1 for tags in used), used
+    assert {tag for (tag,) in used} == set(explained)
+    assert explained[-1] == COMPATIBILITY
+    shown = {
+        path for path, item in document["paths"].items() for one in item.values() if one["tags"] == [COMPATIBILITY]
+    }
+    assert {path.split("/")[1] for path in shown} == {"chat", "qa", "api"}
+
+
+def test_every_code_of_an_error_is_explained() -> None:
+    for code, known in known_problems().items():
+        assert known["meaning"] != known["title"], code
+        assert len(known["meaning"]) > 30, code
+        assert known["meaning"].endswith("."), code
+
+
+def test_the_page_about_the_api_names_every_route(document: dict[str, Any]) -> None:
+    """docs/api.md has a row for every operation, and none for one that is gone; methods stand before their paths."""
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `") and "/" in line.split("|")[1]]
+    told = {(method, path) for row in rows for method, path in routes_of(row)}
+    there = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert there - told == set()
+    assert {(method, path) for method, path in told - there if method != "WS"} == set()
+
+
+def routes_of(row: str) -> Iterator[tuple[str, str]]:
+    """Methods and paths of a row of the table: "`GET DELETE /a/{id}`, `/a`" has three; without a method it is GET."""
+    for quoted in re.findall(r"`([^`]+)`", row):
+        *methods, path = quoted.split(" ")
+        if path.startswith("/"):
+            yield from ((method, path) for method in methods or ["GET"])

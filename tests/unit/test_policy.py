@@ -12,7 +12,7 @@ from app.settings import SettingsStore, read_environment
 def test_policies_are_those_of_the_routes() -> None:
     app = create_app(read_environment({}), SettingsStore(None))
     described = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
-    # the slash is optional; OpenAPI knows no sockets; the others are of the page
+    # the slash is optional; OpenAPI knows no sockets; the others are of the page and of MCP
     hidden = {"POST /chat", "WS /ws/runs/{run_id}"}
     hidden |= {"POST /session", "DELETE /session", "POST /ui/collections/{name}/documents", "POST /mcp"}
     assert set(POLICIES) == described | hidden

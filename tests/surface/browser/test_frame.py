@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from string import Formatter
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from serving import Api
 
 from app.web.texts import LANGUAGES, load_words
@@ -41,3 +41,35 @@ def test_every_language_has_every_word() -> None:
 
 def _places(text: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+
+
+def test_dark_or_light_is_remembered(api: Api, tab: Page, shoot: Shoot) -> None:
+    tab.goto(api.url)
+    expect(tab.locator("body.body--light")).to_have_count(1)
+    tab.get_by_role("button", name="Dark or light").click()
+    expect(tab.locator("body.body--dark")).to_have_count(1)
+    tab.get_by_role("link", name="Documents").first.click()
+    expect(tab).to_have_title("Documents · Cairn")
+    expect(tab.locator("body.body--dark")).to_have_count(1)
+    shoot(tab, "frame-dark")
+
+
+def test_the_keyboard_leads_everywhere(api: Api, tab: Page) -> None:
+    tab.goto(f"{api.url}/ui/")
+    box = tab.get_by_role("textbox", name="Ask your documents")
+    expect(box).to_be_focused()
+    tab.get_by_role("link", name="Graph").first.focus()
+    tab.keyboard.press("/")
+    expect(box).to_be_focused()
+    tab.get_by_role("link", name="Graph").first.focus()
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_title("Graph · Cairn")
+
+
+def test_the_page_speaks_the_language_of_the_browser(api: Api, chromium: Browser) -> None:
+    context = chromium.new_context(locale="de-DE")
+    tab = context.new_page()
+    tab.goto(f"{api.url}/ui/")
+    expect(tab).to_have_title("Fragen · Cairn")
+    assert tab.evaluate("document.documentElement.lang") == "de"
+    context.close()
