@@ -4,7 +4,7 @@
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
 #   ARGS='...'      more arguments for pytest or cairn
-#   WORKERS=4       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
+#   WORKERS=5       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
@@ -13,7 +13,7 @@ CLIENTS_VENV ?= $(VENV)-clients
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
-WORKERS ?= 4
+WORKERS ?= 5
 
 PY := $(VENV)/bin/python
 TOOLS := $(CHECK_VENV)/bin
@@ -119,9 +119,10 @@ $(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt 
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
 	@rm -rf $(SCRATCH)/build && touch $@
 
-$(STAMPS)/test: requirements/test.txt | $(STAMPS)/product
+$(STAMPS)/test: requirements/test.txt requirements/otel.txt | $(STAMPS)/product
 	@echo "Installing what the tests need"
 	@$(PIP) $(LOCKED) requirements/test.txt
+	@$(PIP) $(LOCKED) requirements/otel.txt
 	@touch $@
 
 $(STAMPS)/postgres: app/db/runtime.py requirements/embedded.txt | $(STAMPS)/product

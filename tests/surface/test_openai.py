@@ -217,15 +217,21 @@ def test_numbers_of_citations_are_those_that_were_streamed(written: tuple[Api, l
 def test_a_text_that_does_not_hold_is_followed_by_the_checked_one(written: tuple[Api, list[str]]) -> None:
     api, says = written
     says.append("Employees have 99 days of leave per year in Paris [1].")
-    api.write_settings(json.dumps({"rag": {"qa": {"temperature": 0}}, "answer": {"groundedness": {"strict": True}}}))
+    before = api.revision
+    api.write_settings(json.dumps({"ground": {"strict": True, "maxRetries": 0}}))
+    api.await_until(lambda: api.revision != before)
     found = chunks(complete(api, stream=True).text)
     last = next(chunk for chunk in found if chunk["choices"] and chunk["choices"][0]["finish_reason"])
     text = text_of(found)
-    if last["cairn"]["replaced"]:
-        assert "The checked answer:" in text
+    first, _, checked = text.partition("The checked answer:")
+    assert "99 days" in first
+    assert "30 days" in checked
+    assert "99" not in checked
+    assert last["cairn"]["replaced"]
     for annotation in last["choices"][0]["delta"]["annotations"]:
         place = annotation["url_citation"]
         assert re.fullmatch(r"\[\d+\]", text[place["start_index"] : place["end_index"]])
+        assert place["start_index"] > len(first)
 
 
 def test_the_programs_of_the_page_work(handbook: Api, tmp_path: Path) -> None:
