@@ -80,7 +80,7 @@ def framed(page: Page, room: str) -> Iterator[None]:
     with ui.left_drawer(value=False, bordered=True).classes("md:hidden").props("overlay") as drawer, ui.column():
         _links(page, room)
     drawer_button.on_click(drawer.toggle)
-    with ui.column().classes("w-full p-2 md:p-4 gap-4").props("id=content tabindex=-1 role=main"):
+    with ui.column().classes("w-full p-2 md:p-4 gap-4").props("id=content tabindex=-1"):
         yield
 
 
