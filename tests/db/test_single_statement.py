@@ -74,24 +74,26 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-async def test_one_statement_is_the_same_search(services: Services, name: str) -> None:
+async def test_one_statement_is_the_same_search(services: Services) -> None:
     """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection."""
     await fill(services, 60)
-    for number, query in enumerate(queries()):
-        legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
-        executed, long = await both_ways(
-            services, SETTINGS[name], query=query, top_k=(3, 10, 40)[number % 3], legs=legs
-        )
-        assert executed.retry is None, f"{query}: the passages that fuse best were guessed wrong"
-        short = executed.found
-        assert short is not None
-        assert list(short.legs) == list(long.legs) == list(legs)
-        for leg in legs:
-            assert rounded(asdict(short.legs[leg])) == rounded(asdict(long.legs[leg]))
-        assert rounded(short.fused) == rounded(long.fused)
-        assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist])
-        assert (short.scope, short.documents, executed.failed) == (long.scope, long.documents, {})
+    for name, settings in SETTINGS.items():
+        for number, query in enumerate(queries()):
+            legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
+            executed, long = await both_ways(services, settings, query=query, top_k=(3, 10, 40)[number % 3], legs=legs)
+            assert_same(executed, long, legs, f"{name}: {query}")
+
+
+def assert_same(executed: Executed, long: Retrieved, legs: Sequence[Leg], label: str) -> None:
+    assert executed.retry is None, f"{label}: the passages that fuse best were guessed wrong"
+    short = executed.found
+    assert short is not None, label
+    assert list(short.legs) == list(long.legs) == list(legs), label
+    for leg in legs:
+        assert rounded(asdict(short.legs[leg])) == rounded(asdict(long.legs[leg])), label
+    assert rounded(short.fused) == rounded(long.fused), label
+    assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist]), label
+    assert (short.scope, short.documents, executed.failed) == (long.scope, long.documents, {}), label
 
 
 async def test_an_empty_collection_is_searched_the_same_way(services: Services) -> None:
