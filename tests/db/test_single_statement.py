@@ -79,7 +79,9 @@ async def test_one_statement_is_the_same_search(services: Services) -> None:
     await fill(services, 60)
     for name, settings in SETTINGS.items():
         for number, query in enumerate(queries()):
-            legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][number % 4]
+            legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][
+                number % 4
+            ]
             executed, long = await both_ways(services, settings, query=query, top_k=(3, 10, 40)[number % 3], legs=legs)
             assert_same(executed, long, legs, f"{name}: {query}")
 
@@ -92,7 +94,9 @@ def assert_same(executed: Executed, long: Retrieved, legs: Sequence[Leg], label:
     for leg in legs:
         assert rounded(asdict(short.legs[leg])) == rounded(asdict(long.legs[leg])), label
     assert rounded(short.fused) == rounded(long.fused), label
-    assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist]), label
+    assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist]), (
+        label
+    )
     assert (short.scope, short.documents, executed.failed) == (long.scope, long.documents, {}), label
 
 
