@@ -13,119 +13,10 @@ ALTER SCHEMA rag OWNER TO owner;
 COMMENT ON SCHEMA rag IS 'Private data of Cairn; read it through schema analyst.';
 
 CREATE FUNCTION analyst.explain_passage(trace uuid, passage uuid) RETURNS TABLE(stage text, verdict text, rank integer, score double precision)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
-#variable_conflict use_column
-DECLARE
-    run runs%ROWTYPE; it passages%ROWTYPE; document documents%ROWTYPE; leg run_legs%ROWTYPE; fused run_legs%ROWTYPE;
-    home text; reason text; asked text; place integer; traced boolean; here boolean;
-BEGIN
-    SELECT r.* INTO run FROM runs AS r WHERE r.id = explain_passage.trace;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'there is no run % that % may read', explain_passage.trace, session_user
-            USING ERRCODE = 'no_data_found', HINT = 'Ids of runs are in analyst.retrieval_runs; they are kept for trace.retentionDays.';
-    END IF;
-    SELECT p.* INTO it FROM passages AS p WHERE p.tenant_id = run.tenant_id AND p.id = explain_passage.passage;
-    here := FOUND;
-    SELECT d.* INTO document FROM documents AS d WHERE d.tenant_id = run.tenant_id AND d.id = it.document_id;
-    SELECT c.name INTO home FROM collections AS c WHERE c.tenant_id = run.tenant_id AND c.id = it.collection_id;
-    traced := EXISTS (SELECT FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
-    SELECT l.* INTO fused FROM run_legs AS l
-    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'fused';
-    place := array_position(fused.passage_ids, explain_passage.passage);
-
-    stage := 'collection';
-    IF NOT here THEN
-        verdict := CASE WHEN place IS NULL THEN 'there is no such passage now, and the run did not find it: a wrong id, or deleted or replaced'
-            ELSE 'the passage was deleted or replaced since; below is what the run recorded' END;
-    ELSIF NOT home = ANY (run.collections) THEN
-        verdict := format('it is in %s, which was not searched (%s was)', home, array_to_string(run.collections, ', '));
-        RETURN NEXT;
-        RETURN;
-    ELSIF uuid_extract_timestamp(it.id) > run.started_at THEN
-        verdict := format('it is in %s, but was indexed after the run', home);
-        RETURN NEXT;
-        RETURN;
-    ELSE
-        verdict := format('it is in %s, which was searched', home);
-    END IF;
-    RETURN NEXT;
-
-    IF here THEN
-        reason := broken_conditions(run.plan, it, document);
-        IF reason IS NOT NULL THEN
-            stage := 'conditions';
-            verdict := 'kept out: ' || reason;
-            RETURN NEXT;
-        END IF;
-    END IF;
-    IF NOT traced THEN
-        stage := 'trace';
-        verdict := CASE WHEN run.outcome <> 'ok' THEN format('the run has no candidates: %s', coalesce(run.error, run.outcome))
-            ELSE 'the candidates of this run were not kept (trace.sampleRate)' END;
-        RETURN NEXT;
-        RETURN;
-    END IF;
-
-    FOR asked IN
-        SELECT x FROM unnest(array_cat(run.legs_used, ARRAY(SELECT jsonb_object_keys(run.legs_failed)))) AS x ORDER BY x
-    LOOP
-        stage := asked;
-        SELECT l.* INTO leg FROM run_legs AS l
-        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = asked;
-        rank := array_position(leg.passage_ids, explain_passage.passage);
-        score := leg.scores[rank];
-        IF rank IS NOT NULL THEN
-            verdict := format('found at rank %s of %s', rank, cardinality(leg.passage_ids));
-        ELSIF run.legs_failed ? asked THEN
-            verdict := format('the leg failed: %s', run.legs_failed ->> asked);
-        ELSIF NOT here OR reason IS NOT NULL THEN
-            verdict := 'not among its candidates';
-        ELSIF asked = 'lexical' THEN
-            SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
-            FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
-        ELSIF asked = 'graph' THEN
-            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
-                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
-        ELSE
-            verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
-                coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
-        END IF;
-        RETURN NEXT;
-    END LOOP;
-
-    stage := 'fusion'; rank := place; score := fused.scores[place];
-    verdict := CASE WHEN place IS NULL THEN 'no leg brought it' ELSE format('rank %s of %s', place, cardinality(fused.passage_ids)) END;
-    RETURN NEXT;
-    stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
-    verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
-    RETURN NEXT;
-
-    -- further searches of the run, for sub-questions and other phrasings, and the list that was made of all
-    FOR fused IN
-        SELECT l.* FROM run_legs AS l
-        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg LIKE 'fused#%'
-        ORDER BY split_part(l.leg, '#', 2)::integer
-    LOOP
-        stage := 'search ' || split_part(fused.leg, '#', 2);
-        rank := array_position(fused.passage_ids, explain_passage.passage);
-        score := fused.scores[rank];
-        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
-            run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
-        RETURN NEXT;
-    END LOOP;
-    SELECT l.* INTO fused FROM run_legs AS l
-    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'merged';
-    IF FOUND THEN
-        stage := 'merged';
-        rank := array_position(fused.passage_ids, explain_passage.passage);
-        score := fused.scores[rank];
-        verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
-            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
-        RETURN NEXT;
-    END IF;
-END
+  SELECT e.stage, e.verdict, e.rank, e.score FROM rag.explain_passage(trace, passage) AS e
 $$;
 
 ALTER FUNCTION analyst.explain_passage(trace uuid, passage uuid) OWNER TO cairn_views;
@@ -273,16 +164,16 @@ BEGIN
     AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
   WITH told AS (
     SELECT j.id,
-      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"name": "", "deleted": true}'
+      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"external_id": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
-      (SELECT jsonb_agg(CASE WHEN item ->> 'name' = ANY (names) THEN item || '{"name": "", "error": "", "deleted": true}'
+      (SELECT jsonb_agg(CASE WHEN item ->> 'external_id' = ANY (names) THEN item || '{"external_id": "", "error": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
     FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
       AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
-        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'name' = ANY (names)))
+        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
   )
   UPDATE jobs j SET result = j.result || jsonb_build_object(
@@ -973,6 +864,126 @@ $$;
 ALTER FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) OWNER TO cairn_definer;
 
 COMMENT ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) IS 'Deletes resumable runs of all tenants that began more than so many days ago, a batch at a time, and feedback; which runs.';
+
+CREATE FUNCTION rag.explain_passage(trace uuid, passage uuid) RETURNS TABLE(stage text, verdict text, rank integer, score double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    run runs%ROWTYPE; it passages%ROWTYPE; document documents%ROWTYPE; leg run_legs%ROWTYPE; fused run_legs%ROWTYPE;
+    home text; reason text; asked text; place integer; traced boolean; here boolean;
+BEGIN
+    SELECT r.* INTO run FROM runs AS r WHERE r.id = explain_passage.trace;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no run % that % may read', explain_passage.trace, session_user
+            USING ERRCODE = 'no_data_found', HINT = 'Ids of runs are in analyst.retrieval_runs; they are kept for trace.retentionDays.';
+    END IF;
+    SELECT p.* INTO it FROM passages AS p WHERE p.tenant_id = run.tenant_id AND p.id = explain_passage.passage;
+    here := FOUND;
+    SELECT d.* INTO document FROM documents AS d WHERE d.tenant_id = run.tenant_id AND d.id = it.document_id;
+    SELECT c.name INTO home FROM collections AS c WHERE c.tenant_id = run.tenant_id AND c.id = it.collection_id;
+    traced := EXISTS (SELECT FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'fused';
+    place := array_position(fused.passage_ids, explain_passage.passage);
+
+    stage := 'collection';
+    IF NOT here THEN
+        verdict := CASE WHEN place IS NULL THEN 'there is no such passage now, and the run did not find it: a wrong id, or deleted or replaced'
+            ELSE 'the passage was deleted or replaced since; below is what the run recorded' END;
+    ELSIF NOT home = ANY (run.collections) THEN
+        verdict := format('it is in %s, which was not searched (%s was)', home, array_to_string(run.collections, ', '));
+        RETURN NEXT;
+        RETURN;
+    ELSIF uuid_extract_timestamp(it.id) > run.started_at THEN
+        verdict := format('it is in %s, but was indexed after the run', home);
+        RETURN NEXT;
+        RETURN;
+    ELSE
+        verdict := format('it is in %s, which was searched', home);
+    END IF;
+    RETURN NEXT;
+
+    IF here THEN
+        reason := broken_conditions(run.plan, it, document);
+        IF reason IS NOT NULL THEN
+            stage := 'conditions';
+            verdict := 'kept out: ' || reason;
+            RETURN NEXT;
+        END IF;
+    END IF;
+    IF NOT traced THEN
+        stage := 'trace';
+        verdict := CASE WHEN run.outcome <> 'ok' THEN format('the run has no candidates: %s', coalesce(run.error, run.outcome))
+            ELSE 'the candidates of this run were not kept (trace.sampleRate)' END;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+
+    FOR asked IN
+        SELECT x FROM unnest(array_cat(run.legs_used, ARRAY(SELECT jsonb_object_keys(run.legs_failed)))) AS x ORDER BY x
+    LOOP
+        stage := asked;
+        SELECT l.* INTO leg FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = asked;
+        rank := array_position(leg.passage_ids, explain_passage.passage);
+        score := leg.scores[rank];
+        IF rank IS NOT NULL THEN
+            verdict := format('found at rank %s of %s', rank, cardinality(leg.passage_ids));
+        ELSIF run.legs_failed ? asked THEN
+            verdict := format('the leg failed: %s', run.legs_failed ->> asked);
+        ELSIF NOT here OR reason IS NOT NULL THEN
+            verdict := 'not among its candidates';
+        ELSIF asked = 'lexical' THEN
+            SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
+            FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
+        ELSIF asked = 'graph' THEN
+            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+                cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
+        ELSE
+            verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
+                coalesce(round(leg.scores[cardinality(leg.scores)]::numeric, 3)::text, 'nothing'));
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+
+    stage := 'fusion'; rank := place; score := fused.scores[place];
+    verdict := CASE WHEN place IS NULL THEN 'no leg brought it' ELSE format('rank %s of %s', place, cardinality(fused.passage_ids)) END;
+    RETURN NEXT;
+    stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
+    verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
+    RETURN NEXT;
+
+    -- further searches of the run, for sub-questions and other phrasings, and the list that was made of all
+    FOR fused IN
+        SELECT l.* FROM run_legs AS l
+        WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg LIKE 'fused#%'
+        ORDER BY split_part(l.leg, '#', 2)::integer
+    LOOP
+        stage := 'search ' || split_part(fused.leg, '#', 2);
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
+            run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
+        RETURN NEXT;
+    END LOOP;
+    SELECT l.* INTO fused FROM run_legs AS l
+    WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'merged';
+    IF FOUND THEN
+        stage := 'merged';
+        rank := array_position(fused.passage_ids, explain_passage.passage);
+        score := fused.scores[rank];
+        verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+        RETURN NEXT;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION rag.explain_passage(trace uuid, passage uuid) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.explain_passage(trace uuid, passage uuid) IS 'What became of a passage in a run, stage by stage, in plain words.';
 
 CREATE TABLE rag.run_legs (
     tenant_id bigint NOT NULL,
@@ -8066,6 +8077,11 @@ GRANT ALL ON FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) TO ca
 
 REVOKE ALL ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer) TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.explain_passage(trace uuid, passage uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.explain_passage(trace uuid, passage uuid) TO cairn_app;
+GRANT ALL ON FUNCTION rag.explain_passage(trace uuid, passage uuid) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.explain_passage(trace uuid, passage uuid) TO cairn_views;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.run_legs TO cairn_definer;
 GRANT SELECT ON TABLE rag.run_legs TO cairn_views;

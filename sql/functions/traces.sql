@@ -67,16 +67,16 @@ BEGIN
     AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
   WITH told AS (
     SELECT j.id,
-      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"name": "", "deleted": true}'
+      (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"external_id": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
-      (SELECT jsonb_agg(CASE WHEN item ->> 'name' = ANY (names) THEN item || '{"name": "", "error": "", "deleted": true}'
+      (SELECT jsonb_agg(CASE WHEN item ->> 'external_id' = ANY (names) THEN item || '{"external_id": "", "error": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
     FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
       AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
-        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'name' = ANY (names)))
+        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
   )
   UPDATE jobs j SET result = j.result || jsonb_build_object(

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from app.domain.document import Indexed, Outcome, Rejected, Source
+from app.domain.document_list import DocumentFilter
 from app.domain.ids import new_id
 from app.errors import ConflictError, NotFoundError, ProviderError
 from app.ingest.embed import GROUP_CHUNKS
@@ -130,12 +131,13 @@ async def test_deletion_leaves_nothing_behind(services: Services) -> None:
     outcome = indexed((await index_now(services, "test", [text_source("secret-id", f"The {marker} met a cairn.")]))[0])
     await index_texts(services, {"other": "An unrelated text about rivers."})
     await delete_document(services, "test", outcome.document_id)
-    assert await rows_that_mention(services, outcome.document_id, marker) == {"audit_events": 1}, "by its id"
+    left = await rows_that_mention(services, outcome.document_id, marker)
+    assert left == {"audit_events": 1, "document_changes": 2}, "by its id"
     with pytest.raises(NotFoundError):
         await delete_document(services, "test", outcome.document_id)
 
 
-async def test_documents_are_looked_up_by_title_and_by_external_id(services: Services) -> None:
+async def test_documents_are_looked_up_by_what_they_contain_and_by_external_id(services: Services) -> None:
     titles = {
         "1706.03762": "Attention Is All You Need",
         "1810.04805": "BERT: Pre-training",
@@ -144,13 +146,14 @@ async def test_documents_are_looked_up_by_title_and_by_external_id(services: Ser
     sources = [Source(key, key, f"Text of {key}.".encode(), title, is_text=True) for key, title in titles.items()]
     await index_now(services, "papers", sources)
 
-    async def found(**asked: str) -> list[str]:
-        return [document.external_id for document in await list_documents(services, "papers", **asked)]
+    async def found(after: str = "", **wanted: Any) -> list[str]:
+        listed = await list_documents(services, "papers", DocumentFilter(**wanted), after=after)
+        return [document.external_id for document in listed]
 
-    assert await found(title="ATTENTION") == ["1706.03762", "notes"]
-    assert await found(title="attention", after="1706.03762") == ["notes"]
-    assert await found(title="100%") == [], "no pattern, but text"
-    assert await found(external_id="1810.04805") == ["1810.04805"]
+    assert await found(contains="ATTENTION") == ["1706.03762", "notes"]
+    assert await found(contains="attention", after="1706.03762") == ["notes"]
+    assert await found(contains="100%") == [], "no pattern, but text"
+    assert await found(external_ids=["1810.04805"]) == ["1810.04805"]
     assert len(await found()) == 3
 
 
@@ -158,7 +161,8 @@ async def test_deleting_a_collection_removes_its_rows_and_only_those(services: S
     outcome = indexed((await index_now(services, "gone", [text_source("a", "the xylophonist")]))[0])
     await index_texts(services, {"b": "a river"}, collection="kept")
     await delete_collection(services, "gone")
-    assert await rows_that_mention(services, outcome.document_id, "xylophonist") == {}
+    left = await rows_that_mention(services, outcome.document_id, "xylophonist")
+    assert left == {"document_changes": 2}, "by its id"
     assert [d.external_id for d in await list_documents(services, "kept")] == ["b"]
     with pytest.raises(NotFoundError):
         await find(services, "river", collection="gone")

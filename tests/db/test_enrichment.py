@@ -12,6 +12,7 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
 from app.domain.document import Document, Source
+from app.domain.document_list import DocumentFilter
 from app.errors import InputError
 from app.ingest.contexts import context_key
 from app.ingest.embedded import embed_text, text_hash
@@ -82,7 +83,7 @@ def with_settings(services: Services, store: SettingsStore) -> Services:
 
 async def index(services: Services, text: str = GUIDE, name: str = "guide.md") -> Document:
     await index_now(services, "test", [Source(name, name, text.encode())])
-    return (await list_documents(services, "test", external_id=name))[0]
+    return (await list_documents(services, "test", DocumentFilter(external_ids=[name])))[0]
 
 
 async def work(services: Services) -> Json:

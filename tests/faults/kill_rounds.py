@@ -152,7 +152,7 @@ class Clients:
             body = {"collection": COLLECTION, "documents": [{"external_id": name, "text": text}]}
             answer = httpx2.post(f"{self.served.url}/index", json=body, timeout=patience(30))
             if answer.status_code == 200 and (indexed := answer.json()["indexed"]):
-                state.id, known = indexed[0]["document_id"], True
+                state.id, known = indexed[0]["id"], True
         finally:
             self.library.end(name, "indexed", text, known)
         if not known:

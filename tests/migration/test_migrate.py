@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,33 @@ async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: 
     assert (await migrate(database, source=release.source)).action == "migrated"
     assert await fetch(database, "SELECT name, label FROM rag.tenants") == [("kept", "KEPT")]
     assert await revision(database) == "t1"
+
+
+async def test_results_of_uploads_are_told_with_todays_names(empty_database: str, release: Release) -> None:
+    """Else nobody would blank the name of a document that is deleted, and clients would meet two shapes."""
+    for path in (release.folder / "migrations" / "versions").glob("*.py"):
+        if path.name >= "0021":
+            path.unlink()
+    await migrate(empty_database, source=release.source)
+    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
+    told = {
+        "uploaded": [{"id": "1", "name": "a.md"}, {"id": "2", "name": "b.md"}],
+        "failed": [],
+        "counts": {"added": 2},
+    }
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.jobs (tenant_id, id, kind, payload, result) "
+        f"SELECT t, gen_random_uuid(), 'index', '{{}}', '{json.dumps(told)}' FROM unnest(ARRAY[1, 2]) AS t",
+    )
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.jobs (tenant_id, id, kind, payload, result) VALUES (1, gen_random_uuid(), 'reindex', '{}', '{}')",
+    )
+    assert (await migrate(empty_database)).action == "migrated"
+    named = {**told, "uploaded": [{"id": "1", "external_id": "a.md"}, {"id": "2", "external_id": "b.md"}]}
+    results = await fetch(empty_database, "SELECT result FROM rag.jobs ORDER BY kind")
+    assert [json.loads(result) for (result,) in results] == [named, named, {}]
 
 
 async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str, release: Release) -> None:

@@ -265,7 +265,7 @@ def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> N
     newest = client.get("/chat/sessions?limit=2").json()
     assert [one["id"] for one in newest["items"]] == sessions[:0:-1]
     assert newest["items"][0].keys() == {
-        "session_id",
+        "id",
         "title",
         "collection",
         "message_count",

@@ -99,6 +99,10 @@ def description(api: Api) -> dict[str, Any]:
     return found
 
 
+FOREIGN = ("/v1/", "/retrieval")
+FILES = ("application/octet-stream", "image/png", "*/*")
+
+
 def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
@@ -124,7 +128,9 @@ def test_every_body_and_answer_has_an_example(description: dict[str, Any]) -> No
         for content in operation.get("requestBody", {}).get("content", {}).values():
             assert has_example(description, content), f"body of {name}"
         for status, response in operation["responses"].items():
-            for content in response.get("content", {}).values():
+            for kind, content in response.get("content", {}).items():
+                if kind in FILES:
+                    continue
                 assert has_example(description, content), f"{status} of {name}"
 
 
@@ -136,6 +142,8 @@ def test_every_reference_of_the_description_resolves(description: dict[str, Any]
 
 def test_problems_are_declared_and_explained(api: Api, description: dict[str, Any]) -> None:
     for name, operation in operations(description):
+        if name.partition(" ")[2].startswith(FOREIGN):
+            continue  # in the shape that their clients read: their own tests ask for that
         errors = {status: response for status, response in operation["responses"].items() if status >= "400"}
         assert {"400", "421", "500", "503"} <= set(errors), name
         assert ("415" in errors) == ("requestBody" in operation), name

@@ -274,9 +274,12 @@ async def test_the_vector_statement_of_a_search_at_once_uses_hnsw(connection: An
 
 async def test_listing_documents_reads_one_page(connection: Any) -> None:
     found = await collection(connection, "c1")
-    page = load_queries("documents")["page"]
-    for external_id, most in ((None, 50), ("d77", 1)):
-        nodes = await plan(connection, page, tenant(), found, "d5", 50, None, external_id)
+    queries = load_queries("documents")
+    page = queries["wanted"] + queries["page"]
+    for external_ids, most in ((None, 50), (["d77"], 1)):
+        nodes = await plan(
+            connection, page, tenant(), found, None, external_ids, None, None, None, None, None, 50, "d5"
+        )
         assert "documents_tenant_id_collection_id_external_id_key" in indexes(nodes)
         assert max(node["Actual Rows"] for node in nodes) <= most
 
