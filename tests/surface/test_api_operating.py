@@ -100,7 +100,7 @@ def description(api: Api) -> dict[str, Any]:
 
 
 FOREIGN = ("/v1/", "/retrieval")
-FILES = ("application/octet-stream", "image/png", "*/*")
+FILES = ("image/png", "*/*")
 
 
 def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
