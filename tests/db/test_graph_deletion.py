@@ -124,7 +124,7 @@ async def test_a_merge_with_what_is_deleted_quotes_nothing_and_holds_again_when_
     await delete_document(services, "people", document.id)
     assert "Somerville" not in json.dumps(await everything(services))
     (logged,) = await graph_service.list_merges(services, "people")
-    assert (logged.id, logged.entity, logged.into) == (made.id, None, "Ada Lovelace")
+    assert (logged.id, logged.from_name, logged.into_name) == (made.id, None, "Ada Lovelace")
     await index(services, {"doomed.md": DOOMED})
     detail = await graph_service.get_entity(services, "Mary Somerville", "people")
     assert detail.standing.entity.name == "Ada Lovelace"
