@@ -119,7 +119,7 @@ async def test_a_deleted_document_leaves_what_was_there_without_it_in_every_tabl
 async def test_a_merge_with_what_is_deleted_quotes_nothing_and_holds_again_when_it_returns(services: Services) -> None:
     await index(services, {**KEPT, "doomed.md": DOOMED})
     made = await graph_service.merge_entities(services, "people", "Ada Lovelace", "Mary Somerville", "a test")
-    assert made.entity == "Mary Somerville"
+    assert made.from_name == "Mary Somerville"
     document = next(d for d in await list_documents(services, "people") if d.external_id == "doomed.md")
     await delete_document(services, "people", document.id)
     assert "Somerville" not in json.dumps(await everything(services))
