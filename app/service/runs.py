@@ -57,7 +57,7 @@ async def check_free(services: Services, run_id: UUID) -> None:
     if state is not None:
         raise ConflictError(
             f"the run {run_id} exists already ({_VIEWED[state.status]}); read it at /runs/{run_id}/events",
-            events=f"/runs/{run_id}/events", status_url=f"/runs/{run_id}", run_status=_VIEWED[state.status],
+            events_url=f"/runs/{run_id}/events", run_status=_VIEWED[state.status],
         )  # fmt: skip
     if services.runs.used(services.principal, run_id) or await _known(services, run_id):
         raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")

@@ -222,7 +222,7 @@ def test_run_id_in_use_is_a_409_that_says_where_to_read(both: tuple[Api, Api], c
         for resumable in (True, False):
             refused = api.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": resumable})
             assert refused.status_code == 409
-            assert refused.json()["events"] == f"/runs/{run_id}/events"
+            assert refused.json()["events_url"] == f"/runs/{run_id}/events"
     check_whole(events(two, run_id), "answer")
     assert two.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
 
