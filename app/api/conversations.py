@@ -146,7 +146,7 @@ def _used_before(cursor: str | None) -> tuple[datetime, str] | None:
     return (used, session_id) if used else None
 
 
-@router.get("/chat/history/{session_id}", tags=["conversations"], summary="Read a conversation")
+@router.get("/chat/history/{session_id}", tags=["compatibility"], summary="Read a conversation")
 async def get_history(
     session_id: SessionId, services: ServicesDep, cursor: Cursor = None, limit: Limit = 200
 ) -> HistoryOut:
@@ -186,7 +186,7 @@ def message_out(message: SavedMessage) -> MessageOut:
 
 @router.delete(
     "/chat/history/{session_id}",
-    tags=["conversations"],
+    tags=["compatibility"],
     status_code=204,
     summary="Delete what was said in a conversation",
 )

@@ -284,7 +284,7 @@ def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> N
     problem(client.patch(path, json={"title": "again"}), 404)
     problem(client.patch(path, json={"title": "x" * 201}), 422)
     problem(client.get("/chat/sessions?cursor=eHh4"), 422)
-    assert client.put(path).headers["allow"] == "DELETE, GET, PATCH"
+    assert client.put(path).headers["allow"] == "DELETE, GET, HEAD, PATCH"
 
 
 def test_deleting_a_history_deletes_it_in_traces_too(stones: Api) -> None:

@@ -24,7 +24,9 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     (folder / ".secret").write_text("hidden files stay where they are")
     tab.get_by_label("Choose a folder").set_input_files(folder)
     status = tab.get_by_role("status")
-    expect(status.get_by_text("1 added, 0 replaced, 0 unchanged, 1 failed")).to_be_visible(timeout=patience(30) * 1000)
+    expect(status.get_by_text("1 added, 0 replaced, 0 updated, 0 unchanged, 1 failed")).to_be_visible(
+        timeout=patience(30) * 1000
+    )
     expect(status.get_by_text("broken.pdf:")).to_be_visible()
     rows = tab.get_by_role("listitem")
     expect(rows).to_have_count(2)
