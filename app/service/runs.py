@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
@@ -173,6 +173,13 @@ async def rate_run(services: Services, run_id: UUID, rating: int, comment: str |
         raise NotFoundError(f"no run {run_id} has ended; runs are kept for trace.retentionDays")
     async with services.database.transaction(services.principal) as connection:
         return await runs.put_feedback(connection, services.principal, run_id, found[0], found[1], rating, comment)
+
+
+async def list_judgements(services: Services, run_ids: Sequence[UUID]) -> dict[UUID, Judgement]:
+    """What users think of the answers of these runs, by run; none for a run that nobody judged."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await runs.list_feedback(connection, services.principal, run_ids)
+    return {one.run_id: one for one in found}
 
 
 # --- upkeep ---------------------------------------------------------------------------------------------------------------

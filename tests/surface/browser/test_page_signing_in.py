@@ -83,6 +83,18 @@ def test_a_key_that_may_only_read_says_so(guarded: Api, place: tuple[str, Keys],
     expect(tab.get_by_role("textbox", name="Ask your documents")).to_be_disabled()
 
 
+def test_a_key_that_may_not_write_is_offered_no_changes(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
+    sign_in(guarded, tab, place[1].without["write"])
+    expect(tab).to_have_title("Ask · Cairn")
+    tab.goto(f"{guarded.url}/ui/documents?collection=stones")
+    expect(tab.get_by_text("Your key may read documents, not add or delete them.")).to_be_visible()
+    row = tab.get_by_role("listitem").filter(has_text="cairn.md")
+    expect(row).to_be_visible()
+    expect(row.get_by_label("Delete")).to_have_count(0)
+    expect(row.get_by_label("Edit title and metadata")).to_have_count(0)
+    expect(tab.get_by_label("Choose files")).to_have_count(0)
+
+
 def test_a_key_that_may_not_read_sees_why_there_is_nothing(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
     sign_in(guarded, tab, place[1].without["read"])
     expect(tab.get_by_role("alert").first).to_contain_text("read")
