@@ -106,10 +106,8 @@ class TypedRoute(APIRoute):
         return checked
 
     def _parameters(self) -> frozenset[str] | None:
-        """Names of all that the query may have; None where anything may stand in it."""
-        if (
-            self.policy.scope is None or shape_of(self.path) or COMPATIBILITY in self.tags
-        ):  # None: probes add what they like
+        """Names of all that the query may have; None where anything may stand in it: probes and scrapers add what they like."""
+        if self.policy.scope is None or self.path == "/metrics" or shape_of(self.path) or COMPATIBILITY in self.tags:
             return None
         params = get_flat_params(self.dependant)
         return frozenset(one.alias for one in params if getattr(one.field_info, "in_", None) == ParamTypes.query)
