@@ -36,6 +36,7 @@ from app.api import (
     jobs,
     keys,
     logs,
+    messages,
     originals,
     otel,
     problems,
@@ -88,8 +89,8 @@ HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
     collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
-    conversations, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings, dify,
-    health, docs_page,
+    conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings,
+    dify, health, docs_page,
 )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ async def list_conversations(
 
 @router.get("/chat/sessions/{session_id}", tags=["conversations"], summary="Look at a conversation")
 async def get_conversation(session_id: SessionId, services: ServicesDep) -> ConversationOut:
-    """What was said is at `/chat/history/{session_id}`."""
+    """What was said is at `/chat/sessions/{session_id}/messages`."""
     return _conversation_out(await conversation_service.get_conversation(services, session_id))
 
 
@@ -146,17 +146,18 @@ def _used_before(cursor: str | None) -> tuple[datetime, str] | None:
     return (used, session_id) if used else None
 
 
-@router.get("/chat/history/{session_id}", tags=["conversations"], summary="Read a conversation")
+@router.get("/chat/history/{session_id}", tags=["compatibility"], summary="Read a conversation")
 async def get_history(
     session_id: SessionId, services: ServicesDep, cursor: Cursor = None, limit: Limit = 200
 ) -> HistoryOut:
     """In order. A conversation that nobody began has no messages."""
-    found = await conversation_service.get_history(services, session_id, after=_after(cursor), limit=limit + 1)
+    found = await conversation_service.get_history(services, session_id, after=position_after(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].position)) if len(found) > limit else None
     return HistoryOut(session_id=session_id, messages=[message_out(one) for one in found[:limit]], next_cursor=more)
 
 
-def _after(cursor: str | None) -> int:
+def position_after(cursor: str | None) -> int:
+    """Of the message that a cursor stands for, 0 without one. Raises InputError."""
     key = decode_cursor(cursor)
     if key and not (key.isascii() and key.isdigit() and len(key) < 10):
         raise InputError("the cursor is not one that this API gave out; start again without it")
@@ -186,7 +187,7 @@ def message_out(message: SavedMessage) -> MessageOut:
 
 @router.delete(
     "/chat/history/{session_id}",
-    tags=["conversations"],
+    tags=["compatibility"],
     status_code=204,
     summary="Delete what was said in a conversation",
 )

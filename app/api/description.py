@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from app.api import conditional, idempotency, links, problems
 from app.api.authenticate import describe_keys
+from app.api.shapes import COMPATIBILITY
 
 TEXT: Final = """Answers questions from your documents. Every answer cites spans that exist, and every search can be
 read back with `GET /traces/{trace_id}`.
@@ -26,8 +27,6 @@ These paths have no version. Fields may be added at any time; what is taken away
 version of the server, which `info.version` names.
 """
 
-COMPATIBILITY: Final = "compatibility"
-"""The group that `/docs` shows folded."""
 GROUPS: Final = {
     "collections": "Named sets of documents.",
     "documents": "What is searched: files, texts and pages.",

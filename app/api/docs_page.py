@@ -12,7 +12,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
-from app.api.description import COMPATIBILITY
+from app.api.shapes import COMPATIBILITY
 
 router = APIRouter(include_in_schema=False)
 

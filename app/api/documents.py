@@ -46,7 +46,7 @@ MAX_METADATA_FIELD = 4 * MAX_METADATA_BYTES
 _UPLOADED = {
     "id": ID_EXAMPLE, "external_id": "guides/leave.md", "chunk_count": 4, "duplicate": False, "change": "added",
 }  # fmt: skip
-_COUNTS = {"added": 1, "replaced": 0, "unchanged": 0, "failed": 1}
+_COUNTS = {"added": 1, "replaced": 0, "updated": 0, "unchanged": 0, "failed": 1}
 UPLOADED_FAILED = {
     "external_id": "scan.pdf",
     "error": "the PDF has no text layer; run OCR on it first",
@@ -66,7 +66,9 @@ class Uploaded(BaseModel):
     chunk_count: int
     duplicate: bool = Field(description="The collection had this file with this content already.")
     notes: list[str] = Field([], description="What of the file was not read, such as scanned pages.")
-    change: Change = Field(description="replaced: the collection had this file with other content.")
+    change: Change = Field(
+        description="replaced: the collection had it with other content; updated: with other metadata only."
+    )
 
 
 class Counts(BaseModel):
@@ -74,6 +76,7 @@ class Counts(BaseModel):
 
     added: int
     replaced: int
+    updated: int
     unchanged: int
     failed: int
 

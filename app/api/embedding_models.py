@@ -7,6 +7,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse
 
 from app.api import problems
 from app.api.collections import CollectionName
@@ -61,12 +62,11 @@ class ModelChange(Body):
 
 
 class ModelChanged(BaseModel):
-    """What the collection does with each model now, and the job of a backfill."""
+    """What the collection does with each model now."""
 
-    model_config = example({"collections": [_IN_COLLECTION], "job_id": None})
+    model_config = example({"collections": [_IN_COLLECTION]})
 
     collections: list[CollectionModelOut]
-    job_id: str | None
 
 
 class Reindex(Body):
@@ -86,28 +86,24 @@ async def list_models(services: ServicesDep) -> ModelsOut:
 
 
 @router.post(
-    "/collections/{name}/models", responses={202: {"model": ModelChanged}, **problems.declare(409, 502, 504)},
-    summary="Change the embedding model of a collection",
+    "/collections/{name}/models", response_model=ModelChanged,
+    responses={202: {"model": JobOut}, **problems.declare(409, 502, 504)}, summary="Change the embedding model of a collection",
 )  # fmt: skip
-async def change_model(
-    name: CollectionName, body: ModelChange, services: ServicesDep, response: Response
-) -> ModelChanged:
+async def change_model(name: CollectionName, body: ModelChange, services: ServicesDep) -> ModelChanged | JSONResponse:
     """`backfill` (202, a job) makes the vectors of another model while the old one serves; `flip` lets it serve once no
     chunk lacks one; `rollback` goes back at once; `forget` deletes the vectors of a model that does not serve."""
-    job_id = None
     if body.action == "rollback":
         await model_service.rollback_model(services, name)
     elif body.model is None:
         raise InputError(f"{body.action} needs the name of a `model`")
     elif body.action == "backfill":
-        job_id = str((await model_service.start_backfill(services, name, body.model)).id)
-        response.status_code = 202
-        response.headers["Location"] = f"/jobs/{job_id}"
+        job = job_out(await model_service.start_backfill(services, name, body.model))
+        return JSONResponse(job.model_dump(mode="json"), 202, {"Location": f"/jobs/{job.id}"})
     elif body.action == "flip":
         await model_service.flip_model(services, name, body.model)
     else:
         await model_service.forget_model(services, name, body.model)
-    return ModelChanged(collections=_collections(await model_service.list_models(services, name)), job_id=job_id)
+    return ModelChanged(collections=_collections(await model_service.list_models(services, name)))
 
 
 @router.post("/collections/{name}/reindex", status_code=202, summary="Cut and embed all documents anew")

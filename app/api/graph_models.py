@@ -44,14 +44,15 @@ _RELATION: dict[str, Any] = {
     "evidence_count": 2, "proof": _PROOF,
 }  # fmt: skip
 _MERGE: dict[str, Any] = {
-    "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "entity_id": "4d1a7a52-6a0c-8d11-bc41-1c5f4f2f9a77",
-    "entity": "Countess of Lovelace", "into_id": _ADA["id"], "into": "Ada Lovelace", "reason": "by hand",
+    "id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "from_id": "4d1a7a52-6a0c-8d11-bc41-1c5f4f2f9a77",
+    "from_name": "Countess of Lovelace", "into_id": _ADA["id"], "into_name": "Ada Lovelace", "reason": "by hand",
     "merged_at": "2026-11-22T10:00:00Z", "undone_at": None,
 }  # fmt: skip
 
 
 _COMMUNITY: dict[str, Any] = {
-    "id": ID_EXAMPLE, "level": 0, "parent_id": None, "title": "Ada Lovelace, Charles Babbage, Analytical Engine", "size": 5,
+    "id": ID_EXAMPLE, "level": 0, "parent_id": None, "title": "Ada Lovelace, Charles Babbage, Analytical Engine",
+    "entity_count": 5,
     "summary": None,
     "sentences": [
         {"text": "Ada Lovelace was born in London.", "passage_id": ID_EXAMPLE, "document_id": ID_EXAMPLE, "start": 0, "end": 32}
@@ -146,10 +147,10 @@ class MergeOut(BaseModel):
 
     id: UUID
     collection: str
-    entity_id: UUID
-    entity: str | None = Field(description="Null while no passage mentions it; it is merged again when one does.")
+    from_id: UUID
+    from_name: str | None = Field(description="Null while no passage mentions it; it is merged again when one does.")
     into_id: UUID
-    into: str | None
+    into_name: str | None
     reason: str
     merged_at: datetime
     undone_at: datetime | None = Field(description="Null while it is in force.")
@@ -173,21 +174,22 @@ class NewMerge(Body):
     )
 
     collection: str | None = Field(None, description="Default: rag.collectionName, or where an id belongs.")
-    into: str = Field(min_length=1, max_length=500)
-    merged: str = Field(alias="from", min_length=1, max_length=500)
+    into: str = Field(min_length=1, max_length=500, description="Id or name.")
+    merged: str = Field(alias="from", min_length=1, max_length=500, description="Id or name.")
     reason: str = Field("by hand", max_length=500, description="For the log.")
 
 
 class EntityDetailOut(EntityOut):
     model_config = example({
         **_ADA, "collection": COLLECTION_EXAMPLE, "names": [{"name": "Ada Lovelace", "kind": "person", "passage_count": 3}],
-        "passages": 3, "documents": 1, "relation_count": 4, "relations": [_RELATION], "mentions": [], "merged": [_MERGE],
+        "total_passage_count": 3, "document_count": 1, "relation_count": 4,
+        "relations": [_RELATION], "mentions": [], "merged": [_MERGE],
     })  # fmt: skip
 
     collection: str
     names: list[NameOut] = Field(description="What passages call it and what was merged into it.")
-    passages: int = Field(description="Passages that mention it or what was merged into it.")
-    documents: int
+    total_passage_count: int = Field(description="Passages that mention it or what was merged into it.")
+    document_count: int
     relation_count: int
     relations: list[RelationOut] = Field(description="The strongest, one for each neighbour.")
     mentions: list[MentionOut] = Field(description="Passages that mention it most.")
@@ -254,7 +256,7 @@ class CommunityOut(BaseModel):
     level: int = Field(description="0: not part of a larger one; 1: part of one of level 0, and so on.")
     parent_id: UUID | None
     title: str = Field(description="What a chat model called it, else its most central entities.")
-    size: int = Field(description="Entities in it.")
+    entity_count: int = Field(description="Entities in it.")
     summary: str | None = Field(
         description="What a chat model wrote; null where none did, and after a source of it went."
     )
@@ -317,8 +319,8 @@ def detail_out(detail: EntityDetail) -> EntityDetailOut:
         lines=_lines(detail.lines),
         collection=detail.standing.collection,
         names=[NameOut(name=one.name, kind=one.kind, passage_count=one.passage_count) for one in detail.names],
-        passages=detail.passages,
-        documents=detail.documents,
+        total_passage_count=detail.passages,
+        document_count=detail.documents,
         relation_count=detail.relation_count,
         relations=[relation_out(one) for one in detail.relations],
         mentions=[_mention(one) for one in detail.mentions],
@@ -346,8 +348,8 @@ def way_out(way: Way) -> WayOut:
 
 
 def community_out(one: CommunitySummary) -> CommunityOut:
-    same = {name: getattr(one, name) for name in ("id", "level", "parent_id", "title", "size")}
+    same = {name: getattr(one, name) for name in ("id", "level", "parent_id", "title")}
     sentences = [
         SentenceOut(**{name: getattr(said, name) for name in SentenceOut.model_fields}) for said in one.sentences
     ]
-    return CommunityOut(**same, summary=one.written or None, sentences=sentences)
+    return CommunityOut(**same, entity_count=one.size, summary=one.written or None, sentences=sentences)

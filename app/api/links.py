@@ -55,6 +55,13 @@ LINKS: Final = (
     Link("POST /query", "200", "run", "GET /runs/{run_id}", _RUN),
     Link("POST /query", "200", "trace", "GET /traces/{trace_id}", {"trace_id": f"{_BODY}run_id"}),
     Link("POST /query", "200", "events", "GET /runs/{run_id}/events", _RUN),
+    Link(
+        "POST /chat/",
+        "200",
+        "messages",
+        "GET /chat/sessions/{session_id}/messages",
+        {"session_id": f"{_BODY}session_id"},
+    ),
     Link("POST /chat/", "200", "history", "GET /chat/history/{session_id}", {"session_id": f"{_BODY}session_id"}),
     Link("POST /chat/", "200", "forget", "DELETE /chat/history/{session_id}", {"session_id": f"{_BODY}session_id"}),
     Link("GET /graph/entities", "200", "entity", "GET /graph/entities/{entity_id}", _ENTITY),

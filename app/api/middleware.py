@@ -74,6 +74,12 @@ class RequestMiddleware:
             await send({"type": "websocket.close", "code": 1008, "reason": detail})
 
 
+def _is_readable_head(scope: Scope) -> bool:
+    """A HEAD is answered as its GET would be, and the server leaves the body out. Not for streams: they would run to their end
+    for nobody."""
+    return scope["method"] == "HEAD" and problems.takes_head(scope["path"])
+
+
 class _Exchange:
     """One request and its response."""
 
@@ -81,6 +87,7 @@ class _Exchange:
         self.edge, self.running, self.scope, self.headers = edge, edge.running, scope, headers
         self._receive, self._send = receive, send
         self.status = 0
+        self._inner = {**scope, "method": "GET"} if _is_readable_head(scope) else scope
 
     async def run(self) -> None:
         started = time.monotonic()
@@ -88,7 +95,7 @@ class _Exchange:
         self.running.requests += counted
         self.running.metrics.in_flight.set(self.running.requests)
         try:
-            await self.edge.app(self.scope, self._receive, self.send)
+            await self.edge.app(self._inner, self._receive, self.send)
         except ClientDisconnect:
             pass
         except Exception:
@@ -117,7 +124,7 @@ class _Exchange:
         await self._send(message)
 
     def _note(self, seconds: float) -> None:
-        route = getattr(self.scope.get("route"), "path", None) or "unmatched"
+        route = getattr(self._inner.get("route"), "path", None) or "unmatched"
         status = str(self.status) if self.status else "cancelled"
         self.running.metrics.request(self.scope["method"], route, status, seconds)
         log.info(

@@ -70,6 +70,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /feedback": RoutePolicy("ask"),
     "GET /chat/sessions": _READ,
     "GET /chat/sessions/{session_id}": _READ,
+    "GET /chat/sessions/{session_id}/messages": _READ,
     "PATCH /chat/sessions/{session_id}": RoutePolicy("ask"),
     "DELETE /chat/sessions/{session_id}": RoutePolicy("ask"),
     "GET /chat/history/{session_id}": _READ,

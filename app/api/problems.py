@@ -17,8 +17,9 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from app.api import shapes
-from app.api.policy import POLICIES
+from app.api.policy import POLICIES, policy_for
 from app.api.problem_codes import MEANINGS
+from app.api.unknown_names import explain, fields_at
 from app.domain.key import strike_secrets
 from app.errors import CairnError
 from app.language.text import normalise
@@ -26,6 +27,7 @@ from app.language.text import normalise
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+_STREAMS = "/events"
 RETRY_SECONDS = 2
 """What Retry-After says with a 503: outages and overload are looked at again soon."""
 
@@ -118,7 +120,7 @@ def plain(
     scope: Mapping[str, Any], status: int, detail: str, *, headers: Mapping[str, str] | None = None, **extra: Any
 ) -> Response:
     """The response for an error that HTTP itself names."""
-    code, title = HTTP_CODES.get(status, ("http-error", "HTTP error"))
+    code, title = HTTP_CODES.get(status) or HTTP_CODES[400 if status < 500 else 500]
     code = extra.pop("code", code)
     body = _body(status, code, title, detail, scope["path"], request_id_of(scope), extra)
     return _response(body, headers or {})
@@ -171,7 +173,12 @@ async def _http(request: Request, error: Exception) -> Response:
 def methods_of(path: str) -> set[str]:
     """What a path can be asked with: several routes have it, of which the framework names the first one's."""
     known = (name.partition(" ") for name in POLICIES)
-    return {method for method, _, template in known if method != "WS" and compile_path(template)[0].match(path)}
+    found = {method for method, _, template in known if method != "WS" and compile_path(template)[0].match(path)}
+    return found | {"HEAD"} if "GET" in found and not path.endswith(_STREAMS) else found
+
+
+def takes_head(path: str) -> bool:
+    return policy_for("GET", path) is not None and not path.endswith(_STREAMS)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -180,17 +187,22 @@ async def _invalid(request: Request, error: Exception) -> Response:
     if broken := next((item for item in found if item["type"] == "json_invalid"), None):
         reason = f"the body is not valid JSON: {broken['ctx']['error']} at character {broken['loc'][-1]}"
         return plain(request.scope, 400, reason)
-    errors = [_field_error(item) for item in found[:20]]
+    errors = [_field_error(item, request) for item in found[:20]]
     detail = "; ".join(f"{item['location']}: {item['message']}" for item in errors)
     return plain(request.scope, 422, detail, errors=errors)
 
 
-def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
+def _field_error(item: Mapping[str, Any], request: Request) -> dict[str, str]:
     # never the input itself: it may be megabytes, or what JSON cannot say
     location: Sequence[Any] = item["loc"]
+    said = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden" and location[0] == "body":
+        body = getattr(request.scope.get("route"), "body_field", None)
+        known = fields_at(body.field_info.annotation, location[1:-1]) if body else []
+        said = explain(str(location[-1]), known)
     return {
         "location": strike_secrets(normalise(".".join(str(part)[:100] for part in location))),
-        "message": strike_secrets(normalise(str(item["msg"]).removeprefix("Value error, ")))[:500],
+        "message": strike_secrets(normalise(said))[:500],
         "type": item["type"],
     }
 

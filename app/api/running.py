@@ -10,9 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import Response
 
 from app.api.authorize import Authenticator, check_scope, principal_of
 from app.api.conditional import answer_if_changed
@@ -20,6 +23,8 @@ from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
 from app.api.rate_limits import take_permit
+from app.api.shapes import COMPATIBILITY, shape_of
+from app.api.unknown_names import check_parameters
 from app.errors import InputError
 from app.language.text import normalise
 from app.settings import SettingsStore
@@ -76,7 +81,8 @@ Cursor = Annotated[str | None, Query(max_length=4000, description="`next_cursor`
 
 class TypedRoute(APIRoute):
     """Has a policy (app/api/policy.py), which is asked before a body is read, and takes a body only under the one media type
-    that the route declares (a form of a foreign web page cannot pretend to be JSON). Raises LookupError without a policy."""
+    that the route declares (a form of a foreign web page cannot pretend to be JSON). Parameters that the route does not
+    know are refused, except where the protocol is not ours. Raises LookupError without a policy."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.policy = policy_of(min(options["methods"]), path)
@@ -84,18 +90,27 @@ class TypedRoute(APIRoute):
 
     def get_route_handler(self) -> Any:
         handle = super().get_route_handler()
-        policy, media_type = self.policy, self._media_type()
+        policy, media_type, parameters = self.policy, self._media_type(), self._parameters()
 
         async def checked(request: Request) -> Any:
             check_scope(request, policy)
             await take_permit(request, policy, process_services(request).permits.take)
+            if parameters is not None:
+                check_parameters(request, parameters)
             if media_type:
                 check_media_type(request, media_type)
             if policy.tagged:
                 return await answer_if_changed(request, handle)
-            return await answer_once(request, policy, services_of, handle)
+            return _without_type(await answer_once(request, policy, services_of, handle))
 
         return checked
+
+    def _parameters(self) -> frozenset[str] | None:
+        """Names of all that the query may have; None where anything may stand in it: probes and scrapers add what they like."""
+        if self.policy.scope is None or self.path == "/metrics" or shape_of(self.path) or COMPATIBILITY in self.tags:
+            return None
+        params = get_flat_params(self.dependant)
+        return frozenset(one.alias for one in params if getattr(one.field_info, "in_", None) == ParamTypes.query)
 
     def _media_type(self) -> str | None:
         if self.body_field is None:
@@ -104,11 +119,20 @@ class TypedRoute(APIRoute):
         return "multipart/form-data" if form else "application/json"
 
 
+def _without_type(response: Response) -> Response:
+    """What has no body has no type of one, which the framework gives it all the same."""
+    if response.status_code == 204 and "content-type" in response.headers:
+        del response.headers["content-type"]
+    return response
+
+
 def check_media_type(request: Request, expected: str) -> None:
     """Raises HTTPException (415)."""
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if sent != expected:
-        raise HTTPException(415, f"send the body as {expected}, not as {sent[:100] or 'nothing in particular'}")
+    if sent == expected:
+        return
+    empty = " ({} where there is nothing to say)" if expected == "application/json" else ""
+    raise HTTPException(415, f"send the body as {expected}{'' if sent else empty}, not as {sent[:100] or 'nothing'}")
 
 
 def encode_cursor(key: str) -> str:

@@ -28,10 +28,10 @@ from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
 from app.api.rate_limits import take_permit
 from app.api.running import ServicesDep, TypedRoute, process_services, services_of
 from app.api.sse import Frame, describe, error_frame, event_stream
-from app.domain.event import TERMINAL, Numbered, Progress, RunStatus, Surface
+from app.domain.event import TERMINAL, Numbered, Progress, Surface
 from app.errors import CairnError, InputError, NotFoundError
 from app.service import runs as run_service
-from app.service.runs import RunView
+from app.service.runs import RunView, ViewedStatus
 from app.wiring import Services
 
 router = APIRouter(tags=["runs"], route_class=TypedRoute)
@@ -52,7 +52,7 @@ class RunOut(BaseModel):
     )  # fmt: skip
 
     id: UUID
-    status: RunStatus
+    status: ViewedStatus
     resumable: bool
     started_at: datetime | None = Field(description="Null for one that is not resumable, while it runs.")
     finished_at: datetime | None = Field(description="Of a resumable run that has ended.")

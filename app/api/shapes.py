@@ -15,6 +15,8 @@ from pydantic import BaseModel, Field
 from app.api.models import example
 
 MEDIA_TYPE: Final = "application/json"
+COMPATIBILITY: Final = "compatibility"
+"""Tag of the routes whose answers have shapes of other programs; `/docs` shows the group folded."""
 
 
 class OpenAIErrorDetail(BaseModel):

@@ -53,7 +53,8 @@ class FoundPassages:
 
 @dataclass(frozen=True, slots=True)
 class IngestedDocument:
-    """`change`: added, replaced or unchanged. `notes`: what of a file was not read, such as scanned pages."""
+    """`change`: added, replaced, updated (its metadata alone) or
+    unchanged. `notes`: what of a file was not read, such as scanned pages."""
 
     id: UUID
     external_id: str

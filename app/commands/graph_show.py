@@ -91,7 +91,7 @@ def _heading(detail: EntityDetail) -> None:
     if others:
         say(f"Also called: {', '.join(others)}")
     for merge in detail.merged:
-        say(f"Stands for {merge.entity or merge.entity_id} too ({merge.reason}; cairn graph unmerge {merge.id})")
+        say(f"Stands for {merge.from_name or merge.from_id} too ({merge.reason}; cairn graph unmerge {merge.id})")
     say()
 
 
@@ -164,14 +164,14 @@ async def merge(merged: str, into: str, collection: str | None, reason: str) -> 
     async with services() as opened:
         wanted = await _chosen(opened, into, collection)
         done = await graph_service.merge_entities(opened, wanted, into, merged, reason)
-    say(f"{done.entity} is taken for {done.into} now. Undo: cairn graph unmerge {done.id}")
+    say(f"{done.from_name} is taken for {done.into_name} now. Undo: cairn graph unmerge {done.id}")
     return 0
 
 
 async def unmerge(merge_id: UUID) -> int:
     async with services() as opened:
         done = await graph_service.undo_merge(opened, merge_id)
-    say(f"{done.entity or done.entity_id} is itself again.")
+    say(f"{done.from_name or done.from_id} is itself again.")
     return 0
 
 
@@ -187,7 +187,7 @@ async def merges(collection: str | None, as_json: bool) -> int:
         return 0
     for one in found:
         undone = f", undone {one.undone_at:%Y-%m-%d}" if one.undone_at else ""
-        names = f"{one.entity or one.entity_id} -> {one.into or one.into_id}"
+        names = f"{one.from_name or one.from_id} -> {one.into_name or one.into_id}"
         say(f"{one.id}  {names}  ({one.collection}; {one.reason}, {one.merged_at:%Y-%m-%d}{undone})")
     if not found:
         note("Nothing was merged; `cairn graph merge ENTITY INTO` takes one entity for another.")

@@ -78,12 +78,14 @@ async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json
 
 
 def summary(report: IngestReport) -> str:
-    """One line: what is new, what has new content, what was there already, failed, was left aside or removed."""
+    """One line: what is new, what has new content or metadata, what was there already, failed, was left aside or removed."""
     counts, passages = report.counts, sum(outcome.passage_count for outcome in report.fresh)
     fresh = [f"{count(counts['added'], 'document')} added"] if counts["added"] else []
     fresh += [f"{counts['replaced']:,} replaced"] if counts["replaced"] else []
     parts = [f"{', '.join(fresh)} ({count(passages, 'passage')})" if fresh else "nothing new"]
-    parts += [f"{counts[name]:,} {name}" for name in ("unchanged", "failed", "skipped", "removed") if counts[name]]
+    parts += [
+        f"{counts[name]:,} {name}" for name in ("updated", "unchanged", "failed", "skipped", "removed") if counts[name]
+    ]
     return f"Collection {report.collection}: {', '.join(parts)}, in {report.seconds:.1f} s."
 
 

@@ -133,7 +133,7 @@ async def clear(collection: str | None, json: bool) -> int:
     async with services() as opened:
         removed = await clear_cache(opened, collection)
     if json:
-        say_json({"removed": removed})
+        say_json({"deleted": removed})
     else:
         say(f"{count(removed, 'cached result')} removed.")
     return 0

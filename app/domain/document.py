@@ -215,13 +215,13 @@ class PreparedDocument:
         return sum(passage.draft.token_count for passage in self.passages)
 
 
-Change = Literal["added", "replaced", "unchanged"]
+Change = Literal["added", "replaced", "updated", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A document that is searchable now. `duplicate`: it was so before, with this very content. `notes`: what of its file was
-    not read, such as scanned pages."""
+    """A document that is searchable now. `duplicate`: it was so before, with this very content; `updated`
+    then: with other metadata. `notes`: what of its file was not read, such as scanned pages."""
 
     external_id: str
     name: str
@@ -231,12 +231,13 @@ class Indexed:
     chunk_count: int
     duplicate: bool
     notes: tuple[str, ...] = ()
+    updated: bool = False
 
     @property
     def change(self) -> Change:
-        """What became of the identity: new, with other content than before, or as it was."""
+        """What became of the identity: new, with other content than before, with other metadata only, or as it was."""
         if self.duplicate:
-            return "unchanged"
+            return "updated" if self.updated else "unchanged"
         return "replaced" if self.version > 1 else "added"
 
 
@@ -288,7 +289,7 @@ def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """How many were added, replaced, unchanged and failed; every one of them is named, also with 0."""
+    """How many were added, replaced, updated, unchanged and failed; every one of them is named, also with 0."""
     counts = dict.fromkeys((*get_args(Change), "failed"), 0)
     for item in outcomes:
         counts[item.change if isinstance(item, Indexed) else "failed"] += 1

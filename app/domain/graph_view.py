@@ -97,10 +97,10 @@ class Merge:
 
     id: UUID
     collection: str
-    entity_id: UUID
-    entity: str | None
+    from_id: UUID
+    from_name: str | None
     into_id: UUID
-    into: str | None
+    into_name: str | None
     reason: str
     merged_at: datetime
     undone_at: datetime | None

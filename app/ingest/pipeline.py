@@ -172,11 +172,11 @@ async def _register(database: Database, target: Target, source: Source, digest: 
     async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
         known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
         if known.status == "indexed" and known.content_hash == digest:
-            if known.metadata != source.metadata:
+            if updated := known.metadata != source.metadata:
                 await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
             if target.settings.ingest.keep_original and not known.has_file and not source.is_text:
                 await originals.keep(connection, target.principal, known.id, source.content)
-            report(_duplicate(source, known))
+            report(_duplicate(source, known, updated=updated))
             return True
         await limits.check_room(
             connection,
@@ -204,7 +204,7 @@ async def _reject(database: Database, target: Target, source: Source, error: Cai
     return Rejected(source.external_id, source.name, error.code, error.detail)
 
 
-def _duplicate(source: Source, known: documents.KnownDocument) -> Indexed:
+def _duplicate(source: Source, known: documents.KnownDocument, *, updated: bool) -> Indexed:
     return Indexed(
         external_id=source.external_id,
         name=source.name,
@@ -213,6 +213,7 @@ def _duplicate(source: Source, known: documents.KnownDocument) -> Indexed:
         passage_count=known.passage_count,
         chunk_count=known.chunk_count,
         duplicate=True,
+        updated=updated,
     )
 
 
@@ -260,7 +261,7 @@ async def _publish_once(database: Database, target: Target, item: Embedded) -> O
             if is_large(item.document):
                 await vectors.drop_ahead(connection, target.principal, known.id)
             if known.status == "indexed" and known.content_hash == item.document.content_hash:
-                return _duplicate(source, known)  # another run was faster
+                return _duplicate(source, known, updated=False)  # another run was faster
             published = await documents.publish(
                 connection, target.collection_id, target.model.id, known, item.document, item.vectors,
                 keep_original=target.settings.ingest.keep_original,

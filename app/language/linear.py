@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, cast
 
 RUN: Final = 16
 """Longest run of white space, punctuation or marks; what users send has single blanks (app.language.text.tidy)."""
@@ -21,8 +21,27 @@ TIMES: Final = 16
 
 
 def bounded(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The pattern compiled, each repetition without an end (`*`, `+`, `{2,}`) with one. Possessive ones stay as they are."""
-    return re.compile(bound(pattern, verbose=bool(flags & re.VERBOSE)), flags)
+    """The pattern, each repetition without an end (`*`, `+`, `{2,}`) with one; possessive ones stay as they are. It is compiled
+    when it is first used: all of them together take longer than most commands."""
+    return cast("re.Pattern[str]", _Unused(pattern, flags))
+
+
+class _Unused:
+    """A pattern that compiles itself at its first use, and has the methods of the compiled one from then on."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._made_of = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _ATTRIBUTES:
+            raise AttributeError(name)
+        pattern, flags = self._made_of
+        compiled = re.compile(bound(pattern, verbose=bool(flags & re.VERBOSE)), flags)
+        self.__dict__.update((each, getattr(compiled, each)) for each in _ATTRIBUTES)
+        return self.__dict__[name]
+
+
+_ATTRIBUTES: Final = frozenset(name for name in dir(re.Pattern) if not name.startswith("_"))
 
 
 @lru_cache(1024)

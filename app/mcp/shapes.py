@@ -192,7 +192,7 @@ class IndexedDocument(BaseModel):
     collection: str
     id: UUID
     external_id: str
-    change: str = Field(description="added, replaced or unchanged.")
+    change: str = Field(description="added, replaced, updated (its metadata alone) or unchanged.")
     chunk_count: int
     uri: str
 

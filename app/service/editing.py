@@ -96,6 +96,18 @@ def merge(old: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What `merge` makes `new` of `old` with: only what differs, so that what others changed meanwhile stays."""
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            patch[name] = patch_between(before, value)
+        elif name not in old or before != value:
+            patch[name] = value
+    return patch
+
+
 async def delete_documents(services: Services, collection: str, wanted: DocumentFilter) -> Deletion:
     """Remove those that are wanted with everything derived from them, MOST_DELETED at most. Raises NotFoundError for a collection
     that there is none of, InputError where nothing says which: that is what deleting the collection is for."""

@@ -62,7 +62,7 @@ class IngestReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many documents were added, replaced, unchanged, failed and removed, and how many files skipped."""
+        """How many documents were added, replaced, updated, unchanged, failed and removed, and how many files skipped."""
         counted = count_outcomes((*self.indexed, *self.failed))
         return {**counted, "skipped": len(self.skipped), "removed": len(self.removed)}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from app.domain.event import (
@@ -23,6 +23,11 @@ from app.runs.log import follow, look
 from app.store import runs, traces
 from app.wiring import Services
 
+ViewedStatus = Literal["running", "succeeded", "failed", "cancelled"]
+_VIEWED: Final[Mapping[RunStatus, ViewedStatus]] = {
+    "running": "running", "ok": "succeeded", "error": "failed", "cancelled": "cancelled",
+}  # fmt: skip
+"""A run is shown in the words of a job; store and traces have those of outcomes."""
 MAX_COMMENT = 4000
 """Characters."""
 EXPIRY_BATCH = 500
@@ -35,7 +40,7 @@ class RunView:
     document that has other content by now."""
 
     id: UUID
-    status: RunStatus
+    status: ViewedStatus
     resumable: bool
     started_at: datetime | None
     ended_at: datetime | None
@@ -51,8 +56,8 @@ async def check_free(services: Services, run_id: UUID) -> None:
     state = await look(services.database, services.principal, run_id)
     if state is not None:
         raise ConflictError(
-            f"the run {run_id} exists already ({state.status}); read it at /runs/{run_id}/events",
-            events=f"/runs/{run_id}/events", status_url=f"/runs/{run_id}", run_status=state.status,
+            f"the run {run_id} exists already ({_VIEWED[state.status]}); read it at /runs/{run_id}/events",
+            events_url=f"/runs/{run_id}/events", run_status=_VIEWED[state.status],
         )  # fmt: skip
     if services.runs.used(services.principal, run_id) or await _known(services, run_id):
         raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")
@@ -76,7 +81,7 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     await services.traces.flush()
     if found := await _known(services, run_id):
         changed = await _source_changed(services, run_id)
-        return RunView(run_id, found[2], False, found[0], None, False, None, None, source_changed=changed)
+        return RunView(run_id, _VIEWED[found[2]], False, found[0], None, False, None, None, source_changed=changed)
     raise NotFoundError(
         f"no run {run_id}; one that is not resumable is seen by the process that runs it, and when it ended"
     )
@@ -116,7 +121,7 @@ async def _source_changed(services: Services, run_id: UUID) -> bool:
 
 def _view(state: RunState) -> RunView:
     return RunView(
-        state.id, state.status, True, state.started_at, state.ended_at, state.cancel_requested, state.progress,
+        state.id, _VIEWED[state.status], True, state.started_at, state.ended_at, state.cancel_requested, state.progress,
         state.last_seq, state.surface,
     )  # fmt: skip
 
@@ -168,6 +173,13 @@ async def rate_run(services: Services, run_id: UUID, rating: int, comment: str |
         raise NotFoundError(f"no run {run_id} has ended; runs are kept for trace.retentionDays")
     async with services.database.transaction(services.principal) as connection:
         return await runs.put_feedback(connection, services.principal, run_id, found[0], found[1], rating, comment)
+
+
+async def list_judgements(services: Services, run_ids: Sequence[UUID]) -> dict[UUID, Judgement]:
+    """What users think of the answers of these runs, by run; none for a run that nobody judged."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await runs.list_feedback(connection, services.principal, run_ids)
+    return {one.run_id: one for one in found}
 
 
 # --- upkeep ---------------------------------------------------------------------------------------------------------------

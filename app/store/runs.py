@@ -217,3 +217,9 @@ async def put_feedback(
         SQL["put_feedback"], principal.tenant_id, run_id, started_at, session_id, rating, comment
     )
     return Judgement(**dict(row))
+
+
+async def list_feedback(connection: Any, principal: Principal, run_ids: Sequence[UUID]) -> list[Judgement]:
+    """What was said of these runs; one at most of each."""
+    rows = await connection.fetch(SQL["list_feedback"], principal.tenant_id, list(run_ids))
+    return [Judgement(**dict(row)) for row in rows]

@@ -173,7 +173,7 @@ class DropZone:
 
     def _show_end(self, batch: _Batch, job: Job) -> None:
         text, result = self.page.text, job.result or {}
-        counts = {"added": 0, "replaced": 0, "unchanged": 0, "failed": 0, **result.get("counts", {})}
+        counts = {"added": 0, "replaced": 0, "updated": 0, "unchanged": 0, "failed": 0, **result.get("counts", {})}
         batch.bar.value = 1
         batch.line.text = (
             text("documents.done", **counts) if job.status == "succeeded" else str(job.error or job.status)

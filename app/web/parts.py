@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
+from app.domain.document import Document
 from app.service import documents
 from app.wiring import Services
 
@@ -56,6 +57,14 @@ def icon_button(icon: str, label: str, act: Callable[[], Awaitable[None] | None]
     button = ui.button(icon=icon, on_click=lambda: act()).props("flat round dense")
     button.props["aria-label"] = label
     return button.tooltip(label)
+
+
+def download_link(document: Document, collection: str, label: str) -> None:
+    """To the file as it came, below the page, where the cookie says who asks."""
+    file = f"/collections/{collection}/documents/{document.id}/file"
+    with ui.link(target=file).props("download").classes("text-primary") as link:
+        ui.icon("download", size="sm").props("aria-hidden=true")
+    link.props["aria-label"] = label
 
 
 async def confirm(question: str, yes: str, no: str) -> bool:

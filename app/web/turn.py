@@ -9,7 +9,7 @@ from uuid import UUID
 
 from nicegui import ui
 
-from app.domain.event import Answered, Cancelled, Event, Failed, Progress, SourcesFound, Token
+from app.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, SourcesFound, Token
 from app.domain.question import SavedMessage, SourceRef
 from app.service import runs
 from app.service.ask import sources_of
@@ -105,14 +105,14 @@ class ShownTurn:
 
     # --- the answer ---------------------------------------------------------------------------------------------------------
 
-    def show_saved(self, message: SavedMessage) -> None:
-        """The answer as the conversation remembers it."""
+    def show_saved(self, message: SavedMessage, judgement: Judgement | None) -> None:
+        """The answer as the conversation remembers it, and what was thought of it."""
         notes = dict(message.notes)
         remarks = [self.page.text("ask.source_changed")] if message.source_changed else []
         if message.source_changed:
             notes["grounded"] = None
         content = message.turn.content or self.page.text("ask.blanked")
-        self.show(content, message.turn.sources, notes, message.turn.run_id, remarks)
+        self.show(content, message.turn.sources, notes, message.turn.run_id, remarks, judgement)
 
     def show(
         self,
@@ -121,6 +121,7 @@ class ShownTurn:
         notes: Mapping[str, Any],
         run_id: UUID | None,
         remarks: list[str],
+        judgement: Judgement | None = None,
     ) -> None:
         with self.left:
             with ui.element("div").classes("w-full").props("aria-live=polite"):
@@ -130,7 +131,7 @@ class ShownTurn:
             with ui.row().classes("items-center gap-1"):
                 self._show_verdict(notes)
                 if run_id is not None:
-                    Feedback(self.page, run_id).draw()
+                    Feedback(self.page, run_id, judgement).draw()
         with self.right:
             self._show_sources(sources)
 
@@ -188,9 +189,10 @@ class ShownTurn:
 class Feedback:
     """Thumbs, and a comment."""
 
-    def __init__(self, page: Page, run_id: UUID) -> None:
+    def __init__(self, page: Page, run_id: UUID, judgement: Judgement | None) -> None:
         self.page, self.run_id = page, run_id
-        self.rating, self.comment = 0, ""
+        self.rating = judgement.rating if judgement else 0
+        self.comment = (judgement.comment if judgement else None) or ""
 
     def draw(self) -> None:
         if not self.page.session.may("ask"):
@@ -200,6 +202,7 @@ class Feedback:
         comment = ui.button(icon="add_comment", on_click=self._comment).props("flat round dense size=sm color=grey")
         comment.props["aria-label"] = self.page.text("ask.comment")
         comment.tooltip(self.page.text("ask.comment"))
+        self._show_rating()
 
     def _thumb(self, icon: str, label: str, rating: int) -> ui.button:
         async def rate() -> None:
@@ -213,10 +216,13 @@ class Feedback:
         with shown_errors():
             await runs.rate_run(await self.page.session.services("ask"), self.run_id, rating, comment)
             self.rating, self.comment = rating, comment
-            for button, own in ((self.up, 1), (self.down, -1)):
-                button.props(f"aria-pressed={'true' if rating == own else 'false'}")
-                button.props(f"color={'primary' if rating == own else 'grey'}")
+            self._show_rating()
             ui.notify(self.page.text("ask.thanks"), type="positive", timeout=2000)
+
+    def _show_rating(self) -> None:
+        for button, own in ((self.up, 1), (self.down, -1)):
+            button.props(f"aria-pressed={'true' if self.rating == own else 'false'}")
+            button.props(f"color={'primary' if self.rating == own else 'grey'}")
 
     async def _comment(self) -> None:
         text = self.page.text

@@ -14,6 +14,7 @@ from app.errors import CairnError
 from app.service import excerpts, originals
 from app.service.excerpts import QuotedText
 from app.web.frame import Page, shown_errors
+from app.web.parts import download_link
 
 PDF = "application/pdf"
 _TO_MARK = "() => document.querySelector('.viewer mark, .viewer .spot')?.scrollIntoView({block: 'center'})"
@@ -75,6 +76,8 @@ class _Viewer:
                         "role=heading aria-level=2"
                     )
                     ui.label(self._about()).classes("text-xs opacity-70 break-all")
+                if document.has_file:
+                    download_link(document, self.excerpt.collection, text("documents.download"))
                 close = ui.button(icon="close", on_click=dialog.close).props("flat round dense autofocus")
                 close.props["aria-label"] = text("viewer.close")
             if self.excerpt.moved:

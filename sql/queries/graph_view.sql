@@ -48,7 +48,7 @@ JOIN rag.mentions m ON m.tenant_id = $1 AND m.entity_id = same.id
 JOIN rag.passages p ON p.tenant_id = $1 AND p.id = m.passage_id
 
 -- name: merged_into
-SELECT m.id, n.name AS collection, m.entity_id, e.name AS entity, m.into_id, i.name AS into_name, m.reason, m.merged_at,
+SELECT m.id, n.name AS collection, m.entity_id AS from_id, e.name AS from_name, m.into_id, i.name AS into_name, m.reason, m.merged_at,
   m.undone_at
 FROM rag.entities e
 JOIN rag.entity_merges m ON m.tenant_id = $1 AND m.entity_id = e.id AND m.undone_at IS NULL
@@ -59,7 +59,7 @@ ORDER BY m.id
 
 -- name: merges
 -- The newest first, of one collection $2 or all, before $3; or the one with id $5.
-SELECT m.id, n.name AS collection, m.entity_id, e.name AS entity, m.into_id, i.name AS into_name, m.reason, m.merged_at,
+SELECT m.id, n.name AS collection, m.entity_id AS from_id, e.name AS from_name, m.into_id, i.name AS into_name, m.reason, m.merged_at,
   m.undone_at
 FROM rag.entity_merges m
 JOIN rag.collections n ON n.tenant_id = $1 AND n.id = m.collection_id

@@ -96,3 +96,8 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET
   rating = excluded.rating, comment = excluded.comment, updated_at = clock_timestamp()
 RETURNING run_id, session_id, rating, comment, created_at, updated_at
+
+-- name: list_feedback
+SELECT run_id, session_id, rating, comment, created_at, updated_at
+FROM rag.feedback
+WHERE tenant_id = $1 AND run_id = ANY ($2::uuid[])

@@ -182,7 +182,8 @@ async def test_replacing_a_document_shows_the_new_text(library: Services) -> Non
 async def test_changed_metadata_are_a_change(library: Services) -> None:
     """The content is the same, so nothing is indexed again; results show the new metadata all the same."""
     await warm(library)
-    await index_now(library, "test", [text_source("cairns", TEXTS["cairns"], team="trails")])
+    done = indexed((await index_now(library, "test", [text_source("cairns", TEXTS["cairns"], team="trails")]))[0])
+    assert (done.change, done.duplicate) == ("updated", True)
     result = await find(library, QUERY)
     assert not result.from_cache
     assert result.passages[0].metadata == {"team": "trails"}

@@ -68,8 +68,9 @@ def rounded(value: Any) -> Any:
 SETTINGS = {
     "exact": Settings(),
     "by ranks": Settings(retrieve=RetrieveSettings(fusion="rrf")),
-    "shared index": Settings(vector=VectorSettings(exact_below=0)),
-    "few chunks": Settings(vector=VectorSettings(exact_below=0, candidates=20)),
+    # wide enough to find all neighbors: an index that misses some may miss others the next time
+    "shared index": Settings(vector=VectorSettings(exact_below=0, ef_search=500)),
+    "few chunks": Settings(vector=VectorSettings(exact_below=0, ef_search=500, candidates=20)),
     "other weights": Settings(rag=RagSettings(hybrid_search_weight=0.2)),
 }
 

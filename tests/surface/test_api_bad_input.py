@@ -50,6 +50,22 @@ def test_unknown_route_and_wrong_method(api: Api) -> None:
     wrong = api.client.put("/search", json={})
     problem(wrong, 405, "method-not-allowed")
     assert wrong.headers["allow"] == "POST"
+    assert api.client.put("/jobs").headers["allow"] == "GET, HEAD"
+    read, asked = (api.client.request(method, "/collections/stones") for method in ("GET", "HEAD"))
+    assert (asked.status_code, asked.content, asked.headers["etag"]) == (200, b"", read.headers["etag"])
+
+
+def test_unknown_names_are_refused_with_the_nearest(api: Api) -> None:
+    """A filter that is ignored would not hold, as in a deletion."""
+    wrong = problem(
+        api.client.delete("/collections/stones/documents?external_id=x&statsu=failed"), 422, "invalid-input"
+    )
+    assert wrong["errors"] == [
+        {"location": "query.statsu", "message": "there is no such name here; did you mean status?", "type": "unknown_parameter"}
+    ]  # fmt: skip
+    nested = problem(api.client.post("/index", json={"documents": [{"texts": "x"}]}), 422)
+    assert "body.documents.0.texts: there is no such name here; did you mean text?" in nested["detail"]
+    assert api.client.get("/health/live?_=1").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,24 @@ def test_history_has_what_was_said_with_its_sources(stones: Api) -> None:
     assert user["timestamp"] <= assistant["timestamp"]
 
 
+def test_messages_have_their_sources_in_the_words_of_answers(stones: Api) -> None:
+    session = str(uuid4())
+    answer = stones.client.post("/query", json={"question": ASK, "collection": "stones", "session_id": session}).json()
+    path = f"/chat/sessions/{session}/messages"
+    user, assistant = stones.client.get(path).json()["items"]
+    assert (user["role"], user["content"], user["status"], user["sources"]) == ("user", ASK, "succeeded", [])
+    assert (assistant["content"], assistant["confidence"]) == (answer["answer"], answer["confidence"])
+    cited = {one["n"]: one for one in assistant["sources"] if one["cited"]}
+    for citation in answer["citations"]:
+        same = ("kind", "document_id", "external_id", "passage_id", "title", "page", "version", "url")
+        assert {name: cited[citation["n"]][name] for name in same} == {name: citation[name] for name in same}
+        assert cited[citation["n"]]["quote"].startswith(citation["quote"][:100])
+    first = stones.client.get(path, params={"limit": 1}).json()
+    assert first["items"] == [user]
+    assert stones.client.get(path, params={"cursor": first["next_cursor"]}).json()["items"] == [assistant]
+    problem(stones.client.get(f"/chat/sessions/{uuid4()}/messages"), 404)
+
+
 def test_history_pages(stones: Api) -> None:
     session = str(uuid4())
     for n in range(3):
@@ -284,7 +302,7 @@ def test_conversations_are_listed_searched_renamed_and_deleted(stones: Api) -> N
     problem(client.patch(path, json={"title": "again"}), 404)
     problem(client.patch(path, json={"title": "x" * 201}), 422)
     problem(client.get("/chat/sessions?cursor=eHh4"), 422)
-    assert client.put(path).headers["allow"] == "DELETE, GET, PATCH"
+    assert client.put(path).headers["allow"] == "DELETE, GET, HEAD, PATCH"
 
 
 def test_deleting_a_history_deletes_it_in_traces_too(stones: Api) -> None:

@@ -61,7 +61,7 @@ def test_communities_are_listed_with_sentences_that_stand_in_their_documents(cir
     for one in found["items"]:
         assert (one["level"], one["parent_id"], one["summary"]) == (0, None, None)
         [names] = [names for names in CIRCLES.values() if set(one["title"].split(", ")) <= set(names)]
-        assert one["size"] >= 4
+        assert one["entity_count"] >= 4
         assert one["sentences"]
         for said in one["sentences"]:
             document = circles.client.get(f"/collections/{COLLECTION}/documents/{said['document_id']}").json()

@@ -62,7 +62,7 @@ def test_an_entity_shows_its_relations_with_what_proves_them(people: Api) -> Non
     found = named(people, "Ada Lovelace")
     detail = people.client.get(f"/graph/entities/{found['id']}").json()
     assert detail["collection"] == COLLECTION
-    assert (detail["passages"], detail["documents"]) == (1, 1)
+    assert (detail["total_passage_count"], detail["document_count"]) == (1, 1)
     assert {one["name"] for one in detail["names"]} == {"Ada Lovelace"}
     assert [one["external_id"] for one in detail["mentions"]] == ["lovelace"]
     by_target = {one["target"]["name"]: one for one in detail["relations"] if one["source"]["name"] == "Ada Lovelace"}
@@ -178,7 +178,7 @@ def test_a_merge_is_a_redirect_that_can_be_undone(people: Api) -> None:
     before = get(people, "/graph/neighborhood", entity="Charles Babbage", hops=1)
     marylebone = named(people, "Marylebone")
     made = merge(people, into="London", **{"from": marylebone["id"]}, reason="one town")
-    assert (made["entity"], made["into"], made["reason"], made["undone_at"]) == (
+    assert (made["from_name"], made["into_name"], made["reason"], made["undone_at"]) == (
         "Marylebone", "London", "one town", None,
     )  # fmt: skip
     assert merge(people, 409, into="London", **{"from": "Marylebone"})["code"] == "conflict"

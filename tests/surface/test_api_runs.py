@@ -47,7 +47,7 @@ def test_reader_goes_on_in_the_middle_on_the_other_process(both: tuple[Api, Api]
     assert rest[-1].data["answer"]
     assert text_of([*read, *rest]).strip() == SENTENCE
     assert events(one, run_id) == events(two, run_id) == [*read, *rest]
-    assert status(one, run_id) == status(two, run_id) == "ok"
+    assert status(one, run_id) == status(two, run_id) == "succeeded"
 
 
 def test_many_readers_read_the_same(both: tuple[Api, Api], chat: ScriptedServer) -> None:
@@ -222,7 +222,7 @@ def test_run_id_in_use_is_a_409_that_says_where_to_read(both: tuple[Api, Api], c
         for resumable in (True, False):
             refused = api.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": resumable})
             assert refused.status_code == 409
-            assert refused.json()["events"] == f"/runs/{run_id}/events"
+            assert refused.json()["events_url"] == f"/runs/{run_id}/events"
     check_whole(events(two, run_id), "answer")
     assert two.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
 
@@ -234,7 +234,7 @@ def test_id_of_a_plain_run_is_used_once_too(both: tuple[Api, Api]) -> None:
     assert one.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
     assert one.client.get(f"/traces/{run_id}").status_code == 200
     assert two.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": True}).status_code == 409
-    assert two.client.get(f"/runs/{run_id}").json()["status"] == "ok"
+    assert two.client.get(f"/runs/{run_id}").json()["status"] == "succeeded"
 
 
 def test_twenty_who_send_the_same_id_at_once_get_one_run(both: tuple[Api, Api]) -> None:
@@ -290,8 +290,8 @@ def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
         rest = events(two, run_id, read[-1].id)
         check_whole([*read, *rest], "error")
         assert rest[-1].data["code"] == "run-lost"
-        assert status(two, run_id) == "error"
-        assert two.client.post(f"/runs/{run_id}/cancel").json()["status"] == "error"
+        assert status(two, run_id) == "failed"
+        assert two.client.post(f"/runs/{run_id}/cancel").json()["status"] == "failed"
         again = events(two, run_id)
         assert again[:-1] == [*read, *rest[:-1]]
         assert again[-1].data["code"] == "run-lost"
@@ -304,7 +304,7 @@ def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
 
 def _check_lost(api: Api, run_id: str) -> None:
     """What the run had come to is traced, and that it went no further."""
-    assert api.client.get(f"/runs/{run_id}").json()["status"] == "error"
+    assert api.client.get(f"/runs/{run_id}").json()["status"] == "failed"
     trace = api.client.get(f"/traces/{run_id}").json()
     assert (trace["outcome"], trace["question"], trace["strategy"]) == ("error", QUESTION["question"], "fast")
     assert trace["error"].startswith("run-lost: ")
@@ -320,7 +320,7 @@ def test_stopped_process_ends_its_runs_in_time(
         run_id, read = start(one)
         one.terminate()
         assert one.process.returncode == 0
-        assert status(two, run_id) == "error"  # said by the process that ended, not found out when its lease was over
+        assert status(two, run_id) == "failed"  # said by the process that ended, not found out when its lease was over
         rest = events(two, run_id, read[-1].id)
         check_whole([*read, *rest], "error")
         assert rest[-1].data["code"] == "stopping"

@@ -168,7 +168,7 @@ def test_ingest_takes_documents_leaves_the_rest_and_repeats_nothing(cairn: Cairn
     first = cairn("ingest", library, "--collection", "books", "--json")
     assert first.code == 0, first.err
     assert first.json["counts"] == {
-        "added": 3, "replaced": 0, "unchanged": 0, "failed": 0, "skipped": 8, "removed": 0
+        "added": 3, "replaced": 0, "updated": 0, "unchanged": 0, "failed": 0, "skipped": 8, "removed": 0
     }  # fmt: skip
     assert {d["external_id"]: d["duplicate"] for d in first.json["indexed"]} == {
         "library/guide.md": False, "library/inner/notes.txt": False, "library/manual.pdf": False,
@@ -554,4 +554,4 @@ def test_the_cache_is_shown_and_emptied(cairn: Cairn, library: Path) -> None:
     assert cairn("cache", "--clear", "--collection", "unknown").code == 1
     assert cairn("cache", "--collection", "default").code == 2
     assert cairn("cache", "--clear", "--collection", "default").out == "1 cached result removed.\n"
-    assert cairn("cache", "--clear", "--json").json == {"removed": 0}
+    assert cairn("cache", "--clear", "--json").json == {"deleted": 0}

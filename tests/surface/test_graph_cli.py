@@ -120,7 +120,7 @@ def test_a_merge_is_made_listed_and_undone(cairn: Cairn) -> None:
     done = cairn("graph", "merge", "Marylebone", "London", "-c", COLLECTION, "--reason", "a part of it")
     assert done.code == 0, done.err
     merge = cairn.json("graph", "merges", "-c", COLLECTION)[0]
-    assert (merge["entity"], merge["into"], merge["reason"]) == ("Marylebone", "London", "a part of it")
+    assert (merge["from_name"], merge["into_name"], merge["reason"]) == ("Marylebone", "London", "a part of it")
     assert done.out == f"Marylebone is taken for London now. Undo: cairn graph unmerge {merge['id']}\n"
     shown = cairn("graph", "show", "Marylebone", "-c", COLLECTION)
     assert shown.out.startswith("London  (")

@@ -36,6 +36,10 @@ FRAGMENTS = (
 """Of which texts are made by repetition."""
 
 
+_BETWEEN = ("/re/__init__.py", "/language/linear.py", "/unit/patterns.py")
+"""Files between a pattern and who made it."""
+
+
 def record() -> dict[tuple[str, int], str]:
     """The patterns over text with their flags, and the place (file and line) that each is made at."""
     found: dict[tuple[str, int], str] = {}
@@ -44,7 +48,7 @@ def record() -> dict[tuple[str, int], str]:
     def note(pattern: Any, flags: int) -> Any:
         made = plain(pattern, flags)
         frame: Any = sys._getframe(1)
-        while frame and frame.f_code.co_filename.endswith(("/re/__init__.py", "/language/linear.py")):
+        while frame and frame.f_code.co_filename.endswith(_BETWEEN):
             frame = frame.f_back
         where = Path(frame.f_code.co_filename) if frame else Path("/")
         if isinstance(made.pattern, str) and where.is_relative_to(ROOT / "app"):
@@ -52,6 +56,7 @@ def record() -> dict[tuple[str, int], str]:
         return made
 
     re._compile = note  # type: ignore[attr-defined]
+    _compile_at_once()
     try:
         modules = list(_modules())
         _make_lazy(modules)
@@ -62,6 +67,18 @@ def record() -> dict[tuple[str, int], str]:
             made = plain(pattern, flags)
             found.setdefault((made.pattern, made.flags), where)
     return found
+
+
+def _compile_at_once() -> None:
+    """What would be compiled when it is first used, where nobody may see it."""
+    unused: Any = importlib.import_module("app.language.linear")._Unused
+    keep = unused.__init__
+
+    def begin(self: Any, pattern: str, flags: int) -> None:
+        keep(self, pattern, flags)
+        assert self.flags is not None
+
+    unused.__init__ = begin
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -12,11 +12,11 @@ import pytest
 from starlette.requests import HTTPConnection
 
 from app.api.chat_frames import CHAT_EVENTS, chat_frames
-from app.api.description import COMPATIBILITY
 from app.api.links import LINKS
 from app.api.policy import POLICIES
 from app.api.problems import known_problems, methods_of
 from app.api.query import EVENTS, query_frames
+from app.api.shapes import COMPATIBILITY
 from app.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
 from app.errors import ConflictError
 from app.main import create_app
@@ -65,8 +65,8 @@ def test_links_lead_to_parameters_that_are_there(document: dict[str, Any]) -> No
 
 
 def test_allmethods_of_a_path_are_named() -> None:
-    assert methods_of("/collections") == {"GET", "POST"}
-    assert methods_of("/collections/x") == {"GET", "DELETE"}
+    assert methods_of("/collections") == {"GET", "HEAD", "POST"}
+    assert methods_of("/collections/x") == {"GET", "HEAD", "DELETE"}
     assert methods_of("/ws/runs/x") == set()
     assert methods_of("/nowhere/at/all") == set()
     assert all(name.split(" ")[0] in methods_of(name.split(" ")[1]) for name in POLICIES if not name.startswith("WS"))

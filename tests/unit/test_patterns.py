@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 
+import pytest
+
+from app.language.linear import bound, bounded
 from tests.unit.patterns import FRAGMENTS, ROOT
 
 SHARES = 2
@@ -34,3 +38,18 @@ async def _scan(share: int) -> list[str]:
     out, _ = await process.communicate()
     assert process.returncode == 0
     return out.decode().splitlines()
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    pattern = bounded(r"a+(?P<rest>b*)", re.IGNORECASE)
+    assert set(vars(pattern)) == {"_made_of"}
+    found = pattern.search("xAAb")
+    assert found is not None
+    assert found["rest"] == "b"
+    assert pattern.pattern == bound(r"a+(?P<rest>b*)")
+    assert pattern.groupindex == {"rest": 1}
+    assert vars(pattern)["search"]("ab"), "what is used again is the compiled pattern's own method"
+    with pytest.raises(AttributeError):
+        _ = pattern.nonsense  # type: ignore[attr-defined]
+    with pytest.raises(re.error):
+        bounded("(").search("")

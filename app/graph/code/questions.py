@@ -83,7 +83,7 @@ def _cues() -> Iterator[_Cue]:
 
 def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
     pattern = bounded(text, re.IGNORECASE)
-    group = next(one for one in ("name", "file", "module", "path") if one in pattern.groupindex)
+    group = next(one for one in ("name", "file", "module", "path") if f"(?P<{one}>" in text)
     return _Cue(relation, aspect, incoming, pattern, group)
 
 

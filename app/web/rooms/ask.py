@@ -12,17 +12,19 @@ from uuid import UUID
 from nicegui import background_tasks, ui
 
 from app.api.asking import measure
-from app.domain.event import TERMINAL, Numbered
+from app.domain.event import TERMINAL, Judgement, Numbered
 from app.domain.ids import new_id
 from app.domain.question import Question, SavedMessage
 from app.service.ask import Task, start, strategy_names
 from app.service.conversations import check_session_id, get_history, new_session
 from app.service.documents import check_collection_name
+from app.service.runs import list_judgements
 from app.service.search import check_query
 from app.web.conversation_list import ConversationList
 from app.web.frame import Page, shown_errors
 from app.web.parts import choose_from, keep_address, list_names, read_address, show_empty
 from app.web.turn import ShownTurn
+from app.wiring import Services
 
 SHOWN: Final = 20
 """Messages of an old conversation at first, and more at each demand."""
@@ -43,10 +45,12 @@ async def show(page: Page) -> None:
     services = await page.session.services("read")
     names, settings = await list_names(services), services.settings.current
     collection = choose_from(names, read_address("collection"), settings.rag.collection_name)
-    room = _Room(page, collection, read_address("conversation") or new_session())
+    task = _find_run(services, read_address("run"))
+    session = read_address("conversation") or (task.question.session_id if task else None) or new_session()
+    room = _Room(page, collection, session)
     room.draw(names, with_model=services.chat_for(settings) is not None)
     with shown_errors():
-        await room.load(read_address("run"))
+        await room.load(task)
 
 
 @dataclass
@@ -59,6 +63,7 @@ class _Room:
     strategy: str = "auto"
     task: Task | None = None
     saved: list[SavedMessage] = field(default_factory=list)
+    judgements: dict[UUID, Judgement] = field(default_factory=dict)
     shown: int = SHOWN
 
     def __post_init__(self) -> None:
@@ -136,13 +141,14 @@ class _Room:
 
     # --- what was said ------------------------------------------------------------------------------------------------------
 
-    async def load(self, run: str = "") -> None:
+    async def load(self, task: Task | None) -> None:
         """Show the conversation, and go on with a run that is under way."""
         services = await self.page.session.services("read")
         self.session_id = check_session_id(self.session_id)
         self.saved = await _read_all(services, self.session_id)
+        answered = [message.turn.run_id for message in self.saved if message.turn.run_id is not None]
+        self.judgements = await list_judgements(services, answered)
         self._draw_saved()
-        task = services.runs.find(services.principal, UUID(run)) if _is_id(run) else None
         if task is not None and task.question.session_id == self.session_id:
             self._follow(task)
         await self.list.refresh()
@@ -166,7 +172,8 @@ class _Room:
                             or self.page.text("ask.stopped" if outcome == "cancelled" else "ask.failed")
                         )
                 elif turn is not None:
-                    turn.show_saved(message)
+                    run_id = message.turn.run_id
+                    turn.show_saved(message, self.judgements.get(run_id) if run_id else None)
         ui.run_javascript(_TO_LAST)
 
     def _show_earlier(self) -> None:
@@ -227,7 +234,7 @@ class _Room:
             self.task.cancel()
 
 
-async def _read_all(services: Any, session_id: str) -> list[SavedMessage]:
+async def _read_all(services: Services, session_id: str) -> list[SavedMessage]:
     messages: list[SavedMessage] = []
     while True:
         found = await get_history(
@@ -238,8 +245,9 @@ async def _read_all(services: Any, session_id: str) -> list[SavedMessage]:
             return messages
 
 
-def _is_id(text: str) -> bool:
+def _find_run(services: Services, run: str) -> Task | None:
+    """The run of an address, while it is under way in this process."""
     try:
-        return bool(UUID(text))
+        return services.runs.find(services.principal, UUID(run))
     except ValueError:
-        return False
+        return None

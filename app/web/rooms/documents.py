@@ -14,6 +14,7 @@ from app.domain.document_list import DocumentFilter, DocumentSort
 from app.errors import NotFoundError
 from app.service import documents
 from app.service.editing import delete_documents
+from app.web.document_form import edit_document
 from app.web.dropzone import DropZone
 from app.web.frame import Page, shown_errors
 from app.web.job_list import JobList
@@ -23,6 +24,7 @@ from app.web.parts import (
     bytes_of,
     choose_from,
     confirm,
+    download_link,
     icon_button,
     keep_address,
     list_names,
@@ -200,12 +202,14 @@ class _Room:
                     "open_in_full", text("documents.open"), lambda: open_document(self.page, ShownPlace(document.id))
                 )
             if document.has_file:
-                file = f"/collections/{self.collection}/documents/{document.id}/file"
-                with ui.link(target=file).props("download").classes("text-primary") as link:
-                    ui.icon("download", size="sm").props("aria-hidden=true")
-                link.props["aria-label"] = text("documents.download")
+                download_link(document, self.collection, text("documents.download"))
             if self.page.session.may("write"):
+                icon_button("edit", text("documents.edit"), lambda: self._edit(document))
                 icon_button("delete", text("documents.delete"), lambda: self._delete([document]))
+
+    async def _edit(self, document: Document) -> None:
+        if await edit_document(self.page, self.collection, document):
+            await self.refresh()
 
     # --- what is deleted ----------------------------------------------------------------------------------------------------
 

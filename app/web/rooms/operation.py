@@ -1,9 +1,10 @@
-"""The room of quality and operation: health, evaluations, cache, models and indexes, settings in force, keys."""
+"""The room of quality and operation: health, evaluations, cache, models and indexes, settings in force, keys, audit."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from nicegui import ui
@@ -11,10 +12,11 @@ from nicegui import ui
 from app.domain.principal import Scope
 from app.service import documents, models, operation, search, settings_in_force
 from app.service.limits import get_usage
+from app.web.audit_list import show_audit
 from app.web.evaluations import show_evaluations
 from app.web.frame import Page, shown_errors
 from app.web.key_table import show_keys
-from app.web.parts import BAD, LINE, confirm, keep_address, read_address, when
+from app.web.parts import BAD, LINE, confirm, icon_button, keep_address, read_address, when
 from app.wiring import Services
 
 RECALLS_SHOWN: Final = 50
@@ -134,10 +136,24 @@ async def _show_models(page: Page, services: Services) -> None:
     vector = services.settings.current.vector
     for collection in await documents.list_collections(services, limit=RECALLS_SHOWN):
         way = "exact" if collection.chunk_count < vector.exact_below else "approximate"
-        _fact(collection.name, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
+        with ui.row().classes("w-full items-center no-wrap gap-2"):
+            _fact(collection.name, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
+            if page.session.may("write"):
+                label = text("operation.reindex", collection=collection.name)
+                icon_button("autorenew", label, partial(_reindex, page, collection.name))
     recalls = await documents.list_recall(services, RECALLS_SHOWN)
     for name, recall in recalls.items():
         _fact(text("operation.recall", collection=name), f"{recall:.3f}", bad=recall < vector.min_recall)
+
+
+async def _reindex(page: Page, collection: str) -> None:
+    text = page.text
+    question = text("operation.reindex_question", collection=collection)
+    if not await confirm(question, text("operation.reindex_yes"), text("ask.cancel")):
+        return
+    with shown_errors():
+        await models.start_reindex(await page.session.services("write"), collection, force=False)
+        ui.notify(text("operation.reindex_begun"))
 
 
 # --- settings -----------------------------------------------------------------------------------------------------------
@@ -182,4 +198,5 @@ PARTS: Final = {
     "models": _Part("model_training", "admin", _show_models),
     "settings": _Part("settings", "admin", _show_settings),
     "keys": _Part("key", "admin", show_keys),
+    "audit": _Part("history", "admin", show_audit),
 }

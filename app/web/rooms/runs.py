@@ -15,8 +15,12 @@ from app.web.parts import BAD, LINE, keep_address, read_address, show_empty, whe
 from app.web.run_detail import RunDetail
 
 SHOWN: Final = 25
-LOOK_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 1.0
 """Between two looks at the list, while one of its runs is under way."""
+IDLE_SECONDS: Final = 4.0
+"""Between two looks while none is: one that others begin appears by itself."""
+TROUBLED_SECONDS: Final = 30.0
+"""Until the next look after one that failed."""
 COLORS: Final = {"ok": "positive", "error": "negative", "running": "primary", "cancelled": "grey"}
 
 
@@ -67,8 +71,8 @@ class _Room:
             days = {"1": text("runs.day"), "7": text("runs.week"), "30": text("runs.month")}
             self.days = self._choice("days", text("runs.since"), days)
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
-        self.timer = ui.timer(LOOK_SECONDS, self.refresh, active=False)
         await self.refresh()
+        self.timer = ui.timer(IDLE_SECONDS, self._look, immediate=False)
 
     def _choice(self, name: str, label: str, options: dict[str, str]) -> ui.select:
         value = read_address(name)
@@ -82,16 +86,28 @@ class _Room:
         )
         await self.refresh()
 
-    async def refresh(self) -> None:
-        """Read again what is shown, and go on looking while something is under way."""
+    async def _look(self) -> None:
+        """What did not change is left as it is, with the focus of a reader in it."""
+        before = self.found
+        self.timer.interval = TROUBLED_SECONDS  # where reading fails
         with shown_errors():
-            services = await self.page.session.services("read")
-            self.found = await runs.list_runs(
-                services, kind=self.kind.value or None, outcome=self.outcome.value or None,
-                words=self.words.value or "", days=int(self.days.value), limit=self.shown + 1,
-            )  # fmt: skip
+            self.found = await self._read()
+            if self.found != before:
+                self._show()
+            self.timer.interval = LOOK_SECONDS if any(run.outcome == "running" for run in self.found) else IDLE_SECONDS
+
+    async def refresh(self) -> None:
+        """Read again what is shown."""
+        with shown_errors():
+            self.found = await self._read()
         self._show()
-        self.timer.active = any(run.outcome == "running" for run in self.found)
+
+    async def _read(self) -> list[RunSummary]:
+        services = await self.page.session.services("read")
+        return await runs.list_runs(
+            services, kind=self.kind.value or None, outcome=self.outcome.value or None,
+            words=self.words.value or "", days=int(self.days.value), limit=self.shown + 1,
+        )  # fmt: skip
 
     def _show(self) -> None:
         text = self.page.text

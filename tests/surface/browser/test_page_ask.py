@@ -122,6 +122,11 @@ def test_what_the_reader_thinks_is_kept(handbook: Api, tab: Page) -> None:
     tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
     tab.get_by_role("button", name="Send", exact=True).click()
     expect(tab.get_by_role("dialog")).to_have_count(0)
+    tab.reload()
+    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+    expect(tab.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
+    tab.get_by_role("button", name="Comment on the answer").click()
+    expect(tab.get_by_role("textbox", name="What was good or bad about it?")).to_have_value("short and right")
 
 
 def test_a_narrow_screen_asks_and_reads(handbook: Api, tab: Page, shoot: Shoot) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from serving import Api
 
 from tests.waiting import patience
@@ -24,7 +24,9 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     (folder / ".secret").write_text("hidden files stay where they are")
     tab.get_by_label("Choose a folder").set_input_files(folder)
     status = tab.get_by_role("status")
-    expect(status.get_by_text("1 added, 0 replaced, 0 unchanged, 1 failed")).to_be_visible(timeout=patience(30) * 1000)
+    expect(status.get_by_text("1 added, 0 replaced, 0 updated, 0 unchanged, 1 failed")).to_be_visible(
+        timeout=patience(30) * 1000
+    )
     expect(status.get_by_text("broken.pdf:")).to_be_visible()
     rows = tab.get_by_role("listitem")
     expect(rows).to_have_count(2)
@@ -35,6 +37,7 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     with tab.expect_download() as downloading:
         rows.filter(has_text="leave.md").get_by_label("Download").click()
     assert "30 days of leave" in downloading.value.path().read_text()
+    _change_title(api, tab, rows.filter(has_text="leave.md"))
     tab.get_by_label("Name contains").fill("broken")
     expect(rows).to_have_count(1)
     tab.get_by_label("Name contains").fill("")
@@ -45,6 +48,29 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     expect(rows).to_have_count(1)
     listed = api.client.get("/collections/library/documents").json()["items"]
     assert [one["external_id"] for one in listed] == ["handbook/broken.pdf"]
+
+
+def _change_title(api: Api, tab: Page, row: Locator) -> None:
+    row.get_by_label("Edit title and metadata").click()
+    form = tab.get_by_role("dialog")
+    form.get_by_label("Metadata (JSON)").fill("[1]")
+    form.get_by_role("button", name="Save").click()
+    expect(tab.get_by_text("the metadata are a JSON object")).to_be_visible()
+    form.get_by_label("Title").fill("Days off")
+    form.get_by_label("Metadata (JSON)").fill('{"team": "people"}')
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_have_count(0)
+    expect(row.get_by_text("Days off", exact=True)).to_be_visible()
+    changed = next(
+        one for one in api.client.get("/collections/library/documents").json()["items"] if one["title"] == "Days off"
+    )
+    assert changed["metadata"]["team"] == "people"
+    row.get_by_label("Open", exact=True).click()
+    with tab.expect_download() as downloading:
+        tab.locator(".viewer").get_by_label("Download").click()
+    assert "30 days of leave" in downloading.value.path().read_text()
+    tab.keyboard.press("Escape")
+    expect(tab.locator(".viewer")).to_have_count(0)
 
 
 def _look_narrow_and_dark(tab: Page, shoot: Shoot) -> None:

@@ -57,10 +57,16 @@ def test_cache_and_models(api: Api, tab: Page) -> None:
     tab.goto(f"{api.url}/ui/operation?part=models")
     expect(tab.get_by_text("384 dimensions")).to_be_visible()
     expect(tab.get_by_text("chunks · scanned exactly")).to_be_visible()
+    tab.get_by_role("button", name="Reindex ").first.click()
+    tab.get_by_role("dialog").get_by_role("button", name="Reindex").click()
+    expect(tab.get_by_text("Begun: see the jobs")).to_be_visible()
+    assert api.client.get("/jobs", params={"kind": "reindex_documents"}).status_code == 200
     tab.get_by_role("tab", name="Cache").click()
     tab.get_by_role("button", name="Empty the cache").click()
     tab.get_by_role("dialog").get_by_role("button", name="Empty the cache").click()
     expect(tab.get_by_text("Removed: 0")).to_be_visible(timeout=patience(5) * 1000)
+    tab.get_by_role("tab", name="Audit").click()
+    expect(tab.get_by_role("listitem").filter(has_text="key.").first).to_be_visible()
 
 
 def _evaluate(api: Api, folder: Path, model: Path) -> None:

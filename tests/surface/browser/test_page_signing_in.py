@@ -83,6 +83,18 @@ def test_a_key_that_may_only_read_says_so(guarded: Api, place: tuple[str, Keys],
     expect(tab.get_by_role("textbox", name="Ask your documents")).to_be_disabled()
 
 
+def test_a_key_that_may_not_write_is_offered_no_changes(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
+    sign_in(guarded, tab, place[1].without["write"])
+    expect(tab).to_have_title("Ask · Cairn")
+    tab.goto(f"{guarded.url}/ui/documents?collection=stones")
+    expect(tab.get_by_text("Your key may read documents, not add or delete them.")).to_be_visible()
+    row = tab.get_by_role("listitem").filter(has_text="cairn.md")
+    expect(row).to_be_visible()
+    expect(row.get_by_label("Delete")).to_have_count(0)
+    expect(row.get_by_label("Edit title and metadata")).to_have_count(0)
+    expect(tab.get_by_label("Choose files")).to_have_count(0)
+
+
 def test_a_key_that_may_not_read_sees_why_there_is_nothing(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
     sign_in(guarded, tab, place[1].without["read"])
     expect(tab.get_by_role("alert").first).to_contain_text("read")
@@ -115,9 +127,22 @@ def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded
 
 def test_an_answer_is_stopped(guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer) -> None:
     sign_in(guarded, tab, place[1].victim)
+    expect(tab).to_have_title("Ask · Cairn")
+    runs = tab.context.new_page()
+    runs.goto(f"{guarded.url}/ui/runs")
+    expect(runs.get_by_label("Question contains")).to_be_visible()
     chat.streams = Reply("drip", text=LONG * 10)
-    ask(tab)
+    ask(tab, "What is a cairn in the hills?")
+    begun = runs.get_by_role("listitem").first
+    expect(begun.get_by_text("Running")).to_be_visible(timeout=patience(15) * 1000)
+    begun.get_by_role("link").click()
+    expect(runs.get_by_role("log")).to_contain_text("%")
+    run = re.search(r"run=([0-9a-f-]+)", tab.url)
+    assert run is not None
+    tab.goto(f"{guarded.url}/ui/?run={run[1]}")
+    expect(tab.get_by_text("What is a cairn in the hills?").last).to_be_visible()
     tab.get_by_role("button", name="Stop").click()
+    expect(runs.get_by_text("Stopped ·", exact=False)).to_be_visible(timeout=patience(10) * 1000)
     expect(tab.get_by_role("alert")).to_contain_text("Stopped")
     chat.streams = None
     ask(tab, "What does a cairn mark?")
