@@ -59,7 +59,8 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     if citing := [trace.id for trace in traces if trace.document_ids]:
         await connection.execute(SQL["forget_stale"], tenant_id, citing)
     if deleted:
-        await connection.execute(SQL["blank_sessions"], sorted(deleted), [trace.id for trace in traces])
+        ended = [trace.id for trace in traces if trace.outcome != "running"]
+        await connection.execute(SQL["blank_sessions"], sorted(deleted), ended)
 
 
 def _latest(traces: Sequence[RunTrace]) -> list[RunTrace]:
@@ -77,7 +78,9 @@ async def bury(connection: Any, principal: Principal) -> None:
 
 
 async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[str]:
-    if not (named := {trace.session_id for trace in traces if trace.session_id is not None}):
+    # a conversation begins with the end of its first run: until then it is not there, but not deleted either
+    named = {trace.session_id for trace in traces if trace.session_id is not None and trace.outcome != "running"}
+    if not named:
         return set()
     held = await connection.fetch(SQL["hold_sessions"], traces[0].tenant_id, list(named))
     return named - {row["id"] for row in held}

@@ -278,12 +278,16 @@ def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
         chat.script(LONG, LONG)
         plain = str(uuid4())
-        with one.client.stream("POST", "/query", json={**QUESTION, "stream": True, "run_id": plain}) as stream:
+        with one.client.stream(
+            "POST", "/query", json={**QUESTION, "stream": True, "run_id": plain, "session_id": "new"}
+        ) as stream:
             reading = read_events(stream)
             assert next(reading).data["run_id"] == plain
             run_id, read = start(one)
             assert two.client.get(f"/traces/{run_id}").json()["outcome"] == "running"
             two.await_until(lambda: two.client.get(f"/traces/{plain}").status_code == 200)
+            told = two.client.get(f"/traces/{plain}").json()["question"]
+            assert told == QUESTION["question"], "its conversation is not there yet, and not deleted either"
             two.await_until(lambda: two.client.get(f"/traces/{run_id}").json()["legs_used"])
             assert two.client.get(f"/runs/{plain}").json()["status"] == "running"
             one.process.kill()
