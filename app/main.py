@@ -133,7 +133,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         app.include_router(module.router)
     door = mcp.install(app)
     if web and settings.current.page.enabled and mount.is_available():
-        mount.install(app, running)
+        running.page = mount.install(app, running)
     else:
         app.add_api_route("/", _root, include_in_schema=False)
     app.openapi = lambda: description.describe(app, keys=environment.auth == "keys")  # type: ignore[method-assign]

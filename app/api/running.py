@@ -35,7 +35,7 @@ from app.wiring import Services
 class Running:
     """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
     worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one.
-    `stopping_since`: the monotonic time when a signal asked for the end."""
+    `stopping_since`: the monotonic time when a signal asked for the end. `page`: the path of the page, "" where there is none."""
 
     settings: SettingsStore
     metrics: Metrics = field(default_factory=Metrics)
@@ -46,6 +46,7 @@ class Running:
     requests: int = 0
     sockets: int = 0
     authenticator: Authenticator | None = None
+    page: str = ""
 
 
 def running_of(request: HTTPConnection) -> Running:

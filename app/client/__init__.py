@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from app.client.calls import FoundPassages, Ingested, IngestedDocument
 from app.client.http import AsyncClient, Client
-from app.client.problems import UnreachableError
+from app.client.problems import UnfinishedError, UnreachableError
 from app.domain.answer import Answer, Citation
 from app.domain.document import Document
 from app.domain.event import Answered, Cancelled, Event, Progress, RunStarted, SourcesFound, Token
@@ -49,5 +49,6 @@ __all__ = [
     "SourcesFound",
     "Token",
     "UnauthenticatedError",
+    "UnfinishedError",
     "UnreachableError",
 ]

@@ -18,7 +18,7 @@ import httpx2
 from app.client import calls
 from app.client.calls import ApiCall, FoundPassages, Ingested
 from app.client.events import EventReader
-from app.client.problems import UnreachableError, problem_of
+from app.client.problems import UnfinishedError, UnreachableError, problem_of
 from app.domain.answer import Answer
 from app.domain.document import Document
 from app.domain.event import Event
@@ -31,6 +31,8 @@ READ_SECONDS: Final = 300.0
 """Longest silence of the server: an answer of an agent takes up to `agents.seconds`; streams are never silent for so long."""
 LOOK_SECONDS: Final = 0.5
 """How often a job is looked at."""
+FETCH_SECONDS: Final = 600.0
+"""How long `fetch` waits for its job, unless told otherwise."""
 ENDED: Final = frozenset({"succeeded", "failed", "parked", "cancelled"})
 
 
@@ -100,12 +102,14 @@ class Client:
         return self._send(calls.index_call(collection, documents))
 
     def fetch(
-        self, urls: str | Sequence[str], *, collection: str, metadata: Mapping[str, Any] | None = None
-    ) -> Ingested:
+        self, urls: str | Sequence[str], *, collection: str, metadata: Mapping[str, Any] | None = None,
+        seconds: float = FETCH_SECONDS,
+    ) -> Ingested:  # fmt: skip
         """Let the server fetch pages of hosts that its settings allow (`urls.allowedHosts`), and wait until they are
-        searchable."""
-        job_id = self._send(calls.urls_call(collection, _listed(urls), metadata))
+        searchable. Raises UnfinishedError after `seconds`; the job goes on."""
+        job_id, end = self._send(calls.urls_call(collection, _listed(urls), metadata)), time.monotonic() + seconds
         while (job := self._send(calls.job_call(job_id)))["status"] not in ENDED:
+            _check_time(job, end, seconds)
             time.sleep(LOOK_SECONDS)
         return _result(job)
 
@@ -197,11 +201,13 @@ class AsyncClient:
         return await self._send(calls.index_call(collection, documents))
 
     async def fetch(
-        self, urls: str | Sequence[str], *, collection: str, metadata: Mapping[str, Any] | None = None
-    ) -> Ingested:
+        self, urls: str | Sequence[str], *, collection: str, metadata: Mapping[str, Any] | None = None,
+        seconds: float = FETCH_SECONDS,
+    ) -> Ingested:  # fmt: skip
         """See Client.fetch."""
-        job_id = await self._send(calls.urls_call(collection, _listed(urls), metadata))
+        job_id, end = await self._send(calls.urls_call(collection, _listed(urls), metadata)), time.monotonic() + seconds
         while (job := await self._send(calls.job_call(job_id)))["status"] not in ENDED:
+            _check_time(job, end, seconds)
             await asyncio.sleep(LOOK_SECONDS)
         return _result(job)
 
@@ -281,6 +287,13 @@ def _json(metadata: Mapping[str, Any] | None) -> str | None:
 
 def _listed(urls: str | Sequence[str]) -> list[str]:
     return [urls] if isinstance(urls, str) else list(urls)
+
+
+def _check_time(job: Mapping[str, Any], end: float, seconds: float) -> None:
+    if time.monotonic() >= end:
+        hint = "no worker has taken it (does `cairn worker` run?)" if job["status"] == "queued" else "it goes on"
+        told = f"job {job['id']} is {job['status']} after {seconds:g} s: {hint}; see GET /jobs/{job['id']}"
+        raise UnfinishedError(told, job_id=job["id"])
 
 
 def _result(job: Mapping[str, Any]) -> Ingested:

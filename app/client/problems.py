@@ -17,6 +17,12 @@ class UnreachableError(CairnError):
     status, code, title = 503, "unreachable", "Server unreachable"
 
 
+class UnfinishedError(CairnError):
+    """A job had not ended when the client stopped waiting for it; it goes on. `extra` has its `job_id`."""
+
+    status, code, title = 504, "unfinished", "Job not ended"
+
+
 MEMBERS = frozenset({"type", "title", "detail", "instance"})
 """Of a problem, which are not repeated in `extra`."""
 

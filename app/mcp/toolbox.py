@@ -120,7 +120,7 @@ async def call_tool(tool: McpTool, services: Services, arguments: Mapping[str, A
         return _result(answer)
     except ValidationError as error:
         outcome = "invalid-input"
-        return _refusal(f"These arguments are not right: {_mistakes(error)}")
+        return _refusal(f"These arguments are not right: {_mistakes(error, tool)}")
     except CairnError as error:
         outcome = error.code
         return _refusal(_told(error))
@@ -169,7 +169,11 @@ def _told(error: CairnError) -> str:
     return f"{error.title}: {error.detail}" + (f" (try again in {seconds} s)" if seconds else "")
 
 
-def _mistakes(error: ValidationError) -> str:
+def _mistakes(error: ValidationError, tool: McpTool) -> str:
     """Where, and what; never the value itself."""
-    found = [(".".join(map(str, item["loc"])) or "arguments", item["msg"]) for item in error.errors()[:10]]
+    unknown = f"there is no such argument, but {', '.join(tool.takes.model_fields)}"
+    found = [
+        (".".join(map(str, item["loc"])) or "arguments", unknown if item["type"] == "extra_forbidden" else item["msg"])
+        for item in error.errors()[:10]
+    ]
     return "; ".join(f"{place[:100]}: {message.removeprefix('Value error, ')[:300]}" for place, message in found)

@@ -31,9 +31,9 @@ def is_available() -> bool:
     return find_spec("nicegui") is not None
 
 
-def install(app: FastAPI, running: Running) -> None:
-    """Mount the page. Once per process: NiceGUI has one application. It takes a second to import, which only who serves a page
-    pays."""
+def install(app: FastAPI, running: Running) -> str:
+    """Mount the page; its path. Once per process: NiceGUI has one application. It takes a second to import, which only who
+    serves a page pays."""
     from nicegui import ui
 
     from app.web.pages import add_pages
@@ -46,6 +46,7 @@ def install(app: FastAPI, running: Running) -> None:
         app, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
         reconnect_timeout=10,
     )  # fmt: skip
+    return PAGE
 
 
 async def _to_page() -> Response:

@@ -154,6 +154,7 @@ def test_every_layer_says_errors_in_the_shape_of_the_protocol(handbook: Api) -> 
         (client.post("/v1/chat/completions", content=b"{", headers={"Content-Type": "application/json"}), 400, "bad_request"),
         (client.post("/v1/chat/completions", content=b"x"), 415, "unsupported_type"),
         (client.post("/v1/embeddings", json={"model": "handbook", "input": ["x" * 2_000_000]}), 413, "too_large"),
+        (client.post("/v1/embeddings", json={"model": "handbook", "input": [[1, 2]]}), 400, "invalid_input"),
         (client.get("/v1/chat/completions"), 405, "method_not_allowed"), (client.get("/v1/files"), 404, "unknown_url"),
         (client.get("/v1/models", headers={"Host": "evil.example"}), 421, "unknown_host"),
         (client.get("/v1/models/other"), 404, "model_not_found"), (client.get("/v1/models/openai/x"), 404, "model_not_found"),
@@ -161,6 +162,8 @@ def test_every_layer_says_errors_in_the_shape_of_the_protocol(handbook: Api) -> 
         assert answer.status_code == status, answer.text
         assert answer.json()["error"]["code"] == code
         assert answer.headers["content-type"] == "application/json"
+    tokens = client.post("/v1/embeddings", json={"model": "handbook", "input": [1, 2]}).json()["error"]
+    assert "send texts: tokens are not taken" in tokens["message"]
 
 
 def test_keys_scopes_and_rates_are_asked_in_it_too(

@@ -19,7 +19,7 @@ from commands import in_process
 from scripted_web import Reply, ScriptedWeb
 from serving import REPO, Api, serving
 
-from app.client import Client, InputError
+from app.client import Client, InputError, UnfinishedError
 from tests.waiting import patience, wait_until
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -31,6 +31,7 @@ def web() -> Iterator[ScriptedWeb]:
     pages: dict[str, str | bytes | Reply] = {
         "/leave": leave,
         "/moved": Reply(status=301, headers={"Location": "/leave"}),
+        "/slow": Reply(b"Slowly.", stalls=True),
         "/inside": Reply(status=302, headers={"Location": "http://169.254.169.254/latest/meta-data/"}),
     }
     with ScriptedWeb(pages) as running:
@@ -88,6 +89,11 @@ def test_the_client_waits_for_its_pages(api: Api, web: ScriptedWeb) -> None:
         )
         with pytest.raises(InputError, match=r"urls\.allowedHosts"):
             client.fetch("https://example.org/", collection="waited")
+        with pytest.raises(UnfinishedError, match=r"job .* is (queued|running) after 0\.1 s") as raised:
+            client.fetch(f"http://localhost:{web.port}/slow", collection="waited", seconds=0.1)
+        web.released.set()
+        job = f"/jobs/{raised.value.extra['job_id']}"
+        api.await_until(lambda: api.client.get(job).json()["status"] == "succeeded", 30)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from app.api.openai.dialogue import (
     unread,
 )
 from app.api.openai.transcript import (
+    Links,
     SentText,
     Transcript,
     citations_out,
@@ -29,7 +30,6 @@ from app.api.openai.transcript import (
     marks,
     title_of,
     tokens_used,
-    url_of,
 )
 from app.api.query import CitationOut
 from app.api.running import RunningDep, ServicesDep, TypedRoute, running_of
@@ -169,7 +169,7 @@ async def create_chat_completion(
         services, settings, body.model, body.messages, "messages", filters=body.filters, ignored=ignored
     )
     task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
-    rendering = CompletionWriter(body, asked, base_url(request))
+    rendering = CompletionWriter(body, asked, links_of(request))
     if body.stream:
         response = stream(request, task, lambda event: rendering.frames(request, event), counted=False)
         response.headers[RUN_HEADER] = str(asked.question.run_id)
@@ -179,17 +179,18 @@ async def create_chat_completion(
     return Response(content, media_type="application/json", headers={RUN_HEADER: str(asked.question.run_id)})
 
 
-def base_url(request: HTTPConnection) -> str:
-    """Scheme and host under which the client knows this server."""
-    scheme = scheme_of(request.scope, request.headers, running_of(request).settings.current.api.trust_proxy)
-    return f"{scheme}://{request.headers.get('host', '')}"
+def links_of(request: HTTPConnection) -> Links:
+    """By the scheme and host under which the client knows this server."""
+    running = running_of(request)
+    scheme = scheme_of(request.scope, request.headers, running.settings.current.api.trust_proxy)
+    return Links(f"{scheme}://{request.headers.get('host', '')}", running.page)
 
 
 class CompletionWriter:
     """One answer, as it is told."""
 
-    def __init__(self, body: CompletionBody, asked: DialogueQuestion, base: str) -> None:
-        self._asked, self._base = asked, base
+    def __init__(self, body: CompletionBody, asked: DialogueQuestion, links: Links) -> None:
+        self._asked, self._links = asked, links
         self._usage_wanted = bool(body.stream_options and body.stream_options.include_usage)
         self._head = {
             "id": f"chatcmpl-{asked.question.run_id.hex}", "created": int(time.time()), "model": body.model
@@ -246,7 +247,7 @@ class CompletionWriter:
         return [
             CompletionAnnotation(
                 url_citation=UrlCitation(
-                    start_index=mark.start, end_index=mark.end, url=url_of(self._base, collection, mark.citation),
+                    start_index=mark.start, end_index=mark.end, url=self._links.to(collection, mark.citation),
                     title=title_of(mark.citation),
                 )
             )

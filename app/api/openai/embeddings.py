@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 from starlette.requests import Request
 
 from app.api import problems
@@ -23,6 +24,11 @@ MOST_TEXTS = 2048
 """Of one request, as in the OpenAI API."""
 
 
+_TOKENS: Final = (
+    "send texts: tokens are not taken, since each model has its own (LangChain: check_embedding_ctx_length=False)"
+)
+
+
 class EmbeddingBody(Body):
     model_config = ConfigDict(
         extra="allow",
@@ -33,6 +39,14 @@ class EmbeddingBody(Body):
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_TEXTS)] = Field(
         description="A text or several; tokens are refused, since each model has its own."
     )
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _refuse_tokens(cls, given: object) -> object:
+        if isinstance(given, list) and given and all(isinstance(one, (int, list)) for one in given):
+            raise PydanticCustomError("tokens", _TOKENS)
+        return given
+
     encoding_format: Literal["float", "base64"] | None = None
     dimensions: int | None = Field(None, description="Those of the model; others are refused.")
 

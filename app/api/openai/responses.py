@@ -12,7 +12,7 @@ from starlette.requests import Request
 from app.api import problems
 from app.api.asking import RUN_HEADER, begin, finish, stream
 from app.api.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
-from app.api.openai.completions import base_url
+from app.api.openai.completions import links_of
 from app.api.openai.dialogue import (
     DialogueMessage,
     DialogueQuestion,
@@ -22,6 +22,7 @@ from app.api.openai.dialogue import (
     unread,
 )
 from app.api.openai.transcript import (
+    Links,
     SentText,
     Transcript,
     citations_out,
@@ -29,7 +30,6 @@ from app.api.openai.transcript import (
     marks,
     title_of,
     tokens_used,
-    url_of,
 )
 from app.api.query import CitationOut
 from app.api.running import RunningDep, ServicesDep, TypedRoute
@@ -177,7 +177,7 @@ async def create_response(body: ResponseBody, request: Request, services: Servic
         services, settings, body.model, messages, "input", filters=body.filters, ignored=unread(body, ("instructions",))
     )
     task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
-    telling = Telling(body, asked, base_url(request))
+    telling = Telling(body, asked, links_of(request))
     if body.stream:
         response = stream(request, task, telling.frames, counted=False)
         response.headers[RUN_HEADER] = str(asked.question.run_id)
@@ -190,8 +190,8 @@ async def create_response(body: ResponseBody, request: Request, services: Servic
 class Telling:
     """One response, as it is told: the events of its one message."""
 
-    def __init__(self, body: ResponseBody, asked: DialogueQuestion, base: str) -> None:
-        self._asked, self._base = asked, base
+    def __init__(self, body: ResponseBody, asked: DialogueQuestion, links: Links) -> None:
+        self._asked, self._links = asked, links
         run = asked.question.run_id.hex
         self._item = f"msg_{run}"
         self._out = ResponseOut(
@@ -289,7 +289,7 @@ class Telling:
                 made.append(ResponseAnnotation.model_validate({"type": "file_citation", **own}))
             else:
                 place = {"start_index": mark.start, "end_index": mark.end}
-                url = url_of(self._base, self._asked.question.collection, one)
+                url = self._links.to(self._asked.question.collection, one)
                 own = {"url": url, "title": title_of(one), **place}
                 made.append(ResponseAnnotation.model_validate({"type": "url_citation", **own}))
         return made

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from app.api.openai.dialogue import DialogueQuestion, Extension
 from app.api.query import CitationOut, answer_out
@@ -107,12 +108,27 @@ def marks(ending: SentText) -> list[CitationMark]:
     ]  # fmt: skip
 
 
-def url_of(base: str, collection: str, citation: Citation) -> str:
-    """Where a citation leads: to the page, or to the document's text, whose fragment names the quoted characters (RFC 5147)."""
-    if citation.url is not None:
-        return citation.url
-    place = f"{base}/collections/{collection}/documents/{citation.document_id}"
-    return f"{place}?include=text#char={citation.start},{citation.end}"
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where citations lead. `base`: the address of this server as its client knows it; `page`: the path of its page, "" where it
+    has none."""
+
+    base: str
+    page: str
+
+    def to(self, collection: str, citation: Citation) -> str:
+        """The web page; or the page of Cairn, which shows the document with the quoted words marked; or the document's text,
+        with the quoted characters in the fragment (RFC 5147)."""
+        if citation.url is not None:
+            return citation.url
+        if not self.page:
+            place = f"{self.base}/collections/{collection}/documents/{citation.document_id}"
+            return f"{place}?include=text#char={citation.start},{citation.end}"
+        shown = {
+            "collection": collection, "document": citation.document_id, "version": citation.version, "start": citation.start,
+            "end": citation.end, **({"page": citation.page} if citation.page else {}),
+        }  # fmt: skip
+        return f"{self.base}{self.page}/documents?{urlencode(shown)}"
 
 
 def title_of(citation: Citation) -> str:

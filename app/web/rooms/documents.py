@@ -52,6 +52,20 @@ async def show(page: Page) -> None:
     room = _Room(page, choose_from(names, read_address("collection"), settings.rag.collection_name))
     room.draw(names, settings.api.max_body_bytes, settings.ingest.max_file_bytes)
     await room.refresh()
+    if place := _named_place():
+        await open_document(page, place)
+
+
+def _named_place() -> ShownPlace | None:
+    """What the address of the page says to open, as citations in other programs do."""
+    try:
+        document = UUID(read_address("document"))
+    except ValueError:
+        return None
+    start, end, version, page = (int(said) if said.isdecimal() and len(said) < 10 else 0 for said in map(
+        read_address, ("start", "end", "version", "page")
+    ))  # fmt: skip
+    return ShownPlace(document, (start, end) if end > start else None, version or None, page=page or None)
 
 
 @dataclass

@@ -89,6 +89,10 @@ def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page,
     expect(tab.locator(".answer")).to_contain_text("30 days of leave")
     tab.get_by_role("button", name="Open source 1").click()
     expect(tab.locator(".viewer mark")).to_contain_text("30 days")
+    said = {"role": "user", "content": "How many days of leave do employees have?"}
+    told = handbook.client.post("/v1/chat/completions", json={"model": "handbook", "messages": [said]}).json()
+    tab.goto(told["choices"][0]["message"]["annotations"][0]["url_citation"]["url"])  # from another program
+    expect(tab.locator(".viewer mark")).to_contain_text("30 days of leave")
 
 
 def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page, shoot: Shoot) -> None:
