@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import select
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import structlog
 from commands import Cairn, in_process
 
 from app.db.embedded import EmbeddedServer, ensure_running
-from tests.waiting import patience
+from tests.waiting import patience, wait_until
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def cairn(home: EmbeddedServer, capfd: pytest.CaptureFixture[str]) -> Cairn:
 
 
 def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
-    cairn: Cairn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cairn: Cairn, home: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = cairn("sql", "SELECT 1")
     assert nothing.code == 1
@@ -69,10 +71,10 @@ def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
         return found
 
     assert asyncio.run(count()) == 1
-    _talk_with_psql()
+    _talk_with_psql(home)
 
 
-def _talk_with_psql() -> None:
+def _talk_with_psql(server: EmbeddedServer) -> None:
     """On a terminal it is psql: a statement, Ctrl-C that ends one and not the session, and the way out."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "app.cli", "sql"]
@@ -80,19 +82,37 @@ def _talk_with_psql() -> None:
     session = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
                                preexec_fn=_take_terminal)  # fmt: skip
     os.close(theirs)
-    seen = b""
     try:
-        for ready, said in ((b"=>", b"SELECT pg_sleep(600);\n"), (b"pg_sleep", b"\x03"), (b"canceling", b"SELECT 40+2;\n"),
-                            (b"42", b"\\q\n")):  # fmt: skip
-            while ready not in seen:
-                seen += os.read(ours, 4096)
-            seen = seen.partition(ready)[2] if ready != b"pg_sleep" else b""
-            os.write(ours, said)
-        assert session.wait(timeout=patience(60)) == 0
+        _await_words(ours, b"=>")
+        os.write(ours, b"SELECT pg_sleep(600);\n")
+        wait_until(lambda: asyncio.run(_sleeps(server.dsn())), 10)  # at its prompt Ctrl-C would only clear the line
+        os.write(ours, b"\x03")
+        _await_words(ours, b"canceling")
+        os.write(ours, b"SELECT 40+2;\n")
+        _await_words(ours, b"42")
+        os.write(ours, b"\\q\n")
+        assert session.wait(timeout=patience(10)) == 0
     finally:
         session.kill()
         session.wait()
         os.close(ours)
+
+
+def _await_words(terminal: int, words: bytes) -> None:
+    seen, until = b"", time.monotonic() + patience(10)
+    while words not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, until - time.monotonic()))
+        assert ready, f"no {words!r} in {seen!r}"
+        seen += os.read(terminal, 4096)
+
+
+async def _sleeps(dsn: str) -> bool:
+    connection = await asyncpg.connect(dsn)
+    try:
+        statement = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%'"
+        return bool(await connection.fetchval(statement))
+    finally:
+        await connection.close()
 
 
 def _take_terminal() -> None:
