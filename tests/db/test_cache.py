@@ -421,15 +421,17 @@ async def test_switched_off_it_does_nothing(library: Services) -> None:
 async def test_counts_of_all_processes_are_exact(library: Services, second: Services) -> None:
     """Hits, misses and bypassed of many searches at once, from two processes."""
     await find(library, QUERY)
-    await asyncio.gather(*(find(who, QUERY) for who in (library, second) for _ in range(30)))
+    found = await asyncio.gather(*(find(who, QUERY) for who in (library, second) for _ in range(30)))
+    hits = sum(result.from_cache for result in found)
+    assert hits > 50, "a busy machine may look one up for too long"
     await find(second, QUERY, filters={"a": 1})
     await get_cache_stats(second)
     stats: CacheStats = await get_cache_stats(library)
-    assert (stats.counts.hits, stats.counts.misses, stats.counts.bypassed) == (60, 1, 1)
-    assert stats.hit_rate == pytest.approx(60 / 61)
+    assert (stats.counts.hits, stats.counts.misses, stats.counts.bypassed) == (hits, 61 - hits, 1)
+    assert stats.hit_rate == pytest.approx(hits / 61)
     assert stats.size == 1
     async with library.database.transaction(library.principal) as connection:
-        assert await connection.fetchval("SELECT hits FROM rag.retrieval_cache") == 60
+        assert await connection.fetchval("SELECT hits FROM rag.retrieval_cache") == hits
 
 
 async def test_counts_survive_a_failure_to_write_them(library: Services, database: str, psql: object) -> None:

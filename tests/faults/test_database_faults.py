@@ -215,7 +215,7 @@ async def test_a_clock_that_was_set_back_leaves_nothing_waiting(services: Servic
         "VALUES ($1, gen_random_uuid(), 'query', gen_random_uuid(), clock_timestamp() + interval '1 day') RETURNING id",
         services.principal.tenant_id,
     )
-    assert (await get_run(services, run_id)).status == "error", "its process is gone"
+    assert (await get_run(services, run_id)).status == "failed", "its process is gone"
 
 
 async def test_a_lease_that_is_stolen_in_the_middle_ends_the_job_once(services: Services, owner: Any) -> None:

@@ -217,7 +217,7 @@ async def test_prompts_and_names_of_collections_are_offered(keyed: Api, secrets:
 async def test_what_is_wrong_is_told_to_the_model(keyed: Api, secrets: Keys) -> None:
     async with talking(keyed, secrets.victim) as client:
         assert COLLECTION in await refused(client, "search_documents", query="x", collection="nope")
-        assert "queri: there is no such argument, but query" in await refused(client, "search_documents", queri="x")
+        assert "queri: there is no such argument, but" in await refused(client, "search_documents", queri="x")
         assert "empty" in await refused(client, "search_documents", query=" ", collection=COLLECTION)
         assert "strategy" in await refused(
             client, "answer_research_question", question="x", strategy="best", collection=COLLECTION
