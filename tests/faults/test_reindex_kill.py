@@ -129,7 +129,7 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         while not over.is_set():
             await check()
             runs["searches"] += 1
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
     searching = asyncio.create_task(keep_searching())
     try:

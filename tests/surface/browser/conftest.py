@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from serving import Api, serving
 
 CHROMIUM = os.environ.get("CAIRN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 SCREENSHOTS = os.environ.get("CAIRN_SCREENSHOTS")  # now: tests begin without variables of CAIRN
@@ -45,6 +46,13 @@ def tab(chromium: Browser) -> Iterator[Page]:
 def _note_foreign(url: str, wrong: list[str]) -> None:
     if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
         wrong.append(f"asked another host: {url}")
+
+
+@pytest.fixture(scope="module")
+def api(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Api]:
+    """A serving process with the page, its worker and the real model, without a chat model."""
+    with serving(fresh_database(), tmp_path_factory.mktemp("api"), page=True, CAIRN_MODEL_DIR=str(model)) as running:
+        yield running
 
 
 _STILL = """Promise.all(document.getAnimations().filter(one => one.effect.getComputedTiming().iterations !== Infinity)

@@ -14,6 +14,7 @@ Shoot = Callable[[Page, str], None]
 
 
 def test_the_first_page_is_where_one_asks(api: Api, tab: Page, shoot: Shoot) -> None:
+    assert api.client.get("/").headers["location"] == "ui/", "relative, for proxies that add a path"
     tab.goto(api.url)
     expect(tab).to_have_title("Ask · Cairn")
     tab.get_by_role("link", name="Search").first.click()

@@ -40,7 +40,7 @@ def guarded(
 ) -> Iterator[Api]:
     """A server that asks for keys and has a chat model."""
     own = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-    with serving(place[0], tmp_path_factory.mktemp("guarded"), **own) as running:
+    with serving(place[0], tmp_path_factory.mktemp("guarded"), page=True, **own) as running:
         documents = [
             {"external_id": "cairn.md", "text": f"# Cairn\n\n{SAID.replace(' [1]', '')} It marks a path in the hills."}
         ]
