@@ -25,13 +25,14 @@ REPO = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Api:
-    """A serving process. `client` has its base URL."""
+    """A serving process. `client` has its base URL; `began_with`: its settings file at the start."""
 
     process: subprocess.Popen[bytes]
     port: int
     dsn: str
     folder: Path
     client: httpx2.Client = field(repr=False)
+    began_with: str = "{}"
 
     @property
     def url(self) -> str:
@@ -54,6 +55,9 @@ class Api:
         fresh = self.folder / "settings.new"
         fresh.write_text(raw)
         fresh.replace(self.settings_file)
+
+    def restore_settings(self) -> None:
+        self.write_settings(self.began_with)
 
     @property
     def revision(self) -> str:
@@ -82,9 +86,10 @@ def serving(
     dsn: str, folder: Path, *, settings: dict[str, Any] | None = None, page: bool = False, wait: bool = True,
     **environment: str,
 ) -> Iterator[Api]:  # fmt: skip
-    """Start it on a free port; ends with the context. Without the page, unless it is asked for: loading it is a fifth of a start."""
+    """Start it on a free port; ends with the context. Without the page, unless asked for: loading it is a fifth of a start."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.json").write_text(json.dumps({"page": {"enabled": page}, **(settings or {})}))
+    own_settings = json.dumps({"page": {"enabled": page}, **(settings or {})})
+    (folder / "settings.json").write_text(own_settings)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -97,7 +102,7 @@ def serving(
             [sys.executable, __file__], env={**os.environ, **own, **environment}, stdout=log, stderr=log
         )
     client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
-    api = Api(process, port, dsn, folder, client)
+    api = Api(process, port, dsn, folder, client, own_settings)
     try:
         if wait:
             _await_live(api)

@@ -175,7 +175,7 @@ def test_document_of_12_000_distinct_words(api: Api) -> None:
     try:
         api.index("words", w=words)
     finally:
-        api.write_settings("{}")
+        api.restore_settings()
         api.await_until(lambda: api.revision == before)
     found = api.client.post("/search", json={"query": "w0011999", "collection": "words", "mode": "lexical"}).json()
     assert "w0011999" in found["results"][0]["content"]

@@ -87,7 +87,7 @@ def test_a_forwarded_scheme_counts_once_the_settings_trust_the_proxy(api: Api) -
     api.write_settings(json.dumps({"api": {"trustProxy": True}}))
     api.await_until(lambda: api.revision != before)
     assert api.client.post("/collections", json=body, headers=sent).status_code == 201
-    api.write_settings("{}")
+    api.restore_settings()
     api.await_until(lambda: api.revision == before)
 
 

@@ -110,6 +110,6 @@ def test_new_settings_are_another_key(api: Api) -> None:
     api.write_settings('{"rag": {"hybridSearchWeight": 0.3}}')
     api.await_until(lambda: api.revision != old)
     assert not search(api)["from_cache"]
-    api.write_settings("{}")
+    api.restore_settings()
     api.await_until(lambda: api.revision == old)
     assert search(api)["from_cache"]

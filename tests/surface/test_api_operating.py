@@ -181,7 +181,7 @@ def test_broken_settings_keep_the_old_ones_and_show(api: Api, broken: str) -> No
     assert (body["status"], body["settings"]["revision"]) == ("ready", before)
     assert body["problems"]
     assert "cairn_settings_reload_failed 1.0" in api.client.get("/metrics").text
-    api.write_settings("{}")
+    api.restore_settings()
     api.await_until(lambda: not shown())
     assert "cairn_settings_reload_failed 0.0" in api.client.get("/metrics").text
 
@@ -192,7 +192,7 @@ def test_settings_reload_while_running(api: Api) -> None:
     api.await_until(lambda: api.revision != before)
     long = api.client.post("/search", json={"query": "eleven char", "collection": "none"})
     assert "10" in long.json()["detail"]
-    api.write_settings("{}")
+    api.restore_settings()
     api.await_until(lambda: api.revision == before)
     assert api.client.post("/search", json={"query": "eleven char", "collection": "none"}).status_code == 404
 
@@ -305,7 +305,7 @@ def test_slow_statement_is_a_503_that_says_so(api: Api) -> None:
         assert slow.headers["retry-after"]
     finally:
         locker.kill()
-        api.write_settings("{}")
+        api.restore_settings()
         api.await_until(lambda: api.revision == before)
     assert api.client.post("/search", json={"query": "stones", "collection": "locked"}).status_code == 200
 
