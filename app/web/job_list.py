@@ -13,12 +13,15 @@ from app.web.frame import Page, shown_errors
 from app.web.parts import BAD, LINE, icon_button, when
 
 SHOWN: Final = 30
+LOOK_SECONDS: Final = 2.0
+"""How often it is read again while it is open and a job has not ended."""
 _COLORS: Final = {"succeeded": "positive", "failed": "negative", "parked": "negative", "running": "primary"}
 
 
 @dataclass
 class JobList:
     page: Page
+    _jobs: list[Job] | None = None
 
     def draw(self) -> None:
         text = self.page.text
@@ -27,11 +30,21 @@ class JobList:
                 ui.label(text("documents.jobs_hint")).classes("text-sm opacity-70 grow")
                 icon_button("refresh", text("documents.refresh"), self.refresh)
             self._rows = ui.column().classes("w-full gap-1")
-        panel.on_value_change(lambda event: self.refresh() if event.value else None)
+        self._timer = ui.timer(LOOK_SECONDS, self.refresh, active=False)
+        panel.on_value_change(lambda event: self._open(shown=event.value))
+
+    async def _open(self, *, shown: bool) -> None:
+        self._timer.active = False
+        if shown:
+            await self.refresh()
 
     async def refresh(self) -> None:
         with shown_errors():
             jobs = await list_jobs(await self.page.session.services("read"), limit=SHOWN)
+            self._timer.active = any(not job.ended for job in jobs)
+            if jobs == self._jobs:
+                return  # else a button would go away under the pointer
+            self._jobs = jobs
             self._rows.clear()
             with self._rows:
                 for job in jobs:
@@ -41,7 +54,7 @@ class JobList:
 
     def _draw_job(self, job: Job) -> None:
         text = self.page.text
-        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 {LINE} py-1"):
+        with ui.row().classes(f"job w-full items-center gap-x-3 gap-y-0 {LINE} py-1"):
             ui.badge(text(f"documents.{job.status}"), color=_COLORS.get(job.status, "grey")).props("outline")
             with ui.column().classes("grow gap-0 min-w-0"):
                 ui.label(f"{job.kind} {job.payload.get('collection', '')}").classes("break-words")

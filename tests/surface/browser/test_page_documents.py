@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.waiting import patience
 Shoot = Callable[[Page, str], None]
 
 
-def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) -> None:
+def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, psql: Callable[..., str]) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=library")
     expect(tab.get_by_text("No collection yet")).to_be_visible()
     shoot(tab, "documents-empty")
@@ -34,6 +35,7 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     shoot(tab, "documents")
     tab.get_by_text("Jobs", exact=True).click()
     expect(tab.get_by_text("index_uploads library")).to_be_visible()
+    _cancel_and_retry_jobs(api, tab, psql)
     with tab.expect_download() as downloading:
         rows.filter(has_text="leave.md").get_by_label("Download").click()
     assert "30 days of leave" in downloading.value.path().read_text()
@@ -48,6 +50,25 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) 
     expect(rows).to_have_count(1)
     listed = api.client.get("/collections/library/documents").json()["items"]
     assert [one["external_id"] for one in listed] == ["handbook/broken.pdf"]
+
+
+def _cancel_and_retry_jobs(api: Api, tab: Page, psql: Callable[..., str]) -> None:
+    tenant = psql("SELECT id FROM rag.tenants LIMIT 1", api.database)
+    collection = psql("SELECT id FROM rag.collections WHERE name = 'library'", api.database)
+    job = "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, run_at) VALUES ({}, gen_random_uuid(), {})"
+    payload = json.dumps({"collection": "library", "collection_id": collection, "force": False})
+    psql(job.format(tenant, f"'reindex', '{payload}', 'parked', now()"), api.database)
+    psql(
+        job.format(tenant, "'reindex', '{\"collection\": \"later\"}', 'queued', now() + interval '1 day'"), api.database
+    )
+    tab.get_by_label("Refresh").click()
+    jobs = tab.locator(".job")
+    jobs.filter(has_text="later").get_by_label("Cancel job").click()
+    expect(jobs.filter(has_text="later").get_by_text("cancelled", exact=True)).to_be_visible()
+    parked = jobs.filter(has_text="reindex library")
+    expect(parked.get_by_text("parked", exact=True)).to_be_visible()
+    parked.get_by_label("Retry").click()
+    expect(parked.get_by_text("done", exact=True)).to_be_visible(timeout=patience(30) * 1000)  # by itself
 
 
 def _change_title(api: Api, tab: Page, row: Locator) -> None:
