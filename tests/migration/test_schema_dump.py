@@ -36,15 +36,18 @@ def test_schema_sql_is_current(fresh: str) -> None:
     assert fresh == schema_dump.TARGET.read_text(encoding="utf-8"), "run scripts/schema_dump.py"
 
 
-@pytest.mark.parametrize("known", range(1, len(SchemaSource.installed().revisions) + 1))
+HEAD = len(SchemaSource.installed().revisions)
+
+
+@pytest.mark.parametrize("known", sorted({1, HEAD // 2, HEAD - 2, HEAD - 1, HEAD}))
 async def test_upgraded_equals_fresh(
     known: int, server: EmbeddedServer, empty_database: str, tmp_path: Path, fresh: str
 ) -> None:
-    """From every earlier revision, with other functions and policies than today's."""
+    """From earlier revisions, with other functions and policies than today's; from the first one, all of them are run."""
     older = Release.copy(tmp_path / "older")
     for path in sorted((older.folder / "migrations" / "versions").glob("*.py"))[known:]:
         path.unlink()
-    if known < len(SchemaSource.installed().revisions):
+    if known < HEAD:
         # today's functions and views may name what that revision did not have
         for path in older.folder.glob("sql/[fv]*/*.sql"):
             if path.stem not in ("tenants", "partitions", "analysts_watch"):
