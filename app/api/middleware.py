@@ -123,8 +123,15 @@ class _Exchange:
                 headers.setdefault(name, value)
         await self._send(message)
 
+    def _route(self) -> str:
+        """As it is declared; all that the page loads counts as the page."""
+        if declared := getattr(self._inner.get("route"), "path", None):
+            return str(declared)
+        page = self.running.page
+        return page if page and self.scope["path"].startswith(f"{page}/") else "unmatched"
+
     def _note(self, seconds: float) -> None:
-        route = getattr(self._inner.get("route"), "path", None) or "unmatched"
+        route = self._route()
         status = str(self.status) if self.status else "cancelled"
         self.running.metrics.request(self.scope["method"], route, status, seconds)
         log.info(

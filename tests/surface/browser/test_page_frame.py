@@ -20,6 +20,9 @@ def test_the_first_page_is_where_one_asks(api: Api, tab: Page, shoot: Shoot) -> 
     tab.get_by_role("link", name="Search").first.click()
     expect(tab).to_have_title("Search · Cairn")
     shoot(tab, "frame")
+    counted = api.client.get("/metrics").text
+    assert 'route="/ui",status="200"' in counted
+    assert 'route="unmatched",status="200"' not in counted
 
 
 def test_a_narrow_screen_has_a_menu(api: Api, tab: Page) -> None:
