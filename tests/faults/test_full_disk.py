@@ -55,7 +55,7 @@ def served(small_disk: Path, tmp_path: Path) -> Iterator[ServedHome]:
 def fill(folder: Path) -> Path:
     """A file that takes what room is left."""
     filler = folder / "filler"
-    with filler.open("wb", buffering=0) as file:
+    with filler.open("ab", buffering=0) as file:
         try:
             while True:
                 file.write(bytes(64 * 1024))
@@ -89,10 +89,11 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
         served.kill_postmaster()  # if it has not ended itself: without room it cannot come back
 
         def told() -> dict[str, Any] | None:
+            fill(small_disk)  # what a crash left of its files gives room back
             status, body = served.readiness()
             return body if status == 503 and "the disk is full" in body["detail"] else None
 
-        body = wait_until(told, 30)
+        body = wait_until(told, 30, told=lambda: served.readiness())
         assert any("the disk is full" in problem for problem in body["problems"])
         refused = index(served, "refused", "There is no room for this.")
         # recovery may have found a little room meanwhile; what is said to be stored is there in the end, then

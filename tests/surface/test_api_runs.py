@@ -132,6 +132,7 @@ def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer,
     words = " ".join(f"word{n}" for n in range(20_000))
     chat.script(Reply("ok", text=words))
     answer = both[0].client.post("/query", json={**QUESTION, "resumable": True, "strategy": "fast"}).json()
+    assert "run_id" in answer, answer
     found = events(both[1], answer["run_id"])
     check_whole(found, "answer")
     assert len(text_of(found).split()) == 20_000

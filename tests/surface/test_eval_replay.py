@@ -118,7 +118,7 @@ def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, repl
     assert code == 0, err
     assert "Written: rag.hybridSearchWeight 0.2" in out
     now = json.loads(parts.settings_file.read_text())
-    assert now == {**BY_MEANING, "rag": {"hybridSearchWeight": 0.2, "topK": 6}}
+    assert now == {**json.loads(parts.began_with), "rag": {"hybridSearchWeight": 0.2, "topK": 6}}
     parts.await_until(lambda: parts.revision == report["chosen"]["revision"])
 
     assert ask_and_rate(parts).count(1) >= thumbs.count(1)

@@ -30,7 +30,8 @@ def test_an_entity_and_what_is_around_it(api: Api, tab: Page, shoot: Shoot) -> N
     tab.wait_for_function("document.querySelector('canvas').width > 0")
     shoot(tab, "graph")
     tab.set_viewport_size({"width": 400, "height": 800})
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
+    # nothing has to be scrolled sideways, once the drawing has followed the window
+    tab.wait_for_function("document.documentElement.scrollWidth <= 400")
     shoot(tab, "graph-narrow")
     relation.get_by_label("Open the sentence that proves it").click()
     expect(tab.locator(".viewer mark")).to_contain_text("Harbour Lights")
