@@ -73,7 +73,10 @@ AS $$
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
-    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
+    LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
+      SELECT k.document_frequency, k.max_weight FROM lexical_terms k
+      WHERE k.tenant_id = tenant AND k.collection_id = collection AND k.key = w.key LIMIT 1
+    ) AS t ON true
   ), pooled AS (
     -- where the word is no lexeme it is a stop word, and stands in about every passage
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
