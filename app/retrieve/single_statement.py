@@ -152,7 +152,7 @@ async def _search_collection(connection: Any, context: SearchContext) -> Searche
         vector=context.vectors.by_model[model.id] if "vector" in context.legs else None,
         text=lexical_text(context.text) if "lexical" in context.legs else None,
         chunks=first_chunks(depth, settings.vector),
-        depth=depth,
+        least=context.request.top_k,
         hits=max(depth, settings.lexical.candidates),
         vector_share=text_shares(text_legs, settings).get("vector", 0.0),
         rrf_k=settings.retrieve.rrf_k if context.fusion == "rrf" else None,
