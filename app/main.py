@@ -52,7 +52,8 @@ from app.api.admission import AdmissionMiddleware, RefuseWhenFull
 from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
-from app.api.connections import punctual
+from app.api.connections import parser_name, punctual
+from app.api.direct import direct_routes
 from app.api.middleware import RequestMiddleware
 from app.api.openai import completions, embeddings, responses
 from app.api.openai import models as openai_models
@@ -131,6 +132,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
+    app.router.routes[:0] = direct_routes(route for module in _ROUTERS for route in module.router.routes)
     door = mcp.install(app)
     if web and settings.current.page.enabled and mount.is_available():
         running.page = mount.install(app, running)
@@ -166,7 +168,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
             timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
             http=punctual(lambda: settings.current.api.head_seconds),
         )  # fmt: skip
-        log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
+        log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs", parser=parser_name())
         server, loop = _Server(config), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
