@@ -7,6 +7,7 @@ is no authentication, an end within 10 s of SIGTERM, and a failed start as one C
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
 import time
@@ -85,6 +86,8 @@ KEEP_ALIVE_SECONDS = 15
 EXIT_SECONDS = 8.0
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
 PostgreSQL."""
+GARBAGE_OBJECTS = 20_000
+"""More than were freed, after which garbage is looked for; Python's 700 come together several times in one search."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
@@ -172,9 +175,16 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         server, loop = _Server(config), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
+        _collect_less()
         await server.serve()
         left = running.requests
     log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
+
+
+def _collect_less() -> None:
+    """What is loaded by now stays: looking through it for garbage again and again cost a search a quarter of its time."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
 
 
 class _Server(uvicorn.Server):

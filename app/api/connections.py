@@ -18,7 +18,7 @@ try:
 except ImportError:  # httptools is not installed
     httptools_impl = None  # type: ignore[assignment]
 
-MAX_HEAD_BYTES: Final = 1 << 16
+MAX_HEAD_BYTES: Final = 1 << 14
 """Of a head that has not come to its end. h11 has this limit itself."""
 _LATE = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
