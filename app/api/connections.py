@@ -55,7 +55,7 @@ class _Punctual(_Uvicorns):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def _is_in_head(self) -> bool:
-        """Whether a request has begun whose head is not whole."""
+        """Whether a request has begun whose head is not whole, and none before it waits for its answer."""
         raise NotImplementedError
 
     def _look(self) -> None:
@@ -98,7 +98,7 @@ if httptools_impl is not None:
             super().on_headers_complete()
 
         def _is_in_head(self) -> bool:
-            return self._head is not None
+            return self._head is not None and (self.cycle is None or self.cycle.response_complete)
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)

@@ -21,7 +21,7 @@ GET = b"GET /x%20y?a=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @pytest.fixture(params=["h11", "httptools"])
 async def port(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """Of a server that answers with path, query and body."""
+    """Of a server that answers with path, query and body; for /slow after longer than a head may take."""
     if request.param == "httptools":
         pytest.importorskip("httptools", reason="httptools is not installed: h11 alone is tested")
     else:
@@ -30,6 +30,8 @@ async def port(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
     async def app(scope: dict[str, object], receive: object, send: object) -> None:
         asked = Request(scope, receive)  # type: ignore[arg-type]
+        if asked.url.path == "/slow":
+            await asyncio.sleep(HEAD_SECONDS * 1.5)
         text = f"{asked.url.path}?{asked.url.query} {(await asked.body()).decode()}|"
         await PlainTextResponse(text)(scope, receive, send)  # type: ignore[arg-type]
 
@@ -80,6 +82,17 @@ async def test_a_connection_may_be_silent_between_requests_and_within_bodies(por
         writer.write(GET[30:] + GET)
         for _ in range(2):
             assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/x y?a=1 |")
+
+
+async def test_a_head_behind_a_slow_request_has_its_time_after_that(port: int) -> None:
+    async with connected(port) as (reader, writer):
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET[:20])
+        assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/slow? |")
+        writer.write(GET[20:])
+        assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/x y?a=1 |")
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET[:20])
+        assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/slow? |")
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("piece", [b"x" * 1000, b"x: y\r\n" * 200])

@@ -66,11 +66,14 @@ async def test_who_is_cancelled_by_others_is_cancelled() -> None:
 
 
 async def test_a_deadline_around_it_is_a_deadline() -> None:
-    loop = asyncio.get_running_loop()
-    with pytest.raises(TimeoutError):
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
         async with asyncio.timeout(None) as deadline:
             loop.call_soon(deadline.reschedule, loop.time())
             await until_gone(Client().request, forever(lambda: None))
+
+    with pytest.raises(TimeoutError):
+        await work()
 
 
 async def test_leaving_as_the_work_ends_cancels_nothing_afterwards() -> None:
