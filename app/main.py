@@ -165,6 +165,9 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
     async with app.router.lifespan_context(app):
+        # what is there now stays: without this, each full collection of garbage looks through all of it, for a tenth of a second
+        gc.collect()
+        gc.freeze()
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe

@@ -176,6 +176,7 @@ class Services:
             COMMUNITIES: refresh_communities(
                 self.database, lambda: self.settings.current, self.chat_for, self.spending.allowance
             ),
+            vector_indexes.FILL: vector_indexes.fill_passages(self.database),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
         return Worker(

@@ -1221,33 +1221,6 @@ ALTER FUNCTION rag.forget_session(session text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.forget_session(session text) IS 'Removes a conversation of the current tenant with messages and feedback, blanks its text in traces and stored events; false when it is unknown.';
 
-CREATE FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
-    AS $$
-DECLARE
-  -- of each leg: what its best counts, and what a passage counts that it does not hold
-  vector_best float8 := nullif(greatest(vector_scores[1], 0), 0);
-  lexical_best float8 := nullif(greatest(lexical_scores[1], 0), 0);
-  vector_floor float8 := CASE WHEN vector_complete THEN 0 ELSE vector_scores[cardinality(vector_scores)] END;
-  lexical_floor float8 := CASE WHEN lexical_complete THEN 0 ELSE lexical_scores[cardinality(lexical_scores)] END;
-BEGIN
-  RETURN ARRAY(
-    SELECT id FROM unnest(vector_passages, vector_scores) WITH ORDINALITY AS v (id, score, rank)
-    FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, rank) USING (id)
-    ORDER BY CASE WHEN rrf_k IS NULL
-      THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
-        + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
-      ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
-      END DESC, least(v.rank, l.rank), id
-    LIMIT top);
-END
-$$;
-
-ALTER FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) IS 'Ids of the passages that fuse best of two legs.';
-
 CREATE FUNCTION rag.grant_analyst(role_name text, tenant text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1577,11 +1550,11 @@ BEGIN
     token_counter, content
   FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
-  SELECT tenant, id, model, document, collection, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
+  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
-  SELECT tenant, s.id, v.model_id, document, collection, s.content_hash, v.embedding
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
+  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding
   FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
 
   -- Weights use the average length on record, or the document's own where it is the first of its language.
@@ -1791,7 +1764,10 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
-    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
+    LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
+      SELECT k.document_frequency, k.max_weight FROM lexical_terms k
+      WHERE k.tenant_id = tenant AND k.collection_id = collection AND k.key = w.key LIMIT 1
+    ) AS t ON true
   ), pooled AS (
     -- where the word is no lexeme it is a stop word, and stands in about every passage
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
@@ -1826,7 +1802,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; distances float8[]; needs integer[];
+  best uuid[]; owners uuid[]; distances float8[]; needs integer[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -1841,12 +1817,13 @@ BEGIN
   END IF;
 
   IF chosen THEN
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, distances
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
     FROM (
-      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-      ORDER BY 2, 1 LIMIT k
+      ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSE
     LOOP
@@ -1854,15 +1831,16 @@ BEGIN
       postings := postings + frequencies[first];
       EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
     END LOOP;
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, distances
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
     FROM (
-      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-      ORDER BY 2, 1 LIMIT k
+      ORDER BY 3, 1 LIMIT k
     ) AS b;
     theta := -distances[k];  -- null where there are fewer
     needed := total;
@@ -1883,31 +1861,32 @@ BEGIN
       needs := ARRAY(
         SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
         WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
-      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-        INTO best, distances
+      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+             array_agg(b.d ORDER BY b.d, b.passage_id)
+        INTO best, owners, distances
       FROM (
-        SELECT f.passage_id, f.d FROM unnest(best, distances) AS f (passage_id, d)
+        SELECT f.* FROM unnest(best, owners, distances) AS f (passage_id, document_id, d)
         UNION
-        (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
+        (SELECT l.passage_id, l.document_id, l.weights <#> question FROM lexical_index l
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
              SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-         ORDER BY 2, 1 LIMIT k)
-        ORDER BY 2, 1 LIMIT k
+         ORDER BY 3, 1 LIMIT k)
+        ORDER BY 3, 1 LIMIT k
       ) AS b;
     END IF;
   END IF;
 
   RETURN QUERY
-  SELECT l.passage_id, l.document_id, -b.d,
-         CASE WHEN b.place = 1 THEN  -- nobody asks it of others, and it would be half of what they cost here
-           (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
-             / greatest((masses ->> l.regconfig::text)::float8, 1e-9) END,
+  SELECT b.passage_id, b.document_id, -b.d,
+         CASE WHEN b.place = 1 THEN (  -- nobody asks it of others
+           SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
+             / greatest((masses ->> l.regconfig::text)::float8, 1e-9)
+           FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = b.passage_id) END,
          complete
-  FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
-  JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
+  FROM unnest(best, owners, distances) WITH ORDINALITY AS b (passage_id, document_id, d, place)
   ORDER BY b.place;
 END
 $$;
@@ -2108,6 +2087,159 @@ ALTER FUNCTION rag.lock_tenant_room() OWNER TO owner;
 
 COMMENT ON FUNCTION rag.lock_tenant_room() IS 'Lets no other transaction count what the current tenant keeps before this one ends.';
 
+CREATE FUNCTION rag.make_search(index regclass) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+  name text := coalesce(search_name((SELECT relname::text FROM pg_class WHERE oid = index)), 'search_exact');
+  predicate text := coalesce((SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i WHERE i.indexrelid = index),
+                             'e.model_id + 0 = model');  -- the sum leaves the planner the index on collections only
+  -- the sum keeps the planner from the HNSW indexes
+  distance text := coalesce('(' || pg_get_indexdef(index, 1, false) || ') <=> vector', '(e.embedding <=> vector) + 0.0');
+  tie text := CASE WHEN index IS NULL THEN ', e.chunk_id' ELSE '' END;
+  settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
+  -- what the caller returns, but for what it knows itself
+  columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
+  statement text;
+BEGIN
+  statement := format($function$
+CREATE OR REPLACE FUNCTION rag.%1$I(
+  home collections, model smallint, vector halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
+  vector_share float8, rrf_k integer, top integer, begun timestamptz
+) RETURNS %2$s
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH near AS MATERIALIZED (
+    SELECT e.chunk_id, e.document_id, e.passage_id, %4$s AS distance
+    FROM embeddings e
+    WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id AND %5$s
+    ORDER BY %4$s %6$s LIMIT chunks
+  ), vector_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM near
+  ), nearest AS MATERIALIZED (
+    SELECT DISTINCT ON (n.passage_id) n.passage_id, n.document_id, n.chunk_id, n.distance
+    FROM (
+      SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
+        -- vectors from before the column are filled by a job
+        coalesce(n.passage_id, (
+          SELECT c.passage_id FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = n.chunk_id)) AS passage_id
+      FROM near n
+    ) AS n
+    ORDER BY n.passage_id, n.distance, n.chunk_id
+  ), v AS MATERIALIZED (
+    SELECT n.passage_id AS id, n.document_id, n.chunk_id, 1 - n.distance AS score,
+      row_number() OVER (ORDER BY n.distance, n.chunk_id)::integer AS place
+    FROM nearest n
+  ), l AS MATERIALIZED (
+    SELECT f.passage_id AS id, f.document_id, f.score, f.coverage, f.exact, f.place::integer AS place
+    FROM vector_end
+    -- after the vector leg, so that both are timed apart
+    CROSS JOIN LATERAL lexical_search(home.id, CASE WHEN vector_end.at IS NOT NULL THEN query END, hits, budget, cap)
+      WITH ORDINALITY AS f (passage_id, document_id, score, coverage, exact, place)
+    WHERE query IS NOT NULL
+  ), lexical_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM l
+  ), scale AS MATERIALIZED (
+    -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
+    SELECT best.v AS v_best, best.l AS l_best,
+      CASE WHEN vector_end.found < chunks THEN 0 ELSE coalesce(vector_share * (greatest(least.v, 0) / best.v), 0) END AS v_floor,
+      CASE WHEN lexical_end.found < hits THEN 0 ELSE coalesce((1 - vector_share) * (greatest(least.l, 0) / best.l), 0) END
+        AS l_floor
+    FROM vector_end, lexical_end,
+      (SELECT nullif(greatest((SELECT max(v.score) FROM v), 0), 0) AS v,
+              nullif(greatest((SELECT max(l.score) FROM l), 0), 0) AS l) AS best,
+      (SELECT (SELECT min(v.score) FROM v) AS v, (SELECT min(l.score) FROM l) AS l) AS least
+  ), shared AS MATERIALIZED (
+    SELECT id, v.chunk_id, v.place AS v_place, l.place AS l_place,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+           WHEN v.place IS NULL THEN scale.v_floor
+           ELSE coalesce(vector_share * (greatest(v.score, 0) / scale.v_best), 0) END AS v_share,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+           WHEN l.place IS NULL THEN scale.l_floor
+           ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / scale.l_best), 0) END AS l_share
+    FROM v FULL JOIN l USING (id) CROSS JOIN scale
+  ), fused AS MATERIALIZED (
+    SELECT s.*, row_number() OVER (ORDER BY s.score DESC, least(s.v_place, s.l_place), s.id)::integer AS place
+    FROM (
+      SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score FROM shared s
+    ) AS s
+  ), lists AS MATERIALIZED (
+    SELECT 1 AS place, vector_end.found, 1000 * extract(epoch FROM vector_end.at - begun)::float8 AS v_ms,
+      1000 * extract(epoch FROM lexical_end.at - vector_end.at)::float8 AS l_ms,
+      v.*, l.*, f.*, (SELECT l.coverage FROM l WHERE l.place = 1) AS coverage
+    FROM vector_end, lexical_end,
+      (SELECT array_agg(v.id ORDER BY v.place) AS v_ids, array_agg(v.document_id ORDER BY v.place) AS v_documents,
+              array_agg(v.chunk_id ORDER BY v.place) AS v_chunks, array_agg(v.score ORDER BY v.place) AS v_scores FROM v) AS v,
+      (SELECT array_agg(l.id ORDER BY l.place) AS l_ids, array_agg(l.document_id ORDER BY l.place) AS l_documents,
+              array_agg(l.score ORDER BY l.place) AS l_scores, bool_and(l.exact) AS exact FROM l) AS l,
+      (SELECT array_agg(f.v_place ORDER BY f.place) AS f_vector, array_agg(f.l_place ORDER BY f.place) AS f_lexical,
+              array_agg(f.score ORDER BY f.place) AS f_scores, array_agg(f.v_share ORDER BY f.place) AS f_v_shares,
+              array_agg(f.l_share ORDER BY f.place) AS f_l_shares FROM fused f) AS f
+  )
+  SELECT a.found, a.v_ms, a.l_ms, a.v_ids, a.v_documents, a.v_chunks, a.v_scores,
+    a.l_ids, a.l_documents, a.l_scores, a.coverage, a.exact, a.f_vector, a.f_lexical, a.f_scores, a.f_v_shares, a.f_l_shares,
+    b.id, b.document_id, b.external_id, b.title, b.content, b.char_start, b.char_end, b.page, b.headings, b.landmarks,
+    b.token_count, b.version, b.media_type, b.metadata, b.chunk_id, b.matched_start, b.matched_end
+  FROM lists a FULL JOIN (
+    SELECT f.place, p.*, d.external_id, d.title, d.version, d.media_type, d.metadata, f.chunk_id,
+      k.char_start AS matched_start, k.char_end AS matched_end
+    FROM fused f
+    -- OFFSET 0, LIMIT: looked up one by one, by their keys
+    CROSS JOIN LATERAL (
+      SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
+      FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = f.id OFFSET 0
+    ) AS p
+    CROSS JOIN LATERAL (
+      SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
+      FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id OFFSET 0
+    ) AS d
+    LEFT JOIN LATERAL (
+      SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = f.chunk_id LIMIT 1
+    ) AS k ON true
+    WHERE f.place <= top
+  ) AS b ON b.place = a.place
+  ORDER BY coalesce(b.place, 1);
+END
+$body$$function$, name, columns, settings, distance, predicate, tie);
+  EXECUTE statement;
+  EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
+  EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
+END
+$_$;
+
+ALTER FUNCTION rag.make_search(index regclass) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.make_search(index regclass) IS 'For the owner: makes the function that searches by an HNSW index, or the one that compares all vectors.';
+
+CREATE FUNCTION rag.make_searches() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+  item regprocedure; index regclass;
+BEGIN
+  FOR item IN
+    SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'rag'::regnamespace AND proname ~ '^search_([0-9]+(_c[0-9a-f]+)?|exact)$'
+  LOOP
+    EXECUTE format('DROP FUNCTION %s', item);
+  END LOOP;
+  PERFORM make_search(NULL);
+  FOR index IN
+    SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_'
+  LOOP
+    PERFORM make_search(index);
+  END LOOP;
+END
+$_$;
+
+ALTER FUNCTION rag.make_searches() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.make_searches() IS 'For the owner: makes the functions that search anew, one for each HNSW index.';
+
 CREATE FUNCTION rag.marked_sentences(content text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2252,7 +2384,7 @@ BEGIN
   FROM unnest(ids, matched) AS b (id, chunk_id)
   JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
   JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
-  LEFT JOIN LATERAL (  -- LIMIT: as above
+  LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, which row security would forbid an outer join
     SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
   ) AS k ON true
   WHERE EXISTS (
@@ -2703,64 +2835,210 @@ ALTER FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter j
 
 COMMENT ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) IS 'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
 
-CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], vector_regime text, vector_ef_search integer, vector_fell_back boolean, vector_complete boolean, lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, vector_ms double precision, lexical_ms double precision, id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
-  home collections%ROWTYPE; v record; l record; best uuid[]; begun timestamptz := clock_timestamp();
+  home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
   PERFORM set_config('app.tenant', tenant::text, true);
-  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
-    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = home.id
+    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id
     ORDER BY e.model_id LIMIT 1), model) = model;
   IF NOT served THEN RETURN NEXT; RETURN; END IF;
-  IF vector IS NOT NULL AND home.chunk_count > 0 THEN
-    SELECT f.* INTO v FROM vector_leg(
-      tenant, home.id, home.chunk_count, model, vector, chunks, wanted, exact_below, max_dimensions, breadth,
-      max_ef_search, max_scan_tuples) AS f;
-    vector_passages := v.passages; vector_documents := v.documents; vector_chunks := v.nearest;
-    vector_scores := v.scores; vector_regime := v.regime; vector_ef_search := v.ef_search;
-    vector_fell_back := v.fell_back; vector_complete := v.complete;
-    vector_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
-    begun := clock_timestamp();
-  END IF;
-  IF query IS NOT NULL THEN
-    SELECT array_agg(f.passage_id) AS passages, array_agg(f.document_id) AS documents, array_agg(f.score) AS scores,
-           (array_agg(f.coverage))[1] AS coverage, bool_and(f.exact) AS exact
-      INTO l FROM lexical_search(home.id, query, hits, budget, cap) AS f;
-    lexical_passages := l.passages; lexical_documents := l.documents; lexical_scores := l.scores;
-    lexical_coverage := l.coverage; lexical_exact := l.exact;
-    lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
-  END IF;
-  RETURN NEXT;
 
-  best := fused_best(
-    vector_passages, vector_scores, vector_complete, lexical_passages, lexical_scores,
-    cardinality(lexical_passages) < hits, vector_share, rrf_k, top);
+  IF vector IS NULL OR home.chunk_count = 0 THEN
+    chunks := 0;
+  ELSIF home.chunk_count > exact_below THEN
+    SELECT 'dedicated', to_regproc('rag.' || search_name(i.name)) INTO regime, way FROM vector_indexes i
+    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.state = 'ready';
+    IF way IS NULL THEN
+      way := to_regproc(format('rag.search_%s', model));
+      regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
+    END IF;
+    IF way IS NOT NULL AND NOT scan THEN
+      IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
+        RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
+      END IF;
+      PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
+        set_config('hnsw.iterative_scan', 'relaxed_order', true);
+    END IF;
+  END IF;
+  IF chunks > 0 THEN regime := coalesce(regime, 'exact'); END IF;
+  IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
+  RETURN QUERY EXECUTE
+    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, s.* FROM ' || way
+    || '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s WHERE $13'
+    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime;
+END
+$_$;
+
+ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, fused, and the best passages; see sql/functions/search.sql.';
+
+CREATE TABLE rag.collections (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    lex_seed integer NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    document_count integer DEFAULT 0 NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    model_id smallint,
+    calibration jsonb,
+    byte_count bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.collections OWNER TO owner;
+
+COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
+
+COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
+
+COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
+
+COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
+
+COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
+
+COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
+
+COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
+
+COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
+
+COMMENT ON COLUMN rag.collections.byte_count IS 'Bytes of the files of indexed documents.';
+
+CREATE FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) RETURNS TABLE(chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+BEGIN
   RETURN QUERY
-  SELECT NULL::uuid, NULL::bigint, NULL::integer, NULL::integer, NULL::boolean,
-    NULL::uuid[], NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::text, NULL::integer, NULL::boolean, NULL::boolean,
-    NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::float8, NULL::boolean, NULL::float8, NULL::float8,
-    p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
-    p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
-  FROM unnest(best) AS b (id)
-  JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
-  JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
-  LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, which row security would forbid an outer join
-    SELECT c.id, c.char_start, c.char_end FROM chunks c
-    WHERE c.tenant_id = tenant AND c.id = vector_chunks[array_position(vector_passages, b.id)] LIMIT 1
-  ) AS k ON true;
+  WITH near AS MATERIALIZED (
+    SELECT e.chunk_id, e.document_id, e.passage_id, (e.embedding <=> vector) + 0.0 AS distance
+    FROM embeddings e
+    WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id AND e.model_id + 0 = model
+    ORDER BY (e.embedding <=> vector) + 0.0 , e.chunk_id LIMIT chunks
+  ), vector_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM near
+  ), nearest AS MATERIALIZED (
+    SELECT DISTINCT ON (n.passage_id) n.passage_id, n.document_id, n.chunk_id, n.distance
+    FROM (
+      SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
+        -- vectors from before the column are filled by a job
+        coalesce(n.passage_id, (
+          SELECT c.passage_id FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = n.chunk_id)) AS passage_id
+      FROM near n
+    ) AS n
+    ORDER BY n.passage_id, n.distance, n.chunk_id
+  ), v AS MATERIALIZED (
+    SELECT n.passage_id AS id, n.document_id, n.chunk_id, 1 - n.distance AS score,
+      row_number() OVER (ORDER BY n.distance, n.chunk_id)::integer AS place
+    FROM nearest n
+  ), l AS MATERIALIZED (
+    SELECT f.passage_id AS id, f.document_id, f.score, f.coverage, f.exact, f.place::integer AS place
+    FROM vector_end
+    -- after the vector leg, so that both are timed apart
+    CROSS JOIN LATERAL lexical_search(home.id, CASE WHEN vector_end.at IS NOT NULL THEN query END, hits, budget, cap)
+      WITH ORDINALITY AS f (passage_id, document_id, score, coverage, exact, place)
+    WHERE query IS NOT NULL
+  ), lexical_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM l
+  ), scale AS MATERIALIZED (
+    -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
+    SELECT best.v AS v_best, best.l AS l_best,
+      CASE WHEN vector_end.found < chunks THEN 0 ELSE coalesce(vector_share * (greatest(least.v, 0) / best.v), 0) END AS v_floor,
+      CASE WHEN lexical_end.found < hits THEN 0 ELSE coalesce((1 - vector_share) * (greatest(least.l, 0) / best.l), 0) END
+        AS l_floor
+    FROM vector_end, lexical_end,
+      (SELECT nullif(greatest((SELECT max(v.score) FROM v), 0), 0) AS v,
+              nullif(greatest((SELECT max(l.score) FROM l), 0), 0) AS l) AS best,
+      (SELECT (SELECT min(v.score) FROM v) AS v, (SELECT min(l.score) FROM l) AS l) AS least
+  ), shared AS MATERIALIZED (
+    SELECT id, v.chunk_id, v.place AS v_place, l.place AS l_place,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+           WHEN v.place IS NULL THEN scale.v_floor
+           ELSE coalesce(vector_share * (greatest(v.score, 0) / scale.v_best), 0) END AS v_share,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+           WHEN l.place IS NULL THEN scale.l_floor
+           ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / scale.l_best), 0) END AS l_share
+    FROM v FULL JOIN l USING (id) CROSS JOIN scale
+  ), fused AS MATERIALIZED (
+    SELECT s.*, row_number() OVER (ORDER BY s.score DESC, least(s.v_place, s.l_place), s.id)::integer AS place
+    FROM (
+      SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score FROM shared s
+    ) AS s
+  ), lists AS MATERIALIZED (
+    SELECT 1 AS place, vector_end.found, 1000 * extract(epoch FROM vector_end.at - begun)::float8 AS v_ms,
+      1000 * extract(epoch FROM lexical_end.at - vector_end.at)::float8 AS l_ms,
+      v.*, l.*, f.*, (SELECT l.coverage FROM l WHERE l.place = 1) AS coverage
+    FROM vector_end, lexical_end,
+      (SELECT array_agg(v.id ORDER BY v.place) AS v_ids, array_agg(v.document_id ORDER BY v.place) AS v_documents,
+              array_agg(v.chunk_id ORDER BY v.place) AS v_chunks, array_agg(v.score ORDER BY v.place) AS v_scores FROM v) AS v,
+      (SELECT array_agg(l.id ORDER BY l.place) AS l_ids, array_agg(l.document_id ORDER BY l.place) AS l_documents,
+              array_agg(l.score ORDER BY l.place) AS l_scores, bool_and(l.exact) AS exact FROM l) AS l,
+      (SELECT array_agg(f.v_place ORDER BY f.place) AS f_vector, array_agg(f.l_place ORDER BY f.place) AS f_lexical,
+              array_agg(f.score ORDER BY f.place) AS f_scores, array_agg(f.v_share ORDER BY f.place) AS f_v_shares,
+              array_agg(f.l_share ORDER BY f.place) AS f_l_shares FROM fused f) AS f
+  )
+  SELECT a.found, a.v_ms, a.l_ms, a.v_ids, a.v_documents, a.v_chunks, a.v_scores,
+    a.l_ids, a.l_documents, a.l_scores, a.coverage, a.exact, a.f_vector, a.f_lexical, a.f_scores, a.f_v_shares, a.f_l_shares,
+    b.id, b.document_id, b.external_id, b.title, b.content, b.char_start, b.char_end, b.page, b.headings, b.landmarks,
+    b.token_count, b.version, b.media_type, b.metadata, b.chunk_id, b.matched_start, b.matched_end
+  FROM lists a FULL JOIN (
+    SELECT f.place, p.*, d.external_id, d.title, d.version, d.media_type, d.metadata, f.chunk_id,
+      k.char_start AS matched_start, k.char_end AS matched_end
+    FROM fused f
+    -- OFFSET 0, LIMIT: looked up one by one, by their keys
+    CROSS JOIN LATERAL (
+      SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
+      FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = f.id OFFSET 0
+    ) AS p
+    CROSS JOIN LATERAL (
+      SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
+      FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id OFFSET 0
+    ) AS d
+    LEFT JOIN LATERAL (
+      SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = f.chunk_id LIMIT 1
+    ) AS k ON true
+    WHERE f.place <= top
+  ) AS b ON b.place = a.place
+  ORDER BY coalesce(b.place, 1);
 END
 $$;
 
-ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) OWNER TO owner;
+ALTER FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, and the passages that fuse best; see sql/functions/search.sql.';
+COMMENT ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) IS 'One search in one statement; made by rag.make_search.';
+
+CREATE FUNCTION rag.search_name(index text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN replace(index, 'embeddings_hnsw_'::text, 'search_'::text);
+
+ALTER FUNCTION rag.search_name(index text) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.search_name(index text) IS 'Name of the function that searches by an HNSW index.';
 
 CREATE FUNCTION rag.secure_table(target regclass) RETURNS void
     LANGUAGE plpgsql
@@ -3140,69 +3418,6 @@ ALTER FUNCTION rag.vector_index_plan(above integer, most integer) OWNER TO cairn
 
 COMMENT ON FUNCTION rag.vector_index_plan(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
 
-CREATE FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $_$
-DECLARE
-  ids uuid[]; distances float8[]; distance text; tie text;
-BEGIN
-  regime := CASE
-    WHEN visible <= exact_below OR vector_dims(vector) > max_dimensions THEN 'exact'
-    WHEN EXISTS (
-      SELECT FROM vector_indexes i
-      WHERE i.tenant_id = tenant AND i.collection_id = collection AND i.model_id = model AND i.state = 'ready')
-    THEN 'dedicated' ELSE 'shared' END;
-  fell_back := false;
-  LOOP
-    IF regime = 'exact' OR fell_back THEN
-      distance := '(e.embedding <=> $1) + 0.0';  -- the sum keeps the planner from the HNSW index
-      tie := ', e.chunk_id';
-    ELSE
-      distance := format('e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)', vector_dims(vector));
-      tie := '';
-      ef_search := least(max_ef_search, greatest(breadth, chunks));
-      IF set_config('hnsw.ef_search', ef_search::text, true) <> ef_search::text THEN
-        RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), ef_search;
-      END IF;
-      PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
-        set_config('hnsw.iterative_scan', 'relaxed_order', true);
-    END IF;
-    -- planned anew, with literals: no plan for parameters can use a partial index, or knows how small a collection is
-    EXECUTE format(
-      'SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
-       FROM (
-         SELECT e.chunk_id, %1$s AS distance FROM embeddings e
-         WHERE e.tenant_id = %2$s AND e.collection_id = %3$L::uuid AND e.model_id = %4$s
-         ORDER BY %1$s %5$s LIMIT %6$s
-       ) AS b', distance, tenant, collection, model, tie, chunks) INTO ids, distances USING vector;
-    IF regime <> 'exact' AND NOT fell_back AND coalesce(cardinality(ids), 0) < least(chunks, visible) THEN
-      fell_back := true;
-      CONTINUE;
-    END IF;
-    SELECT array_agg(b.passage_id ORDER BY b.place), array_agg(b.document_id ORDER BY b.place),
-           array_agg(b.chunk_id ORDER BY b.place), array_agg(1 - b.distance ORDER BY b.place)
-      INTO passages, documents, nearest, scores
-    FROM (
-      SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
-      FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
-      JOIN (
-        -- one pass over the key's index; 0: not merged into the join, which would look them up one by one
-        SELECT k.id, k.passage_id, k.document_id FROM chunks k WHERE k.tenant_id = tenant AND k.id = ANY (ids) OFFSET 0
-      ) AS c ON c.id = n.chunk_id
-      ORDER BY c.passage_id, n.place
-    ) AS b;
-    complete := coalesce(cardinality(ids), 0) < chunks;
-    EXIT WHEN complete OR cardinality(passages) >= wanted;
-    chunks := 4 * chunks;
-  END LOOP;
-END
-$_$;
-
-ALTER FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) IS 'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
-
 CREATE FUNCTION rag.weed_contexts(document uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -3553,51 +3768,6 @@ COMMENT ON COLUMN analyst.audit.target IS 'The name or id of what it was done to
 COMMENT ON COLUMN analyst.audit.detail IS 'What else belongs to it, for example counts of what went.';
 
 COMMENT ON COLUMN analyst.audit.id IS 'Id of the event.';
-
-CREATE TABLE rag.collections (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    name text NOT NULL,
-    lex_seed integer NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    document_count integer DEFAULT 0 NOT NULL,
-    passage_count integer DEFAULT 0 NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    model_id smallint,
-    calibration jsonb,
-    byte_count bigint DEFAULT 0 NOT NULL
-);
-
-ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.collections OWNER TO owner;
-
-COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
-
-COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
-
-COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
-
-COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
-
-COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
-
-COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
-
-COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
-
-COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
-
-COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
-
-COMMENT ON COLUMN rag.collections.byte_count IS 'Bytes of the files of indexed documents.';
 
 CREATE TABLE rag.retrieval_cache (
     tenant_id bigint NOT NULL,
@@ -5863,7 +6033,8 @@ CREATE TABLE rag.embeddings (
     document_id uuid NOT NULL,
     collection_id uuid NOT NULL,
     content_hash bytea NOT NULL,
-    embedding public.halfvec NOT NULL
+    embedding public.halfvec NOT NULL,
+    passage_id uuid
 )
 WITH (toast_tuple_target='8160');
 
@@ -5886,6 +6057,8 @@ COMMENT ON COLUMN rag.embeddings.collection_id IS 'The collection.';
 COMMENT ON COLUMN rag.embeddings.content_hash IS 'SHA-256 of what was embedded; equal input is not embedded again.';
 
 COMMENT ON COLUMN rag.embeddings.embedding IS 'L2-normalised vector of the model''s dimension.';
+
+COMMENT ON COLUMN rag.embeddings.passage_id IS 'Passage of the chunk; null: not filled yet (job fill_passages).';
 
 CREATE TABLE rag.entity_merges (
     tenant_id bigint NOT NULL,
@@ -8124,11 +8297,6 @@ GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
-GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.fused_best(vector_passages uuid[], vector_scores double precision[], vector_complete boolean, lexical_passages uuid[], lexical_scores double precision[], lexical_complete boolean, vector_share double precision, rrf_k integer, top integer) TO cairn_views;
-
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) FROM PUBLIC;
@@ -8229,6 +8397,10 @@ GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_app;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lock_tenant_room() TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.make_search(index regclass) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION rag.make_searches() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION rag.marked_sentences(content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.marked_sentences(content text) TO cairn_app;
 GRANT ALL ON FUNCTION rag.marked_sentences(content text) TO cairn_definer;
@@ -8325,10 +8497,22 @@ GRANT ALL ON FUNCTION rag.schema_revision() TO cairn_app;
 REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;
 
-REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
-GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
+GRANT SELECT ON TABLE rag.collections TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.search_name(index text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_name(index text) TO cairn_app;
+GRANT ALL ON FUNCTION rag.search_name(index text) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.search_name(index text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.secure_table(target regclass) FROM PUBLIC;
 
@@ -8374,11 +8558,6 @@ GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn
 
 REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
-
-REVOKE ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_app;
-GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.vector_leg(tenant bigint, collection uuid, visible integer, model smallint, vector public.halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer, OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores double precision[], OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.weed_contexts(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.weed_contexts(document uuid) TO cairn_app;
@@ -8433,10 +8612,6 @@ GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_definer;
 GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.audit TO cairn_analyst;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
-GRANT SELECT ON TABLE rag.collections TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
 GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;

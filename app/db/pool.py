@@ -18,6 +18,7 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 from pgvector.asyncpg import register_vector
+from pydantic_core import from_json
 
 from app import tracing
 from app.db.roles import APP_ROLE, verify_role
@@ -84,7 +85,7 @@ async def _initialise(connection: Any) -> None:
     await verify_role(connection)
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
-        await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+        await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=from_json)
 
 
 STATEMENT_CHARS = 300

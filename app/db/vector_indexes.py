@@ -20,9 +20,12 @@ log = structlog.get_logger(__name__)
 LOCK_TABLE = "rag.embedding_models"
 MAX_INDEXED_DIMENSIONS = 4000
 
+# An index without the function that searches by it was left by an interrupted start, or made by an older release.
 _INDEX_STATE = """
-SELECT i.indisvalid FROM pg_index AS i WHERE i.indexrelid = to_regclass($1)
+SELECT i.indisvalid AS valid, to_regproc('rag.' || rag.search_name(c.relname)) IS NOT NULL AS searched
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indexrelid = to_regclass($1)
 """
+_MAKE_SEARCH = "SELECT rag.make_search($1::text::regclass)"
 
 
 async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: VectorSettings = VectorSettings()) -> None:
@@ -51,7 +54,8 @@ async def _ready(connection: Any, name: str, dimensions: int) -> bool:
             f"embedding model {name} has {row['dimensions']} dimensions in this database, but gives {dimensions} now; "
             "its vectors cannot be compared: use another model name or another database"
         )
-    return await connection.fetchval(_INDEX_STATE, _index_name(row["id"])) is True
+    state = await connection.fetchrow(_INDEX_STATE, _index_name(row["id"]))
+    return state is not None and state["valid"] and state["searched"]
 
 
 def _index_name(model_id: int) -> str:
@@ -68,12 +72,15 @@ async def _create(connection: Any, name: str, dimensions: int, settings: VectorS
         return  # longer vectors are scanned exactly
     model_id = await connection.fetchval("SELECT id FROM rag.embedding_models WHERE name = $1", name)
     index = _index_name(model_id)
-    await connection.execute(f"DROP INDEX IF EXISTS {index}")  # an invalid one, left by an interrupted build
-    await connection.execute(
-        f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
-        f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
-        f"{_parameters(settings)} WHERE model_id = {model_id}"
-    )
+    state = await connection.fetchrow(_INDEX_STATE, index)
+    if not (state and state["valid"]):
+        await connection.execute(f"DROP INDEX IF EXISTS {index}")  # an invalid one, left by an interrupted build
+        await connection.execute(
+            f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
+            f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
+            f"{_parameters(settings)} WHERE model_id = {model_id}"
+        )
+    await connection.execute(_MAKE_SEARCH, index)
     log.info("models.registered", model=name, dimensions=dimensions)
 
 
@@ -118,8 +125,14 @@ class VectorDdl:
             await self._connection.execute("SET max_parallel_maintenance_workers = 0")
             await self._connection.execute(statement)
 
+    async def make_search(self, name: str) -> None:
+        """Make the function that searches by it; without one, searches do not use the index."""
+        await self._connection.execute(_MAKE_SEARCH, f"rag.{name}")
+
     async def drop(self, name: str) -> None:
-        """`name` as `existing` or `PlannedIndex.name` give it."""
+        """With the function that searches by it. `name` as `existing` or `PlannedIndex.name` give it."""
+        function = await self._connection.fetchval("SELECT rag.search_name($1)", name)
+        await self._connection.execute(f"DROP FUNCTION IF EXISTS rag.{function}")
         await self._connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS rag.{name}")
 
 

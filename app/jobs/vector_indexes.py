@@ -1,4 +1,4 @@
-"""Jobs of the vector leg: HNSW indexes of large collections, and how well they find (docs/adr/0012).
+"""Jobs of the vector leg: HNSW indexes of large collections, how well they find (docs/adr/0012), and what old vectors lack.
 
 `vector_indexes` makes what is there equal to what should be, for all tenants: run again after a crash, it goes on where
 it was. `recall_check` compares what searches find in one collection with the exact scan.
@@ -25,9 +25,21 @@ from app.store.session import Database
 
 log = structlog.get_logger(__name__)
 
-__all__ = ["CHECK", "PLAN", "check_recall", "enqueue_check", "enqueue_plan", "reconcile_indexes"]
+__all__ = [
+    "CHECK",
+    "FILL",
+    "PLAN",
+    "check_recall",
+    "enqueue_check",
+    "enqueue_plan",
+    "fill_passages",
+    "reconcile_indexes",
+]
 
 CHECK = "recall_check"
+FILL = "fill_passages"
+PORTION = 100
+"""Chunks whose vectors are filled in one transaction: each may cost an insertion into HNSW, some 5 ms, and its row is held."""
 K = 10
 """Neighbours compared: recall@10 is what the literature and our goals name."""
 SAME = 1e-6
@@ -40,6 +52,8 @@ class Ddl(Protocol):
     async def existing(self) -> dict[str, bool]: ...
 
     async def create(self, index: PlannedIndex) -> None: ...
+
+    async def make_search(self, name: str) -> None: ...
 
     async def drop(self, name: str) -> None: ...
 
@@ -111,11 +125,32 @@ async def _build(database: Database, ddl: Ddl, index: PlannedIndex, *, valid: bo
         await ddl.drop(index.name)  # an interrupted build left it
     if not valid:
         await ddl.create(index)
+    await ddl.make_search(index.name)
     async with database.transaction(owner) as connection:
         if await vector_indexes.mark_built(connection, index):
             await enqueue_check(connection, owner, index.collection_id)
             return
     await ddl.drop(index.name)
+
+
+# --- vectors from before revision 0022 ----------------------------------------------------------------------------------
+
+
+def fill_passages(database: Database) -> Handler:
+    """The handler of `fill_passages`, which the migration orders: passages beside the vectors that were there before. Result:
+    vectors filled. Run again, it finds what is left."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        after: UUID | None = UUID(int=0)
+        done = 0
+        while after is not None:
+            async with database.transaction(context.principal) as connection:
+                after, filled = await vectors.fill_passages(connection, context.principal, after, PORTION)
+            done += filled
+            await context.progress(done, None, "writing passages beside vectors")
+        return {"filled": done}
+
+    return handle
 
 
 # --- recall -----------------------------------------------------------------------------------------------------------

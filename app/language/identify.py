@@ -185,6 +185,7 @@ _SPOKEN: Final = {code: STOP_WORDS[code] | IDLE_WORDS[code] for code in STOP_WOR
 """Words that say nothing of each language."""
 
 
+@lru_cache(maxsize=64)  # asked for several times in each search
 def likely_language(text: str) -> str:
     """The language with the most of its words that say nothing in the text; the default one where nothing tells."""
     found = all_terms(text[:2000])

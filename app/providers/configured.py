@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from typing import Final
 
 from app.errors import SettingsError
 from app.providers.added import added_chat_model, added_embedder, added_reranker
@@ -92,6 +94,10 @@ class ConfiguredChatModels:
             await client.close()
 
 
+LOOK_SECONDS: Final = 5.0
+"""A cross-encoder that is put on the disk is found this soon."""
+
+
 class ConfiguredRerankers:
     """One client per provider and model, made when settings first name it."""
 
@@ -109,6 +115,7 @@ class ConfiguredRerankers:
         self._chats = chats
         self._rerank_prompt = rerank_prompt
         self._made: dict[tuple[object, ...], Reranker] = {}
+        self._looked: dict[str, tuple[float, bool]] = {}
 
     @property
     def name(self) -> str | None:
@@ -148,8 +155,16 @@ class ConfiguredRerankers:
             return RerankerChoice(found)
         if found := self._llm(settings, meter):
             return RerankerChoice(found, on_request=True, by_chat=True)
-        on_disk = find_cross_encoder(self._environment.home, settings.rag.reranker_model)
+        on_disk = self._on_disk(settings.rag.reranker_model)
         return RerankerChoice(self._cross_encoder(settings) if on_disk else None)
+
+    def _on_disk(self, model: str) -> bool:
+        """Whether the cross-encoder is there, as of LOOK_SECONDS ago at most: each search asks."""
+        looked, found = self._looked.get(model, (-LOOK_SECONDS, False))
+        if time.monotonic() - looked >= LOOK_SECONDS:
+            found = find_cross_encoder(self._environment.home, model) is not None
+            self._looked[model] = time.monotonic(), found
+        return found
 
     def _cohere(self, settings: Settings) -> Reranker | None:
         key, url = self._environment.cohere_api_key, self._environment.cohere_base_url

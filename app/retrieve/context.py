@@ -157,7 +157,6 @@ class Reason(Enum):
     """Why retrievers have to run again. What is done about each stands in app/retrieve/execute.py."""
 
     OTHER_MODEL = "another model than that of the settings serves the collection"
-    PASSAGES_MISSING = "the statement did not bring all passages that fuse best"
     COLLECTION_CHANGED = "the collection changed between two statements"
     STATEMENT_FAILED = "the statement failed, which does not say which retriever did"
     RETRIEVER_FAILED = "a retriever failed and took the transaction with it"

@@ -2,10 +2,10 @@
 
 An attempt ends with passages or with a reason to make another one, which is the only thing that decides on the next:
 
-    OTHER_MODEL, PASSAGES_MISSING, COLLECTION_CHANGED   stepwise, in one transaction
-    STATEMENT_FAILED, RETRIEVER_FAILED                  stepwise, each retriever in a savepoint, so that it fails alone
-    VECTORS_MISSING                                     the same again, after embedding: no transaction waits for a model
-    GRAPH_UNSURE                                        from the beginning, with all retrievers that were requested
+    OTHER_MODEL, COLLECTION_CHANGED     stepwise, in one transaction
+    STATEMENT_FAILED, RETRIEVER_FAILED  stepwise, each retriever in a savepoint, so that it fails alone
+    VECTORS_MISSING                     the same again, after embedding: no transaction waits for a model
+    GRAPH_UNSURE                        from the beginning, with all retrievers that were requested
 
 Nearly all searches need one attempt. It ends: a savepoint leaves nothing to fail but the search, each model is asked for
 vectors once, and the graph runs alone once.

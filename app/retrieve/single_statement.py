@@ -17,7 +17,7 @@ from app.domain.passage import Leg, LegResult, Passage
 from app.errors import DatabaseUnavailableError, NotFoundError
 from app.retrieve import graph
 from app.retrieve.context import CollectionState, Executed, Reason, Retrieved, SearchContext
-from app.retrieve.fuse import add_graph, fuse
+from app.retrieve.fuse import add_graph
 from app.retrieve.lexical import lexical_text
 from app.retrieve.stepwise import fetch_passages, unknown_collections
 from app.retrieve.vector import first_chunks
@@ -42,7 +42,7 @@ def suits(context: SearchContext) -> bool:
 
 
 async def retrieve(context: SearchContext) -> Executed:
-    """Reasons to go again: OTHER_MODEL, PASSAGES_MISSING, COLLECTION_CHANGED, STATEMENT_FAILED.
+    """Reasons to go again: OTHER_MODEL, COLLECTION_CHANGED, STATEMENT_FAILED.
 
     Raises NotFoundError, DatabaseUnavailableError; all else, a timeout too, is a retriever that failed.
     """
@@ -69,25 +69,23 @@ async def _retrieve(context: SearchContext) -> Executed:
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
         documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
         state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
-        found = Retrieved([state], legs, fuse(legs, context.fusion, context.settings), documents)
+        found = Retrieved([state], legs, row.fused, documents)
         if "graph" in context.legs:
             follow = _follow if _needs_transaction(context) else _follow_at
             followed = await follow(connection, context, row, found)
             if followed is None:
                 return Executed(retry=Reason.COLLECTION_CHANGED)
             found = followed
-    return _with_passages(context, row, found)
+    return Executed(_with_passages(context, row, found))
 
 
-def _with_passages(context: SearchContext, row: SearchedCollection, found: Retrieved) -> Executed:
+def _with_passages(context: SearchContext, row: SearchedCollection, found: Retrieved) -> Retrieved:
     """With the shortlist, of what the statement brought and, where the graph was followed, of what was read after it."""
     read = {item.passage_id: item for item in found.shortlist}
     best = found.fused[: context.whole]
-    if any(item.passage_id not in row.rows and item.passage_id not in read for item in best):
-        return Executed(retry=Reason.PASSAGES_MISSING)
     name = found.scope[0].name
     shortlist = [read.get(item.passage_id) or passage(row.rows[item.passage_id], name, item) for item in best]
-    return Executed(replace(found, candidates=found.fused, shortlist=shortlist))
+    return replace(found, candidates=found.fused, shortlist=shortlist)
 
 
 # --- the graph after the statement ------------------------------------------------------------------------------------
@@ -154,7 +152,7 @@ async def _search_collection(connection: Any, context: SearchContext) -> Searche
         vector=context.vectors.by_model[model.id] if "vector" in context.legs else None,
         text=lexical_text(context.text) if "lexical" in context.legs else None,
         chunks=first_chunks(depth, settings.vector),
-        depth=depth,
+        least=context.request.top_k,
         hits=max(depth, settings.lexical.candidates),
         vector_share=text_shares(text_legs, settings).get("vector", 0.0),
         rrf_k=settings.retrieve.rrf_k if context.fusion == "rrf" else None,

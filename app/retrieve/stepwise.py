@@ -159,7 +159,7 @@ async def _run_text(
 def _deep_enough(context: SearchContext, found: Retrieved, depth: int) -> bool:
     if context.request.group_by == "passage" or depth >= MAX_DEPTH:
         return True
-    exhausted = all(len(result.hits) < depth for result in found.legs.values())
+    exhausted = all(result.complete for result in found.legs.values())
     return exhausted or len(_best_per_document(found)) >= context.request.top_k
 
 

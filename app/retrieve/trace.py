@@ -121,7 +121,7 @@ def _trace_fusion(
     shortlist: Sequence[Passage],
     kept: Sequence[Passage],
 ) -> LegTrace:
-    reranked = {passage.passage_id: passage.rerank_score for passage in shortlist}
+    reranked = {passage.passage_id: passage.rerank_score for passage in shortlist if passage.rerank_score is not None}
     keep = {passage.passage_id for passage in kept}
     kept_documents = {passage.document_id for passage in kept}
     ids = tuple([item.passage_id for item in fused])
@@ -131,7 +131,7 @@ def _trace_fusion(
             fates.append("kept")
         elif key not in candidates and documents[key] in kept_documents:
             fates.append("same document")
-        elif reranked.get(key) is not None:
+        elif key in reranked:
             fates.append("below top_k after reranking")
         else:
             fates.append("below top_k")
@@ -140,10 +140,6 @@ def _trace_fusion(
         passage_ids=ids,
         chunk_ids=(None,) * len(ids),
         scores=tuple([item.score for item in fused]),
-        shares=tuple([_nan_if_none(reranked.get(key)) for key in ids]),
+        shares=tuple([reranked.get(key, math.nan) for key in ids]) if reranked else (math.nan,) * len(ids),
         fates=tuple(fates),
     )
-
-
-def _nan_if_none(score: float | None) -> float:
-    return math.nan if score is None else score

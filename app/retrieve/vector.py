@@ -2,7 +2,7 @@
 
 Small sets are scanned exactly. A large collection with an HNSW index of its own is searched there; the others share the
 index of their model. Where an index yields fewer rows than there are to be had, the exact scan takes over: always
-min(wanted, visible) passages.
+min(top_k, visible) passages.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def choose_regimes(
 
 
 async def search(connection: Any, context: SearchContext, served: Sequence[ServedCollection], wanted: int) -> LegResult:
-    """Nearest chunks, each passage with its best one: min(wanted, visible) passages at least. With conditions every regime
+    """Nearest chunks, each passage with its best one: of as many chunks as `wanted` passages take, mostly, and at least
+    min(top_k, visible) passages. With conditions every regime
     gives way to the exact scan over the passages that they leave.
 
     rag.search_collection does the same for one collection without filters and conditions.
@@ -116,7 +117,7 @@ async def _search_group(connection: Any, context: SearchContext, part: RegimeGro
         if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
             regime = "exact"
             continue
-        if len({row["passage_id"] for row in rows}) >= wanted or len(rows) < ask.limit:
+        if len({row["passage_id"] for row in rows}) >= context.request.top_k or len(rows) < ask.limit:
             break
         ask = replace(ask, limit=4 * ask.limit)  # many chunks of few passages: look further
     how = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
-from app.domain.passage import Fused, Hit, LegResult, Passage
+from app.domain.passage import Fused, Hit, Leg, LegResult, Passage
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
@@ -19,10 +19,13 @@ from app.store.vectors import MAX_EF_SEARCH, MAX_INDEXED_DIMENSIONS, EmbeddingMo
 
 SQL = load_queries("search")
 
+MAX_CHUNKS = 2**31 - 1
+"""More than any collection has: below it all are scanned."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchedCollection:
-    """The collection as the statement saw it, the legs that were asked for, and rows of passages by id.
+    """The collection as the statement saw it, the legs that were asked for, fused, and rows of the best passages by id.
 
     `served` False: another model serves the collection, and nothing was searched. `milliseconds` by leg.
     """
@@ -33,6 +36,7 @@ class SearchedCollection:
     served: bool
     vector: LegResult | None
     lexical: LegResult | None
+    fused: list[Fused]
     rows: dict[UUID, Any]
     milliseconds: dict[str, float]
 
@@ -47,14 +51,15 @@ async def search_collection(
     vector: HalfVector | None,
     text: str | None,
     chunks: int,
-    depth: int,
+    least: int,
     hits: int,
     vector_share: float,
     rrf_k: int | None,
     top: int,
 ) -> SearchedCollection | None:
-    """Search one collection, by name. `vector` or `text` None: without that leg. `depth` passages are wanted from the vector
-    leg, of `chunks` at first, and `hits` from the lexical one; `top` are fetched whole. `vector_share` is the weight of the
+    """Search one collection, by name. `vector` or `text` None: without that leg. The vector leg looks at
+    `chunks` at first, and at more where they lie in fewer than `least` passages; the lexical one gives `hits`; `top` passages
+    are fetched whole. `vector_share` is the weight of the
     vector leg in fusion, which is by reciprocal ranks with `rrf_k`, or (None) by relative scores.
 
     Needs a connection without a transaction. None: there is no such collection. Raises QueryTimeoutError, and what the
@@ -62,27 +67,32 @@ async def search_collection(
     """
     near, words, retrieve = settings.vector, settings.lexical, settings.retrieve
     seconds = retrieve.statement_timeout_ms / 1000
-    try:
-        rows = await connection.fetch(
-            SQL["collection"], principal.tenant_id, collection, model.id,
-            vector, chunks, depth, near.exact_below, MAX_INDEXED_DIMENSIONS, near.ef_search, MAX_EF_SEARCH,
-            near.max_scan_tuples,
-            text, hits, words.candidate_budget, words.candidate_cap,
-            vector_share, rrf_k, top,
-            timeout=seconds,
-        )  # fmt: skip
-    except TimeoutError as error:
-        raise QueryTimeoutError(f"the search took longer than {seconds:g} s") from error
-    if not rows:
-        return None
-    row, served = rows[0], rows[0]["served"]
-    return SearchedCollection(
-        row["collection_id"], row["epoch"], row["passage_count"], served,
-        _vector(row, model) if served and vector is not None else None,
-        _lexical(row, hits) if served and text is not None else None,
-        {found["id"]: found for found in rows[1:]},
-        {"vector": row["vector_ms"] or 0.0, "lexical": row["lexical_ms"] or 0.0},
-    )  # fmt: skip
+    exact_below = near.exact_below if model.dimensions <= MAX_INDEXED_DIMENSIONS else MAX_CHUNKS
+    scan = False
+    while True:
+        breadth = min(MAX_EF_SEARCH, max(near.ef_search, chunks))
+        try:
+            rows = await connection.fetch(
+                SQL["collection"], principal.tenant_id, collection, model.id,
+                vector, chunks, scan, exact_below, breadth, near.max_scan_tuples,
+                text, hits, words.candidate_budget, words.candidate_cap,
+                vector_share, rrf_k, top,
+                timeout=seconds,
+            )  # fmt: skip
+        except TimeoutError as error:
+            raise QueryTimeoutError(f"the search took longer than {seconds:g} s") from error
+        if not rows:
+            return None
+        head = rows[0]
+        if head["served"] and head["regime"] is not None:
+            found = head["chunks_found"]
+            if head["regime"] != "exact" and not scan and found < min(chunks, head["chunk_count"]):
+                scan = True  # the index yields fewer rows than there are
+                continue
+            if found == chunks and len(head["vector_passages"] or ()) < least:
+                chunks *= 4  # many chunks of few passages: look further
+                continue
+        return _searched(rows, model, chunks, hits, breadth, vector, text, by_ranks=rrf_k is not None, scanned=scan)
 
 
 async def passages_at(
@@ -107,26 +117,80 @@ async def passages_at(
     return [passage(row, name, wanted[row["id"]]) for row in rows] or None
 
 
-def _vector(row: Any, model: EmbeddingModel) -> LegResult:
-    if row["vector_regime"] is None:  # there is nothing to search
+def _searched(
+    rows: Sequence[Any],
+    model: EmbeddingModel,
+    chunks: int,
+    hits: int,
+    breadth: int,
+    vector: HalfVector | None,
+    text: str | None,
+    *,
+    by_ranks: bool,
+    scanned: bool,
+) -> SearchedCollection:
+    head, served = rows[0], rows[0]["served"]
+    near = _vector(head, model, chunks, breadth, scanned=scanned) if served and vector is not None else None
+    words = _lexical(head, hits) if served and text is not None else None
+    return SearchedCollection(
+        head["collection_id"], head["epoch"], head["passage_count"], served, near, words,
+        _fused(head, near, words, by_ranks=by_ranks),
+        {row["id"]: row for row in rows if row["id"] is not None},
+        {"vector": head["vector_ms"] or 0.0, "lexical": head["lexical_ms"] or 0.0},
+    )  # fmt: skip
+
+
+def _vector(head: Any, model: EmbeddingModel, chunks: int, breadth: int, *, scanned: bool) -> LegResult:
+    if (regime := head["regime"]) is None:  # there is nothing to search
         return LegResult("vector", (), 0.0, exact=True, complete=True, how={"parts": []})
-    columns = (row["vector_passages"], row["vector_documents"], row["vector_scores"], row["vector_chunks"])
-    hits = tuple(map(Hit, *columns)) if columns[0] else ()
-    exact = row["vector_regime"] == "exact" or row["vector_fell_back"]
+    columns = (head["vector_passages"], head["vector_documents"], head["vector_scores"], head["vector_chunks"])
+    hits = _hits(*columns)
     how = {
-        "regime": row["vector_regime"],
+        "regime": regime,
         "model": model.name,
         "collections": 1,
-        "visible_chunks": row["chunk_count"],
-        "ef_search": row["vector_ef_search"],
-        "fell_back": row["vector_fell_back"],
+        "visible_chunks": head["chunk_count"],
+        "ef_search": None if regime == "exact" else breadth,
+        "fell_back": scanned,
     }
     confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
-    return LegResult("vector", hits, confidence, exact, row["vector_complete"], {"parts": [how]})
+    exact, complete = regime == "exact" or scanned, head["chunks_found"] < chunks
+    return LegResult("vector", hits, confidence, exact, complete, {"parts": [how]})
 
 
-def _lexical(row: Any, wanted: int) -> LegResult:
-    columns = (row["lexical_passages"], row["lexical_documents"], row["lexical_scores"])
-    hits = tuple(map(Hit, *columns)) if columns[0] else ()
-    confidence = min(1.0, row["lexical_coverage"]) if hits else 0.0
-    return LegResult("lexical", hits, confidence, row["lexical_exact"] is not False, complete=len(hits) < wanted)
+def _lexical(head: Any, wanted: int) -> LegResult:
+    passages = head["lexical_passages"] or ()
+    hits = _hits(passages, head["lexical_documents"], head["lexical_scores"], (None,) * len(passages))
+    confidence = min(1.0, head["lexical_coverage"]) if hits else 0.0
+    return LegResult("lexical", hits, confidence, head["lexical_exact"] is not False, complete=len(hits) < wanted)
+
+
+def _hits(*columns: Sequence[Any] | None) -> tuple[Hit, ...]:
+    """A search makes hundreds: made directly, they cost a third of what their constructor takes."""
+    return tuple([tuple.__new__(Hit, row) for row in zip(*columns, strict=True)]) if columns[0] else ()
+
+
+def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by_ranks: bool) -> list[Fused]:
+    """As app/retrieve/fuse.py makes them: by ranks, a leg has a share of what it holds only."""
+    if not head["fused_scores"]:
+        return []
+    near, words = head["vector_passages"], head["lexical_passages"]
+    columns = ("fused_vector", "fused_lexical", "fused_scores", "vector_shares", "lexical_shares")
+    fused, new = [], tuple.__new__
+    ranks: dict[Leg, int]
+    shares: dict[Leg, float]
+    for v, w, score, v_share, w_share in zip(*(head[column] for column in columns), strict=True):
+        if w is None:
+            passage_id, ranks = near[v - 1], {"vector": v}
+        elif v is None:
+            passage_id, ranks = words[w - 1], {"lexical": w}
+        else:
+            passage_id, ranks = near[v - 1], {"lexical": w, "vector": v}
+        if vector and lexical:
+            shares = {"lexical": w_share, "vector": v_share}
+        else:
+            shares = {"vector": v_share} if vector else {"lexical": w_share}
+        if by_ranks and len(ranks) < len(shares):
+            shares = {leg: shares[leg] for leg in ranks}
+        fused.append(new(Fused, (passage_id, score, ranks, shares)))
+    return fused

@@ -154,3 +154,10 @@ async def sample(
     """Stored vectors with their chunks, at random."""
     rows = await connection.fetch(SQL["sample"], principal.tenant_id, collection_id, model.id, size)
     return [(row["chunk_id"], row["embedding"]) for row in rows]
+
+
+async def fill_passages(connection: Any, principal: Principal, after: UUID, portion: int) -> tuple[UUID | None, int]:
+    """Write the passage beside those vectors of the next `portion` chunks that lack it: the last chunk looked at (None: there
+    are no more), and how many vectors were filled."""
+    row = await connection.fetchrow(SQL["fill_passages"], principal.tenant_id, after, portion)
+    return row["last"], row["filled"]

@@ -73,7 +73,10 @@ AS $$
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
-    LEFT JOIN lexical_terms t ON t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key
+    LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
+      SELECT k.document_frequency, k.max_weight FROM lexical_terms k
+      WHERE k.tenant_id = tenant AND k.collection_id = collection AND k.key = w.key LIMIT 1
+    ) AS t ON true
   ), pooled AS (
     -- where the word is no lexeme it is a stop word, and stands in about every passage
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
@@ -195,7 +198,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; distances float8[]; needs integer[];
+  best uuid[]; owners uuid[]; distances float8[]; needs integer[];
 BEGIN
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
     INTO terms, frequencies, idfs, bounds, masses, question
@@ -210,12 +213,13 @@ BEGIN
   END IF;
 
   IF chosen THEN
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, distances
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
     FROM (
-      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-      ORDER BY 2, 1 LIMIT k
+      ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSE
     LOOP
@@ -223,15 +227,16 @@ BEGIN
       postings := postings + frequencies[first];
       EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
     END LOOP;
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, distances
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
     FROM (
-      SELECT l.passage_id, l.weights <#> question AS d FROM lexical_index l
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
           SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-      ORDER BY 2, 1 LIMIT k
+      ORDER BY 3, 1 LIMIT k
     ) AS b;
     theta := -distances[k];  -- null where there are fewer
     needed := total;
@@ -252,31 +257,32 @@ BEGIN
       needs := ARRAY(
         SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
         WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
-      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.d ORDER BY b.d, b.passage_id)
-        INTO best, distances
+      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+             array_agg(b.d ORDER BY b.d, b.passage_id)
+        INTO best, owners, distances
       FROM (
-        SELECT f.passage_id, f.d FROM unnest(best, distances) AS f (passage_id, d)
+        SELECT f.* FROM unnest(best, owners, distances) AS f (passage_id, document_id, d)
         UNION
-        (SELECT l.passage_id, l.weights <#> question FROM lexical_index l
+        (SELECT l.passage_id, l.document_id, l.weights <#> question FROM lexical_index l
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
              SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-         ORDER BY 2, 1 LIMIT k)
-        ORDER BY 2, 1 LIMIT k
+         ORDER BY 3, 1 LIMIT k)
+        ORDER BY 3, 1 LIMIT k
       ) AS b;
     END IF;
   END IF;
 
   RETURN QUERY
-  SELECT l.passage_id, l.document_id, -b.d,
-         CASE WHEN b.place = 1 THEN  -- nobody asks it of others, and it would be half of what they cost here
-           (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t(key, idf) WHERE t.key = ANY (l.keys))
-             / greatest((masses ->> l.regconfig::text)::float8, 1e-9) END,
+  SELECT b.passage_id, b.document_id, -b.d,
+         CASE WHEN b.place = 1 THEN (  -- nobody asks it of others
+           SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
+             / greatest((masses ->> l.regconfig::text)::float8, 1e-9)
+           FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = b.passage_id) END,
          complete
-  FROM unnest(best, distances) WITH ORDINALITY AS b (passage_id, d, place)
-  JOIN lexical_index l ON l.tenant_id = tenant AND l.passage_id = b.passage_id
+  FROM unnest(best, owners, distances) WITH ORDINALITY AS b (passage_id, document_id, d, place)
   ORDER BY b.place;
 END
 $$;

@@ -1,174 +1,232 @@
--- A search of one collection in one statement: its row, both legs, and the passages that will most likely be shown
--- (docs/adr/0015-one-statement.md). Everything else, and every search of which a part failed, goes stepwise
--- (app/retrieve/stepwise.py). All functions here are STABLE: they see the one snapshot of the statement that calls them.
+-- A search of one collection in one flat statement: both legs, their fusion, and the passages that it shows
+-- (docs/adr/0015-one-statement.md, docs/adr/0074-flat-statement.md). Everything else, and every search of which a part failed,
+-- goes stepwise (app/retrieve/stepwise.py). All functions here but those that make others are STABLE: they see the one snapshot
+-- of the statement that calls them.
+DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, integer, integer, integer, integer,
+  integer, integer, text, integer, integer, integer, float8, integer, integer);
+DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec, integer, integer, integer, integer, integer,
+  integer, integer);
+DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
 
--- The vector leg of one collection, by the regimes of app/retrieve/vector.py: the nearest chunks, at least `chunks` of them
--- and four times as many as long as they lie in fewer than `wanted` passages; then each passage with its best chunk,
--- nearest first. Where HNSW yields fewer rows than there are, the exact scan takes over.
-CREATE OR REPLACE FUNCTION rag.vector_leg(
-  tenant bigint, collection uuid, visible integer, model smallint, vector halfvec, chunks integer, wanted integer,
-  exact_below integer, max_dimensions integer, breadth integer, max_ef_search integer, max_scan_tuples integer,
-  OUT passages uuid[], OUT documents uuid[], OUT nearest uuid[], OUT scores float8[],
-  OUT regime text, OUT ef_search integer, OUT fell_back boolean, OUT complete boolean
-)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
-DECLARE
-  ids uuid[]; distances float8[]; distance text; tie text;
-BEGIN
-  regime := CASE
-    WHEN visible <= exact_below OR vector_dims(vector) > max_dimensions THEN 'exact'
-    WHEN EXISTS (
-      SELECT FROM vector_indexes i
-      WHERE i.tenant_id = tenant AND i.collection_id = collection AND i.model_id = model AND i.state = 'ready')
-    THEN 'dedicated' ELSE 'shared' END;
-  fell_back := false;
-  LOOP
-    IF regime = 'exact' OR fell_back THEN
-      distance := '(e.embedding <=> $1) + 0.0';  -- the sum keeps the planner from the HNSW index
-      tie := ', e.chunk_id';
-    ELSE
-      distance := format('e.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)', vector_dims(vector));
-      tie := '';
-      ef_search := least(max_ef_search, greatest(breadth, chunks));
-      IF set_config('hnsw.ef_search', ef_search::text, true) <> ef_search::text THEN
-        RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), ef_search;
-      END IF;
-      PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
-        set_config('hnsw.iterative_scan', 'relaxed_order', true);
-    END IF;
-    -- planned anew, with literals: no plan for parameters can use a partial index, or knows how small a collection is
-    EXECUTE format(
-      'SELECT array_agg(b.chunk_id ORDER BY b.distance, b.chunk_id), array_agg(b.distance ORDER BY b.distance, b.chunk_id)
-       FROM (
-         SELECT e.chunk_id, %1$s AS distance FROM embeddings e
-         WHERE e.tenant_id = %2$s AND e.collection_id = %3$L::uuid AND e.model_id = %4$s
-         ORDER BY %1$s %5$s LIMIT %6$s
-       ) AS b', distance, tenant, collection, model, tie, chunks) INTO ids, distances USING vector;
-    IF regime <> 'exact' AND NOT fell_back AND coalesce(cardinality(ids), 0) < least(chunks, visible) THEN
-      fell_back := true;
-      CONTINUE;
-    END IF;
-    SELECT array_agg(b.passage_id ORDER BY b.place), array_agg(b.document_id ORDER BY b.place),
-           array_agg(b.chunk_id ORDER BY b.place), array_agg(1 - b.distance ORDER BY b.place)
-      INTO passages, documents, nearest, scores
-    FROM (
-      SELECT DISTINCT ON (c.passage_id) c.passage_id, c.document_id, c.id AS chunk_id, n.distance, n.place
-      FROM unnest(ids, distances) WITH ORDINALITY AS n (chunk_id, distance, place)
-      JOIN (
-        -- one pass over the key's index; 0: not merged into the join, which would look them up one by one
-        SELECT k.id, k.passage_id, k.document_id FROM chunks k WHERE k.tenant_id = tenant AND k.id = ANY (ids) OFFSET 0
-      ) AS c ON c.id = n.chunk_id
-      ORDER BY c.passage_id, n.place
-    ) AS b;
-    complete := coalesce(cardinality(ids), 0) < chunks;
-    EXIT WHEN complete OR cardinality(passages) >= wanted;
-    chunks := 4 * chunks;
-  END LOOP;
-END
-$$;
-COMMENT ON FUNCTION rag.vector_leg IS
-  'Passages of a collection of the current tenant by the cosine of their best chunk; see sql/functions/search.sql.';
-
--- The first row has the collection and the legs, the others the `top` passages that fuse best, whole. They are a guess:
--- the application fuses the legs itself and looks again if one of its best is not here. No row: no such collection.
--- `served` is false where another model than `model` serves it; then nothing was searched. The tenant is set here, for
--- this statement, as in rag.find_cached. `vector` or `query` null: without that leg. `rrf_k` null: relative scores.
+-- Chooses the statement and runs it. `vector` or `query` null: without that leg. `chunks` nearest ones are looked at; `scan`:
+-- all vectors are compared, whatever index there is. `rrf_k` null: relative scores. `top` passages come whole.
+--
+-- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
+-- a fused passage in its lists, shares what each leg gave to its score. No row: no such collection. `served` is false where
+-- another model than `model` serves it; then nothing was searched. The tenant is set here, for this statement, as in
+-- rag.find_cached.
 CREATE OR REPLACE FUNCTION rag.search_collection(
   tenant bigint, collection text, model smallint,
-  vector halfvec, chunks integer, wanted integer, exact_below integer, max_dimensions integer, breadth integer,
-  max_ef_search integer, max_scan_tuples integer,
+  vector halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer,
   query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer
 ) RETURNS TABLE (
-  collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean,
+  collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text,
+  chunks_found integer, vector_ms float8, lexical_ms float8,
   vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores float8[],
-  vector_regime text, vector_ef_search integer, vector_fell_back boolean, vector_complete boolean,
   lexical_passages uuid[], lexical_documents uuid[], lexical_scores float8[],
-  lexical_coverage float8, lexical_exact boolean, vector_ms float8, lexical_ms float8,
+  lexical_coverage float8, lexical_exact boolean,
+  fused_vector integer[], fused_lexical integer[], fused_scores float8[], vector_shares float8[], lexical_shares float8[],
   id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer,
   page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb,
   chunk_id uuid, matched_start integer, matched_end integer
 )
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-  home collections%ROWTYPE; v record; l record; best uuid[]; begun timestamptz := clock_timestamp();
+  home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
   PERFORM set_config('app.tenant', tenant::text, true);
-  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
-    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = home.id
+    SELECT e.model_id FROM embeddings e WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id
     ORDER BY e.model_id LIMIT 1), model) = model;
   IF NOT served THEN RETURN NEXT; RETURN; END IF;
-  IF vector IS NOT NULL AND home.chunk_count > 0 THEN
-    SELECT f.* INTO v FROM vector_leg(
-      tenant, home.id, home.chunk_count, model, vector, chunks, wanted, exact_below, max_dimensions, breadth,
-      max_ef_search, max_scan_tuples) AS f;
-    vector_passages := v.passages; vector_documents := v.documents; vector_chunks := v.nearest;
-    vector_scores := v.scores; vector_regime := v.regime; vector_ef_search := v.ef_search;
-    vector_fell_back := v.fell_back; vector_complete := v.complete;
-    vector_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
-    begun := clock_timestamp();
-  END IF;
-  IF query IS NOT NULL THEN
-    SELECT array_agg(f.passage_id) AS passages, array_agg(f.document_id) AS documents, array_agg(f.score) AS scores,
-           (array_agg(f.coverage))[1] AS coverage, bool_and(f.exact) AS exact
-      INTO l FROM lexical_search(home.id, query, hits, budget, cap) AS f;
-    lexical_passages := l.passages; lexical_documents := l.documents; lexical_scores := l.scores;
-    lexical_coverage := l.coverage; lexical_exact := l.exact;
-    lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - begun);
-  END IF;
-  RETURN NEXT;
 
-  best := fused_best(
-    vector_passages, vector_scores, vector_complete, lexical_passages, lexical_scores,
-    cardinality(lexical_passages) < hits, vector_share, rrf_k, top);
-  RETURN QUERY
-  SELECT NULL::uuid, NULL::bigint, NULL::integer, NULL::integer, NULL::boolean,
-    NULL::uuid[], NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::text, NULL::integer, NULL::boolean, NULL::boolean,
-    NULL::uuid[], NULL::uuid[], NULL::float8[], NULL::float8, NULL::boolean, NULL::float8, NULL::float8,
-    p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
-    p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
-  FROM unnest(best) AS b (id)
-  JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
-  JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
-  LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, which row security would forbid an outer join
-    SELECT c.id, c.char_start, c.char_end FROM chunks c
-    WHERE c.tenant_id = tenant AND c.id = vector_chunks[array_position(vector_passages, b.id)] LIMIT 1
-  ) AS k ON true;
+  IF vector IS NULL OR home.chunk_count = 0 THEN
+    chunks := 0;
+  ELSIF home.chunk_count > exact_below THEN
+    SELECT 'dedicated', to_regproc('rag.' || search_name(i.name)) INTO regime, way FROM vector_indexes i
+    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.state = 'ready';
+    IF way IS NULL THEN
+      way := to_regproc(format('rag.search_%s', model));
+      regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
+    END IF;
+    IF way IS NOT NULL AND NOT scan THEN
+      IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
+        RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
+      END IF;
+      PERFORM set_config('hnsw.max_scan_tuples', max_scan_tuples::text, true),
+        set_config('hnsw.iterative_scan', 'relaxed_order', true);
+    END IF;
+  END IF;
+  IF chunks > 0 THEN regime := coalesce(regime, 'exact'); END IF;
+  IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
+  RETURN QUERY EXECUTE
+    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, s.* FROM ' || way
+    || '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s WHERE $13'
+    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime;
 END
 $$;
 COMMENT ON FUNCTION rag.search_collection IS
-  'Both legs of a search of one collection, and the passages that fuse best; see sql/functions/search.sql.';
+  'Both legs of a search of one collection, fused, and the best passages; see sql/functions/search.sql.';
 
--- Ids of the passages that fuse best, as app/retrieve/fuse.py fuses: by scores relative to each leg's best, or by ranks.
-CREATE OR REPLACE FUNCTION rag.fused_best(
-  vector_passages uuid[], vector_scores float8[], vector_complete boolean,
-  lexical_passages uuid[], lexical_scores float8[], lexical_complete boolean,
-  vector_share float8, rrf_k integer, top integer
-) RETURNS uuid[]
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+-- Name of the function that searches by an HNSW index.
+CREATE OR REPLACE FUNCTION rag.search_name(index text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN replace(index, 'embeddings_hnsw_', 'search_');
+COMMENT ON FUNCTION rag.search_name IS 'Name of the function that searches by an HNSW index.';
+
+-- Makes the function that searches by an HNSW index on rag.embeddings: the flat statement with the predicate of the index as
+-- literals, so that its plan, which is made once in a session, can use it. Null: the one that compares all vectors.
+-- Sorting is disabled where an index gives the order, lest a table that was never analysed looks small enough to be sorted.
+CREATE OR REPLACE FUNCTION rag.make_search(index regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $make$
 DECLARE
-  -- of each leg: what its best counts, and what a passage counts that it does not hold
-  vector_best float8 := nullif(greatest(vector_scores[1], 0), 0);
-  lexical_best float8 := nullif(greatest(lexical_scores[1], 0), 0);
-  vector_floor float8 := CASE WHEN vector_complete THEN 0 ELSE vector_scores[cardinality(vector_scores)] END;
-  lexical_floor float8 := CASE WHEN lexical_complete THEN 0 ELSE lexical_scores[cardinality(lexical_scores)] END;
+  name text := coalesce(search_name((SELECT relname::text FROM pg_class WHERE oid = index)), 'search_exact');
+  predicate text := coalesce((SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i WHERE i.indexrelid = index),
+                             'e.model_id + 0 = model');  -- the sum leaves the planner the index on collections only
+  -- the sum keeps the planner from the HNSW indexes
+  distance text := coalesce('(' || pg_get_indexdef(index, 1, false) || ') <=> vector', '(e.embedding <=> vector) + 0.0');
+  tie text := CASE WHEN index IS NULL THEN ', e.chunk_id' ELSE '' END;
+  settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
+  -- what the caller returns, but for what it knows itself
+  columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
+  statement text;
 BEGIN
-  RETURN ARRAY(
-    SELECT id FROM unnest(vector_passages, vector_scores) WITH ORDINALITY AS v (id, score, rank)
-    FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, rank) USING (id)
-    ORDER BY CASE WHEN rrf_k IS NULL
-      THEN vector_share * coalesce(greatest(coalesce(v.score, vector_floor), 0) / vector_best, 0)
-        + (1 - vector_share) * coalesce(greatest(coalesce(l.score, lexical_floor), 0) / lexical_best, 0)
-      ELSE coalesce(vector_share / (rrf_k + v.rank), 0) + coalesce((1 - vector_share) / (rrf_k + l.rank), 0)
-      END DESC, least(v.rank, l.rank), id
-    LIMIT top);
+  statement := format($function$
+CREATE OR REPLACE FUNCTION rag.%1$I(
+  home collections, model smallint, vector halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
+  vector_share float8, rrf_k integer, top integer, begun timestamptz
+) RETURNS %2$s
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH near AS MATERIALIZED (
+    SELECT e.chunk_id, e.document_id, e.passage_id, %4$s AS distance
+    FROM embeddings e
+    WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id AND %5$s
+    ORDER BY %4$s %6$s LIMIT chunks
+  ), vector_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM near
+  ), nearest AS MATERIALIZED (
+    SELECT DISTINCT ON (n.passage_id) n.passage_id, n.document_id, n.chunk_id, n.distance
+    FROM (
+      SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
+        -- vectors from before the column are filled by a job
+        coalesce(n.passage_id, (
+          SELECT c.passage_id FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = n.chunk_id)) AS passage_id
+      FROM near n
+    ) AS n
+    ORDER BY n.passage_id, n.distance, n.chunk_id
+  ), v AS MATERIALIZED (
+    SELECT n.passage_id AS id, n.document_id, n.chunk_id, 1 - n.distance AS score,
+      row_number() OVER (ORDER BY n.distance, n.chunk_id)::integer AS place
+    FROM nearest n
+  ), l AS MATERIALIZED (
+    SELECT f.passage_id AS id, f.document_id, f.score, f.coverage, f.exact, f.place::integer AS place
+    FROM vector_end
+    -- after the vector leg, so that both are timed apart
+    CROSS JOIN LATERAL lexical_search(home.id, CASE WHEN vector_end.at IS NOT NULL THEN query END, hits, budget, cap)
+      WITH ORDINALITY AS f (passage_id, document_id, score, coverage, exact, place)
+    WHERE query IS NOT NULL
+  ), lexical_end AS MATERIALIZED (
+    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM l
+  ), scale AS MATERIALIZED (
+    -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
+    SELECT best.v AS v_best, best.l AS l_best,
+      CASE WHEN vector_end.found < chunks THEN 0 ELSE coalesce(vector_share * (greatest(least.v, 0) / best.v), 0) END AS v_floor,
+      CASE WHEN lexical_end.found < hits THEN 0 ELSE coalesce((1 - vector_share) * (greatest(least.l, 0) / best.l), 0) END
+        AS l_floor
+    FROM vector_end, lexical_end,
+      (SELECT nullif(greatest((SELECT max(v.score) FROM v), 0), 0) AS v,
+              nullif(greatest((SELECT max(l.score) FROM l), 0), 0) AS l) AS best,
+      (SELECT (SELECT min(v.score) FROM v) AS v, (SELECT min(l.score) FROM l) AS l) AS least
+  ), shared AS MATERIALIZED (
+    SELECT id, v.chunk_id, v.place AS v_place, l.place AS l_place,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+           WHEN v.place IS NULL THEN scale.v_floor
+           ELSE coalesce(vector_share * (greatest(v.score, 0) / scale.v_best), 0) END AS v_share,
+      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+           WHEN l.place IS NULL THEN scale.l_floor
+           ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / scale.l_best), 0) END AS l_share
+    FROM v FULL JOIN l USING (id) CROSS JOIN scale
+  ), fused AS MATERIALIZED (
+    SELECT s.*, row_number() OVER (ORDER BY s.score DESC, least(s.v_place, s.l_place), s.id)::integer AS place
+    FROM (
+      SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score FROM shared s
+    ) AS s
+  ), lists AS MATERIALIZED (
+    SELECT 1 AS place, vector_end.found, 1000 * extract(epoch FROM vector_end.at - begun)::float8 AS v_ms,
+      1000 * extract(epoch FROM lexical_end.at - vector_end.at)::float8 AS l_ms,
+      v.*, l.*, f.*, (SELECT l.coverage FROM l WHERE l.place = 1) AS coverage
+    FROM vector_end, lexical_end,
+      (SELECT array_agg(v.id ORDER BY v.place) AS v_ids, array_agg(v.document_id ORDER BY v.place) AS v_documents,
+              array_agg(v.chunk_id ORDER BY v.place) AS v_chunks, array_agg(v.score ORDER BY v.place) AS v_scores FROM v) AS v,
+      (SELECT array_agg(l.id ORDER BY l.place) AS l_ids, array_agg(l.document_id ORDER BY l.place) AS l_documents,
+              array_agg(l.score ORDER BY l.place) AS l_scores, bool_and(l.exact) AS exact FROM l) AS l,
+      (SELECT array_agg(f.v_place ORDER BY f.place) AS f_vector, array_agg(f.l_place ORDER BY f.place) AS f_lexical,
+              array_agg(f.score ORDER BY f.place) AS f_scores, array_agg(f.v_share ORDER BY f.place) AS f_v_shares,
+              array_agg(f.l_share ORDER BY f.place) AS f_l_shares FROM fused f) AS f
+  )
+  SELECT a.found, a.v_ms, a.l_ms, a.v_ids, a.v_documents, a.v_chunks, a.v_scores,
+    a.l_ids, a.l_documents, a.l_scores, a.coverage, a.exact, a.f_vector, a.f_lexical, a.f_scores, a.f_v_shares, a.f_l_shares,
+    b.id, b.document_id, b.external_id, b.title, b.content, b.char_start, b.char_end, b.page, b.headings, b.landmarks,
+    b.token_count, b.version, b.media_type, b.metadata, b.chunk_id, b.matched_start, b.matched_end
+  FROM lists a FULL JOIN (
+    SELECT f.place, p.*, d.external_id, d.title, d.version, d.media_type, d.metadata, f.chunk_id,
+      k.char_start AS matched_start, k.char_end AS matched_end
+    FROM fused f
+    -- OFFSET 0, LIMIT: looked up one by one, by their keys
+    CROSS JOIN LATERAL (
+      SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
+      FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = f.id OFFSET 0
+    ) AS p
+    CROSS JOIN LATERAL (
+      SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
+      FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id OFFSET 0
+    ) AS d
+    LEFT JOIN LATERAL (
+      SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = f.chunk_id LIMIT 1
+    ) AS k ON true
+    WHERE f.place <= top
+  ) AS b ON b.place = a.place
+  ORDER BY coalesce(b.place, 1);
+END
+$body$$function$, name, columns, settings, distance, predicate, tie);
+  EXECUTE statement;
+  EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
+  EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
+END
+$make$;
+COMMENT ON FUNCTION rag.make_search(regclass) IS
+  'For the owner: makes the function that searches by an HNSW index, or the one that compares all vectors.';
+
+-- The functions that there should be: those of this release, for each index that is there, and no others.
+CREATE OR REPLACE FUNCTION rag.make_searches() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  item regprocedure; index regclass;
+BEGIN
+  FOR item IN
+    SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'rag'::regnamespace AND proname ~ '^search_([0-9]+(_c[0-9a-f]+)?|exact)$'
+  LOOP
+    EXECUTE format('DROP FUNCTION %s', item);
+  END LOOP;
+  PERFORM make_search(NULL);
+  FOR index IN
+    SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_'
+  LOOP
+    PERFORM make_search(index);
+  END LOOP;
 END
 $$;
-COMMENT ON FUNCTION rag.fused_best IS 'Ids of the passages that fuse best of two legs.';
+COMMENT ON FUNCTION rag.make_searches() IS 'For the owner: makes the functions that search anew, one for each HNSW index.';
+SELECT rag.make_searches();
 
 -- Passages whole, outside a transaction, as long as the collection has this epoch: what the graph adds to a search.
 CREATE OR REPLACE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[])
@@ -187,7 +245,7 @@ BEGIN
   FROM unnest(ids, matched) AS b (id, chunk_id)
   JOIN passages p ON p.tenant_id = tenant AND p.id = b.id
   JOIN documents d ON d.tenant_id = tenant AND d.id = p.document_id
-  LEFT JOIN LATERAL (  -- LIMIT: as above
+  LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, which row security would forbid an outer join
     SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
   ) AS k ON true
   WHERE EXISTS (

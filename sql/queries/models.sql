@@ -67,11 +67,11 @@ ORDER BY d.id, c.ordinal LIMIT $5
 WITH made AS (
   SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::halfvec[]) AS v (chunk_id, content_hash, embedding)
 ), here AS (
-  SELECT c.id, c.document_id, c.collection_id FROM rag.chunks c
+  SELECT c.id, c.document_id, c.collection_id, c.passage_id FROM rag.chunks c
   WHERE c.tenant_id = $1 AND c.id = ANY ($3::uuid[]) FOR KEY SHARE
 )
-INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
-SELECT $1, here.id, $2, here.document_id, here.collection_id, made.content_hash, made.embedding
+INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
+SELECT $1, here.id, $2, here.document_id, here.collection_id, here.passage_id, made.content_hash, made.embedding
 FROM made JOIN here ON here.id = made.chunk_id
 ON CONFLICT DO NOTHING
 

@@ -2,7 +2,7 @@
 
 -- name: collection
 -- Outside a transaction: one statement is one snapshot, and the function sets the tenant for it.
-SELECT * FROM rag.search_collection($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+SELECT * FROM rag.search_collection($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 
 -- name: whole
 SELECT * FROM rag.passages_at($1, $2, $3, $4, $5)

@@ -9,13 +9,15 @@ SELECT id, name, dimensions FROM rag.embedding_models WHERE name = $1
 SELECT id, name, dimensions FROM rag.embedding_models WHERE id = ANY ($1::smallint[]) ORDER BY id
 
 -- name: reuse
-SELECT DISTINCT ON (content_hash) content_hash, embedding
-FROM (
-  SELECT content_hash, embedding FROM rag.embeddings
-  WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+-- Looked up one by one, also where the table was never analysed.
+SELECT asked.content_hash, known.embedding
+FROM unnest($3::bytea[]) AS asked (content_hash) CROSS JOIN LATERAL (
+  (SELECT e.embedding FROM rag.embeddings e
+   WHERE e.tenant_id = $1 AND e.model_id = $2 AND e.content_hash = asked.content_hash LIMIT 1)
   UNION ALL
-  SELECT content_hash, embedding FROM rag.embedded_ahead
-  WHERE tenant_id = $1 AND model_id = $2 AND content_hash = ANY ($3::bytea[])
+  (SELECT a.embedding FROM rag.embedded_ahead a
+   WHERE a.tenant_id = $1 AND a.model_id = $2 AND a.content_hash = asked.content_hash LIMIT 1)
+  LIMIT 1
 ) AS known
 
 -- name: keep_ahead
@@ -40,12 +42,13 @@ SELECT c.id, rag.count_filtered(c.id, $2::jsonb, $3) AS chunks FROM unnest($1::u
 AND (SELECT d.metadata @> $5::jsonb FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = e.document_id)
 
 -- name: search_exact
--- The sum keeps the planner from the HNSW index: it would return fewer rows than there are.
+-- The sums keep the planner from the HNSW index, which would return fewer rows than there are, and leave it the index on
+-- collections only, also where the table was never analysed.
 SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id + 0 = {model}
   ORDER BY 2, 1 LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
@@ -107,7 +110,7 @@ SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model}
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id + 0 = {model}
     AND (e.chunk_id IN (
       SELECT k.id FROM rag.scope_passages($2::uuid[], $5::jsonb, $6::jsonb) AS s
       JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id)) = ($5::jsonb ->> 'inclusive')::boolean
@@ -133,3 +136,14 @@ SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', 
 -- name: sample
 SELECT chunk_id, embedding FROM rag.embeddings
 WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 ORDER BY random() LIMIT $4
+
+-- name: fill_passages
+-- Of the next $3 chunks after $2, in the order of the key; the last chunk looked at, null at the end.
+WITH portion AS MATERIALIZED (
+  SELECT c.id, c.passage_id FROM rag.chunks c WHERE c.tenant_id = $1 AND c.id > $2 ORDER BY c.id LIMIT $3
+), filled AS (
+  UPDATE rag.embeddings e SET passage_id = p.passage_id FROM portion p
+  WHERE e.tenant_id = $1 AND e.chunk_id = p.id AND e.passage_id IS NULL
+  RETURNING 1
+)
+SELECT (SELECT id FROM portion ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*) FROM filled) AS filled

@@ -115,7 +115,7 @@ async def test_searches_with_and_without_the_graph(dsn: str) -> None:
     corpus.queries = corpus.queries + named
     async with opened(dsn) as services:
         await bulk_load(services, "bench", loadables)
-        services = with_ready_vectors(services, corpus)
+        services = with_ready_vectors(services, corpus.queries)
         result: dict[str, Any] = {"chunks": CHUNKS}
         for kind, queries in asked.items():
             times: dict[str, list[float]] = {"text": [], "graph": []}

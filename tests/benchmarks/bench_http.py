@@ -40,7 +40,7 @@ async def test_http_against_in_process(
     async with opened(dsn) as services:
         await bulk_load(services, "bench", corpus.documents())
         await settled(services)
-        services = with_ready_vectors(services, corpus)
+        services = with_ready_vectors(services, corpus.queries)
 
         async def ask(query: Query) -> None:
             found = await run_search(services, SearchRequest(query.text, ("bench",), cache=False))

@@ -1,7 +1,8 @@
-"""Hybrid search in process, against the raw statement in pgbench and against peers on the same server and vectors.
+"""Hybrid search in process, against peers and bare statements on the same server, with the same chunks and vectors.
 
-Goals at 50,000 chunks: p50 at most .65 of langchain-postgres and 1/15 of llama-index; at 16 clients at least 1.7 and 20
-times their rate; at least .85 of the raw statement. Peers rank chunks by both legs; Cairn ranks passages lexically.
+Goals at 50,000 chunks, traces on: turn by turn p50 at most .60 of langchain-postgres on known items, .80 on questions, 1/20 of
+llama-index; in windows .80 of langchain-postgres, and 1.6 times its rate at 16 clients. Peers rank chunks by both legs; Cairn
+ranks passages lexically.
 """
 
 from __future__ import annotations
@@ -13,123 +14,193 @@ import subprocess
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import asyncpg
 import numpy as np
 import pytest
+from pgvector import HalfVector
+from pgvector.asyncpg import register_vector
 
 from app.domain.passage import SearchRequest
-from app.service.documents import get_collection
 from app.service.search import run_search
 from app.wiring import Services
 from tests.benchmarks.children import PEERS, REPO, Child
 from tests.benchmarks.corpus import DIMENSIONS, Corpus, Loadable, Query
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
-from tests.benchmarks.timing import Contestant, drive, interleave, record, sizes, table
+from tests.benchmarks.timing import (
+    Contestant,
+    Turn,
+    Windows,
+    drive,
+    interleave,
+    percentile,
+    record,
+    sizes,
+    table,
+    take_turns,
+)  # fmt: skip
 
 CLIENTS = (1, 8, 16)
-RAW_NAME = "raw statement, pgbench"
+CAIRN, STATEMENT, VECTORS = "cairn in process", "its statement, pgbench", "bare pgvector"
 NAMES = ("langchain", "llama-index")
-GOALS = {"langchain": (0.65, 1.7), "llama-index": (round(1 / 15, 3), 20), RAW_NAME: (None, 0.85)}
-"""Most p50 at 1 client and least rate at 16, relative to each."""
+TURNS = {("known", "langchain"): 0.60, ("questions", "langchain"): 0.80, ("known", "llama-index"): 0.05}
+"""Most p50 turn by turn, of theirs."""
+WINDOWS = {"langchain": (0.80, 1.6)}
+"""Most p50 at 1 client and least rate at 16, in windows, of theirs."""
 
-# Both legs, fusion and the passages in one statement: what the engine asks of the database, without the engine.
-RAW = """
-WITH vector AS MATERIALIZED (
-  SELECT c.passage_id, min(best.distance) AS distance FROM (
-    SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> '{vector}'::halfvec({dimensions}) AS distance
-    FROM rag.embeddings e WHERE e.tenant_id = {tenant} AND e.collection_id = '{collection}' AND e.model_id = {model}
-    ORDER BY e.embedding::halfvec({dimensions}) <=> '{vector}'::halfvec({dimensions}) LIMIT 100) AS best
-  JOIN rag.chunks c ON c.tenant_id = {tenant} AND c.id = best.chunk_id GROUP BY c.passage_id
-), lexical AS MATERIALIZED (
-  SELECT passage_id, score FROM rag.lexical_search('{collection}', '{text}', 50, 2000, 20000, NULL)
-), fused AS (
-  SELECT passage_id, sum(share) AS score FROM (
-    SELECT passage_id, .7 / (60 + row_number() OVER (ORDER BY distance)) AS share FROM vector UNION ALL
-    SELECT passage_id, .3 / (60 + row_number() OVER (ORDER BY score DESC)) FROM lexical) AS legs
-  GROUP BY passage_id ORDER BY 2 DESC LIMIT 10
+# What Cairn asks of the database, without Cairn.
+SEARCH = (
+    "SELECT * FROM rag.search_collection({tenant}, 'bench', {model}::smallint, '{vector}'::halfvec, 60, false, 3000, 80, 20000, "
+    "'{text}', 50, 600, 5000, .7, NULL, 10);"
 )
-SELECT f.score, p.id, p.content, p.char_start, p.char_end, p.headings, d.external_id, d.title, d.metadata
-FROM fused f JOIN rag.passages p ON p.tenant_id = {tenant} AND p.id = f.passage_id
-JOIN rag.documents d ON d.tenant_id = {tenant} AND d.id = p.document_id ORDER BY f.score DESC;
+# The least that a vector search costs: ten chunks with their text by HNSW, no words, no passages, no fusion.
+NEAREST = """
+SELECT c.content, n.distance FROM (
+  SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $1::halfvec({dimensions}) AS distance FROM rag.embeddings e
+  WHERE {predicate} ORDER BY e.embedding::halfvec({dimensions}) <=> $1::halfvec({dimensions}) LIMIT 10) AS n
+JOIN rag.chunks c ON c.id = n.chunk_id AND c.tenant_id = {tenant} ORDER BY 2
 """
 
 
 @pytest.mark.parametrize("size", sizes())
 async def test_search(
-    dsn: str, program: Callable[[str], Path], processor: Callable[[], float], tmp_path: Path, size: int
+    dsn: str,
+    program: Callable[[str], Path],
+    processor: Callable[[], float],
+    scheduled: Callable[[], float],
+    tmp_path: Path,
+    size: int,
 ) -> None:
     corpus, pgbench = Corpus(size), program("pgbench")
     async with opened(dsn) as services:
         loadables = list(corpus.documents())
         load = await bulk_load(services, "bench", loadables)
         await settled(services)
-        services = with_ready_vectors(services, corpus)
+        asked = corpus.queries + corpus.questions
+        parts = {"known": range(len(corpus.queries)), "questions": range(len(corpus.queries), len(asked))}
+        services = with_ready_vectors(services, asked)
 
-        async def ask(query: Query) -> None:
-            found = await run_search(services, SearchRequest(query.text, ("bench",), cache=False))
+        async def ask(number: int) -> None:
+            found = await run_search(services, SearchRequest(asked[number].text, ("bench",), cache=False))
             assert found.passages
             assert not found.legs_failed
+            assert not found.retries
 
-        contestants: dict[str, Contestant] = {
-            "cairn in process": lambda clients, seconds: drive(ask, corpus.queries, clients, seconds),
-            RAW_NAME: await _pgbench(services, corpus.queries, pgbench, dsn, tmp_path),
-        }
-        peers = await _peers(dsn, loadables, corpus.queries, tmp_path) if PEERS.exists() else None
-        loads = {"cairn": load.seconds}
-        if peers is None:
-            print(f"\nNo peers: {PEERS} does not exist; make it with `make bench-peers`")
-        else:
-            for name in NAMES:
+        folders = {part: tmp_path / part for part in parts}
+        for folder in folders.values():
+            await asyncio.to_thread(folder.mkdir)
+        nearest = await _nearest(services, asked)
+        peers, loads = await _peers(dsn, loadables, asked, tmp_path), {"cairn": load.seconds}
+        try:
+            turns: dict[str, Turn] = {CAIRN: ask, VECTORS: nearest}
+            for name in NAMES if peers else ():
+                assert peers is not None
                 answer = await peers.ask({"peer": name, "load": True})
                 assert answer["found"] >= 10  # llama-index gives the hits of both legs, one after the other
-                loads[name] = answer["seconds"]
-                contestants[name] = partial(peers.window, peer=name)
-        try:
-            windows = await interleave(contestants, CLIENTS, processor)
+                loads[name], turns[name] = answer["seconds"], partial(_ask_peer, peers, name)
+            report: dict[str, Any] = {"chunks": load.chunks}
+            report["load_per_second"] = {name: round(load.chunks / seconds) for name, seconds in loads.items()}
+            print(f"\nLoaded to a ready index, chunks/s: {report['load_per_second']}")
+            for part, numbers in parts.items():
+                found = await take_turns(
+                    {name: partial(_in, numbers, turn) for name, turn in turns.items()}, 100, scheduled
+                )
+                report[f"turns_{part}"] = _turns_table(f"Turn by turn, {part}, {load.chunks} chunks", part, found)
+            for part, numbers in parts.items():
+                contestants: dict[str, Contestant] = {
+                    CAIRN: partial(drive, ask, numbers), VECTORS: partial(drive, nearest, numbers),
+                    STATEMENT: await _pgbench(services, [asked[n] for n in numbers], pgbench, dsn, folders[part]),
+                }  # fmt: skip
+                for name in NAMES if peers else ():
+                    assert peers is not None
+                    contestants[name] = partial(peers.window, peer=name, between=[numbers.start, numbers.stop])
+                windows = table(
+                    f"Windows, {part}, {load.chunks} chunks",
+                    await interleave(contestants, CLIENTS, processor), CAIRN,
+                )  # fmt: skip
+                report[f"windows_{part}"] = {"clients": windows, "goals": _window_goals(windows)}
         finally:
             if peers is not None:
                 peers.close()
-    rates = {name: round(load.chunks / seconds) for name, seconds in loads.items()}
-    print(f"\nLoaded to a ready index, chunks/s: {rates}")
-    found = table(f"Hybrid search, {load.chunks} chunks", windows, "cairn in process")
-    record(
-        f"search_{size}", {"chunks": load.chunks, "load_per_second": rates, "clients": found, "goals": _goals(found)}
-    )
+    record(f"search_{size}", report)
 
 
-def _goals(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
+async def _in(numbers: range, turn: Turn, number: int) -> object:
+    return await turn(numbers[number % len(numbers)])
+
+
+async def _ask_peer(peers: Child, name: str, number: int) -> float:
+    """Milliseconds by the peer's own clock."""
+    return float((await peers.ask({"peer": name, "number": number}))["ms"])
+
+
+def _turns_table(title: str, part: str, found: Mapping[str, Windows]) -> dict[str, Any]:
+    """Print it, and return it for the report. Ratios are Cairn's p50 over theirs."""
+    print(f"\n{title}   (Cairn's p50 over theirs)")
+    out: dict[str, Any] = {}
+    for name, item in found.items():
+        ratio = found[CAIRN].p50 / item.p50
+        goal = TURNS.get((part, name))
+        out[name] = item.summary() | {"ratio": round(ratio, 3), "goal": goal}
+        print(
+            f"  {name:34} p50 {item.p50:8.2f} ms x{ratio:<6.3f} p95 {percentile(item.latencies, 95):8.2f} ms, "
+            f"processor {out[name]['processor_ms']:6.2f} ms" + (f"   (goal {goal})" if goal else "")
+        )
+    return out
+
+
+def _window_goals(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
     """Printed, and returned for the report: Cairn's p50 of theirs at 1 client, and its rate over theirs at 16."""
     alone, many = found["1"], found["16"]
-    goals = {f"p50_of_{name}": round(1 / alone[name]["p50_ratio"], 3) for name in GOALS if name in alone}
-    goals |= {f"rate_over_{name}": round(1 / many[name]["rate_ratio"], 2) for name in GOALS if name in many}
-    for name, (p50, rate) in GOALS.items():
-        if name in alone:
-            print(f"  Against {name}: p50 x{goals[f'p50_of_{name}']} (goal {p50}), "
-                  f"searches/s at 16 clients x{goals[f'rate_over_{name}']} (goal {rate})")  # fmt: skip
+    others = [name for name in alone if name != CAIRN]
+    goals = {f"p50_of_{name}": round(1 / alone[name]["p50_ratio"], 3) for name in others}
+    goals |= {f"rate_over_{name}": round(1 / many[name]["rate_ratio"], 2) for name in others}
+    for name in others:
+        p50, rate = WINDOWS.get(name, ("-", "-"))
+        print(f"  Against {name}: p50 x{goals[f'p50_of_{name}']} (goal {p50}), "
+              f"searches/s at 16 clients x{goals[f'rate_over_{name}']} (goal {rate})")  # fmt: skip
     return goals
+
+
+async def _nearest(services: Services, asked: list[Query]) -> Turn:
+    """A bare statement through a pool, by the index that serves the collection."""
+    connection = await asyncpg.connect(services.owner_dsn)
+    predicate = await connection.fetchval(
+        "SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "WHERE c.relname ~ '^embeddings_hnsw_' AND i.indisvalid ORDER BY length(c.relname) DESC LIMIT 1"
+    )
+    await connection.close()
+    statement = NEAREST.format(dimensions=DIMENSIONS, predicate=predicate, tenant=services.principal.tenant_id)
+    pool = await asyncpg.create_pool(
+        services.owner_dsn, min_size=1, max_size=4, init=partial(register_vector, schema="public"),
+        server_settings={"hnsw.ef_search": "80"},
+    )  # fmt: skip
+    vectors = [HalfVector(query.vector) for query in asked]
+
+    async def ask(number: int) -> None:
+        assert len(await pool.fetch(statement, vectors[number])) == 10
+
+    return ask
 
 
 async def _pgbench(
     services: Services, queries: list[Query], pgbench: Path, dsn: str, folder: Path
 ) -> Callable[[int, float], Awaitable[tuple[list[float], float]]]:
-    """A contestant that runs the raw statement, prepared, as the role that serves."""
-    collection = await get_collection(services, "bench")
+    """A contestant that runs the statement of a search, prepared, as the role that serves."""
     scripts: list[str] = []
     for number, query in enumerate(queries[:60]):
         vector = "[" + ",".join(f"{value:.5f}" for value in query.vector) + "]"
         file = folder / f"query{number}.sql"
-        statement = RAW.format(
-            dimensions=DIMENSIONS, vector=vector, tenant=services.principal.tenant_id, collection=collection.id,
-            model=services.search_deps.model.id, text=query.text.replace("'", "''"),
+        statement = SEARCH.format(
+            vector=vector, tenant=services.principal.tenant_id, model=services.search_deps.model.id,
+            text=query.text.replace("'", "''"),
         )  # fmt: skip
         file.write_text(" ".join(statement.split()) + "\n")
         scripts += ["-f", str(file)]
     place = urlsplit(dsn)
-    parameters = {
-        "role": "cairn_app", "app.tenant": services.principal.tenant_id, "hnsw.ef_search": 100,
-        "hnsw.iterative_scan": "relaxed_order",
-    }  # fmt: skip
+    parameters = {"role": "cairn_app", "hnsw.iterative_scan": "relaxed_order"}
     environment = {
         **os.environ, "PGHOST": parse_qs(place.query)["host"][0], "PGUSER": place.username or "",
         "PGOPTIONS": " ".join(f"-c {name}={value}" for name, value in parameters.items()),
@@ -161,8 +232,11 @@ def _logged(folder: Path) -> list[float]:
     return found
 
 
-async def _peers(dsn: str, loadables: list[Loadable], queries: list[Query], folder: Path) -> Child:
-    """The process of the peers, with the same chunks and vectors."""
+async def _peers(dsn: str, loadables: list[Loadable], queries: list[Query], folder: Path) -> Child | None:
+    """The process of the peers, with the same chunks and vectors; None where they are not installed."""
+    if not PEERS.exists():
+        print(f"\nNo peers: {PEERS} does not exist; make it with `make bench-peers`")
+        return None
     texts = [chunk.content for loadable in loadables for chunk in loadable.document.chunks]
     np.savez(folder / "chunks.npz", texts=texts, vectors=np.concatenate([item.vectors for item in loadables]))
     np.savez(folder / "asked.npz", texts=[q.text for q in queries], vectors=np.stack([q.vector for q in queries]))

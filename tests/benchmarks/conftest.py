@@ -23,7 +23,7 @@ from app.db.embedded import EmbeddedServer, ensure_running
 from app.providers.minilm import find_model
 from tests.benchmarks.children import PEERS, REPO
 from tests.benchmarks.corpus import Query
-from tests.benchmarks.timing import processor_seconds
+from tests.benchmarks.timing import processor_seconds, scheduled_seconds
 from tests.conftest import temporary_home
 
 _numbers = itertools.count(1)
@@ -40,6 +40,13 @@ def processor(bench_server: EmbeddedServer) -> Callable[[], float]:
     """Processor seconds used so far by PostgreSQL, this process and what it has started."""
     postmaster = int((bench_server.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
     return lambda: processor_seconds(os.getpid(), postmaster)
+
+
+@pytest.fixture(scope="session")
+def scheduled(bench_server: EmbeddedServer) -> Callable[[], float]:
+    """The same of what lives now, fine enough for a single search."""
+    postmaster = int((bench_server.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
+    return lambda: scheduled_seconds(os.getpid(), postmaster)
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,8 @@ MiniLM's."""
 SECTION_CHUNKS = 6
 QUERY_SPREAD = 0.5
 """The same for a query around the chunk that it asks for: cosine about .9."""
+QUESTION_SPREAD = 1.2
+"""For a question: cosine about .6."""
 CHARS_PER_CHUNK = 225
 """New text per chunk of 400 characters with 50 overlap, as the chunker really cuts this text."""
 
@@ -63,16 +65,19 @@ class Loadable:
 
 @dataclass
 class Corpus:
-    """`documents()` begins anew at each call and gives the same; `queries` are filled by the first pass."""
+    """`documents()` begins anew at each call and gives the same; `queries`, known items, and `questions` are filled by the first
+    pass."""
 
     chunks: int
     per_document: int = 20
     seed: int = 7
     query_count: int = 200
     queries: list[Query] = field(default_factory=list)
+    questions: list[Query] = field(default_factory=list)
 
     def documents(self, prefix: str = "") -> Iterator[Loadable]:
         """Documents until there are so many chunks; `prefix` makes their ids others."""
+        asking = Language(self.seed)  # of its own, so that questions leave the corpus as it was without them
         language, settings = Language(self.seed), Settings(ingest=IngestSettings(detect_language=False))
         wanted = np.random.default_rng(self.seed + 1).choice(self.chunks, min(self.query_count, self.chunks), False)
         asked, made, first = {int(number) for number in wanted}, 0, not self.queries
@@ -81,6 +86,7 @@ class Corpus:
             if first:
                 places = [place for place in range(len(loadable.vectors)) if made + place in asked]
                 self.queries += [language.query(loadable, place) for place in places]
+                self.questions += [asking.question(loadable, place) for place in places]
             made += len(loadable.vectors)
             yield loadable
             if made >= self.chunks:
@@ -137,6 +143,15 @@ class Language:
         start = int(self.random.integers(0, max(1, len(words) - length)))
         vector = self._around(loadable.vectors[place : place + 1], QUERY_SPREAD)[0]
         return Query(" ".join(words[start : start + length]), vector)
+
+    def question(self, loadable: Loadable, place: int) -> Query:
+        """What a person asks: some words of the chunk, in no order that stands there, between words that stand everywhere."""
+        words = loadable.document.chunks[place].content.replace(".", "").replace("#", "").lower().split()
+        chosen = self.random.choice(words, min(len(words), int(self.random.integers(3, 7))), replace=False)
+        between = self.random.choice(self.words[:60], len(chosen) + 2)
+        text = " ".join(word for pair in zip(between, chosen, strict=False) for word in pair)
+        vector = self._around(loadable.vectors[place : place + 1], QUESTION_SPREAD)[0]
+        return Query(f"what is the {text} {between[-1]}?", vector)
 
     def _around(self, centres: Vectors, spread: float) -> Vectors:
         return normalised(centres + spread * normalised(self.random.standard_normal(centres.shape)))

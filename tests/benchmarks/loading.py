@@ -20,7 +20,7 @@ from app.service.jobs import order_plan
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
-from tests.benchmarks.corpus import Corpus, Loadable, ReadyVectors
+from tests.benchmarks.corpus import Loadable, Query, ReadyVectors
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]
     return Load(chunks, rows, built)
 
 
-def with_ready_vectors(services: Services, corpus: Corpus) -> Services:
-    """The same services, but queries are embedded by looking them up. The corpus has been read once."""
-    embedder = ReadyVectors({query.text: query.vector for query in corpus.queries})
+def with_ready_vectors(services: Services, queries: Iterable[Query]) -> Services:
+    """The same services, but queries are embedded by looking them up."""
+    embedder = ReadyVectors({query.text: query.vector for query in queries})
     return replace(services, search_deps=replace(services.search_deps, embedder=embedder))
 
 

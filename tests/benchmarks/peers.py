@@ -1,7 +1,8 @@
 """langchain-postgres and llama-index behind one shape; run by the Python of `.venv-peers`, which knows nothing of Cairn.
 
 The first line on standard input says where: {"dsn", "chunks": FILE.npz with texts and vectors, "queries": FILE.npz};
-each further line is an order: {"peer", "load": true} or {"peer", "clients", "seconds"}; each gets a line of JSON back.
+each further line is an order: {"peer", "load": true}, {"peer", "number"} for one query, or {"peer", "clients", "seconds",
+"between"} for a window with some of them; each gets a line of JSON back.
 Both run as their documentation sets them up, with HNSW m 16, ef_construction 64, ef_search 80 and 10 results.
 """
 
@@ -134,8 +135,13 @@ async def main() -> None:
             started = time.perf_counter()
             await peers[name].load(chunks["texts"].tolist(), chunks["vectors"])
             answer: Any = {"seconds": time.perf_counter() - started, "found": await peers[name].ask(*queries[0])}
+        elif "number" in order:
+            started = time.perf_counter()
+            found = await peers[name].ask(*queries[order["number"]])
+            answer = {"ms": (time.perf_counter() - started) * 1000, "found": found}
         else:
-            answer = await drive(peers[name].ask, queries, order["clients"], order["seconds"])
+            first, last = order["between"]
+            answer = await drive(peers[name].ask, queries[first:last], order["clients"], order["seconds"])
         print(json.dumps(answer), flush=True)
 
 

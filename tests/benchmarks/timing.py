@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import platform
+import random
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -108,6 +110,32 @@ async def interleave(
     return found
 
 
+Turn = Callable[[int], Awaitable[object]]
+"""Asks the query of that number."""
+
+
+async def take_turns(
+    contestants: Mapping[str, Turn], count: int, processor: Callable[[], float], rounds: int = ROUNDS
+) -> dict[str, Windows]:
+    """Every query by every contestant, in random order, one at a time: what a search takes beside other work, with caches
+    that are not its own. The first ten queries are asked once before, uncounted."""
+    order, found = random.Random(5), {name: Windows() for name in contestants}
+    looks = [-processor() + processor() for _ in range(50)]
+    look = statistics.median(looks)  # looking at all processes takes as long as a search
+    for number in range(min(10, count)):
+        for ask in contestants.values():
+            await ask(number)
+    for number in [number for _ in range(rounds) for number in range(count)]:
+        for name in order.sample(list(contestants), len(contestants)):
+            before, begun = processor(), time.perf_counter()
+            answer = await contestants[name](number)
+            seconds = time.perf_counter() - begun
+            # a contestant in another process tells its own time, without that of the question to it
+            milliseconds = answer if isinstance(answer, float) else 1000 * seconds
+            found[name].add([milliseconds], seconds, max(0.0, processor() - before - look))
+    return found
+
+
 def table(title: str, windows: Mapping[int, Mapping[str, Windows]], reference: str) -> dict[str, Any]:
     """Print it, and return it for the report. Ratios are to the reference: rate over its rate, p50 over its p50."""
     print(f"\n{title}   (ratios to {reference})")
@@ -146,6 +174,25 @@ def resident_mb(pid: int) -> float:
     """Resident memory of a process (Linux)."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+def scheduled_seconds(*pids: int) -> float:
+    """Processor time that the living processes among these and all below them have used, to the nanosecond (Linux)."""
+    below: dict[int, list[int]] = defaultdict(list)
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            below[int(file.read_text().rpartition(")")[2].split()[1])].append(int(file.parent.name))
+    total, seen, waiting = 0, set[int](), list(pids)
+    while waiting:
+        pid = waiting.pop()
+        if pid in seen:
+            continue
+        seen.add(pid)
+        waiting += below[pid]
+        for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with suppress(OSError):
+                total += int(thread.read_text().split()[0])
+    return total / 1e9
 
 
 def processor_seconds(*pids: int) -> float:

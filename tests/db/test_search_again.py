@@ -58,15 +58,6 @@ async def another_model_serves_documents(house: House) -> SearchResult:
     return await house.search(house.with_other_default_model(), group_by="document")
 
 
-async def the_guess_is_wrong(house: House) -> SearchResult:
-    house.sql(
-        "CREATE OR REPLACE FUNCTION rag.fused_best(vector_passages uuid[], vector_scores float8[], vector_complete boolean, "
-        "lexical_passages uuid[], lexical_scores float8[], lexical_complete boolean, vector_share float8, rrf_k integer, "
-        "top integer) RETURNS uuid[] LANGUAGE sql STABLE AS 'SELECT ARRAY[]::uuid[]'"
-    )
-    return await house.search()
-
-
 async def a_document_is_replaced_meanwhile(house: House) -> SearchResult:
     statement, changed = graph.find_linked_at_epoch, []
 
@@ -114,7 +105,6 @@ CASES = [
     Case(nothing_happens, ()),
     Case(another_model_serves, (Reason.OTHER_MODEL, Reason.VECTORS_MISSING)),
     Case(another_model_serves_documents, (Reason.VECTORS_MISSING,)),
-    Case(the_guess_is_wrong, (Reason.PASSAGES_MISSING,)),
     Case(a_document_is_replaced_meanwhile, (Reason.COLLECTION_CHANGED,)),
     Case(a_retriever_fails_in_the_statement, (Reason.STATEMENT_FAILED,), ("lexical",)),
     Case(a_retriever_fails_in_the_transaction, (Reason.RETRIEVER_FAILED,), ("lexical",)),

@@ -25,7 +25,7 @@ from app.service.documents import delete_collection, get_collection, get_recall,
 from app.service.jobs import order_checks, order_plan
 from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
-from app.store import vector_indexes
+from app.store import jobs, vector_indexes
 from app.store.vectors import EmbeddingModel
 from app.wiring import Services
 from tests.conftest import REPO
@@ -67,6 +67,33 @@ async def states(services: Services) -> dict[str, str]:
 async def parts_of(services: Services, trace_id: UUID) -> list[Mapping[str, Any]]:
     parts: list[Mapping[str, Any]] = (await get_trace(services, trace_id)).plan["vector"]["parts"]
     return parts
+
+
+# --- vectors from before passages stood beside them ---
+
+
+async def test_old_vectors_are_found_and_filled_in_portions(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the job and after it a search finds the same."""
+    await fill(services, "old", 45)
+    before = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("UPDATE rag.embeddings SET passage_id = NULL")
+        await jobs.enqueue(connection, services.principal, handlers.FILL, {}, max_attempts=3)
+    without = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
+    monkeypatch.setattr(handlers, "PORTION", 10)
+    assert await services.worker().run_until_idle() == 1
+    async with services.database.transaction(services.principal) as connection:
+        [job] = [job for job in (await jobs.list_(connection, services.principal)) if job.kind == handlers.FILL]
+        right = await connection.fetchval(
+            "SELECT count(*) FROM rag.embeddings e JOIN rag.chunks c ON c.id = e.chunk_id AND c.passage_id = e.passage_id"
+        )
+    assert (job.status, job.result, right) == ("succeeded", {"filled": 45}, 45)
+    after = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
+    order = [passage.passage_id for passage in before.passages]
+    assert [p.passage_id for p in without.passages] == [p.passage_id for p in after.passages] == order
+    assert not without.retries
 
 
 # --- the choice: a pure function --------------------------------------------------------------------------------------
@@ -134,14 +161,14 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
     assert not after.exact
     assert await parts_of(small, after.trace_id) == [
         {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 120,
-         "ef_search": 150, "fell_back": False},
+         "ef_search": 80, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
         check = await vector_indexes.latest_check(
             connection, small.principal, (await get_collection(small, "large")).id
         )
     assert check is not None
-    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 150)
+    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 80)
     assert check.recall > 0.9
 
 

@@ -108,6 +108,25 @@ async def test_results_of_uploads_are_told_with_todays_names(empty_database: str
     assert [json.loads(result) for (result,) in results] == [named, named, {}]
 
 
+async def test_vectors_from_before_get_their_passages_by_a_job(empty_database: str, release: Release) -> None:
+    """The migration itself changes no row of the large table; tenants without documents need no job."""
+    for path in (release.folder / "migrations" / "versions").glob("*.py"):
+        if path.name >= "0022":
+            path.unlink()
+    await migrate(empty_database, source=release.source)
+    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed, chunk_count) "
+        "SELECT t, gen_random_uuid(), n, 1, CASE t WHEN 1 THEN 5 ELSE 0 END "
+        "FROM unnest(ARRAY[1, 2]) AS t, unnest(ARRAY['x', 'y']) AS n",
+    )
+    assert (await migrate(empty_database)).action == "migrated"
+    assert await fetch(empty_database, "SELECT tenant_id, kind FROM rag.jobs") == [(1, "fill_passages")]
+    forced = "SELECT relforcerowsecurity FROM pg_class WHERE oid = 'rag.collections'::regclass"
+    assert await value(empty_database, forced)
+
+
 async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str, release: Release) -> None:
     """Of every tenant, though row security is forced on the owner too; other jobs stay."""
     for path in (release.folder / "migrations" / "versions").glob("*.py"):

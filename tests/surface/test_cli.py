@@ -156,6 +156,16 @@ def test_errors_are_one_line_without_a_stack_trace(cairn: Cairn, monkeypatch: py
     assert away.err.startswith("cairn: cannot connect to PostgreSQL")
 
 
+def test_what_a_start_imports_was_compiled_at_the_installation() -> None:
+    """Where PYTHONDONTWRITEBYTECODE is set every start would compile it again: 3.3 s of processor time in place of 1.8."""
+    program = (
+        "import sys, app.main; print(*(m.__name__ for m in list(sys.modules.values()) if 'site-packages' in (m.__file__ or '')"
+        " and m.__spec__.cached and not __import__('os').path.exists(m.__spec__.cached)))"
+    ).replace("m.__file__", "getattr(m, '__file__', None)")
+    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_version(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert re.fullmatch(r"cairn(,| \d).*\n", capfd.readouterr().out)

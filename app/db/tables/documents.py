@@ -281,6 +281,7 @@ embeddings = Table(
     col("collection_id", UUID, "The collection."),
     col("content_hash", LargeBinary, "SHA-256 of what was embedded; equal input is not embedded again."),
     col("embedding", HALFVEC, "L2-normalised vector of the model's dimension."),
+    col("passage_id", UUID, "Passage of the chunk; null: not filled yet (job fill_passages).", nullable=True),
     PrimaryKeyConstraint("tenant_id", "chunk_id", "model_id"),
     ForeignKeyConstraint(["tenant_id", "chunk_id"], ["rag.chunks.tenant_id", "rag.chunks.id"], ondelete="CASCADE"),
     ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),

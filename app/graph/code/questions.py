@@ -29,6 +29,7 @@ _N: Final = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)~?[A-Za-z_$][\w$]*)*(?:\([^()\n]{
 _NAME: Final = bounded(_N)
 _Q: Final = rf"[`'\"“«‹]?\s?(?P<name>{_N})"
 _KIND: Final = any_of(lambda one: one.symbols.kinds)
+_KIND_BEHIND: Final = r"(?i:function|class|method|struct|trait|interface|enum)\b"
 _ELIDED: Final = any_of(lambda one: one.words.elided)
 _THE: Final = rf"(?:{any_of(lambda one: one.symbols.articles)}\s+|{_ELIDED}')?(?:{_KIND}\s+)?"
 _FILE: Final = rf"[`'\"“«‹]?\s?(?P<file>{_PATH.pattern}|{_N})"
@@ -53,6 +54,7 @@ class _Cue:
     relation: CodeRelation | None
     aspect: DeclarationAspect | None
     incoming: bool
+    text: str
     pattern: re.Pattern[str]
     group: str
     """What names the symbol: name, file (or a name), module, path."""
@@ -78,16 +80,24 @@ def _cues() -> Iterator[_Cue]:
                     aspect = _ASPECTS.get(asked)
                     yield _cue(None if aspect else cast(CodeRelation, asked), aspect, way == "in", text)
     yield _cue(None, None, True, rf"\b(?i:{_KIND})\s+{_Q}")
-    yield _cue(None, None, True, rf"{_Q}[`'\"”]?\s+(?i:function|class|method|struct|trait|interface|enum)\b")
+    yield _cue(None, None, True, rf"{_Q}[`'\"”]?\s+{_KIND_BEHIND}")
 
 
 def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
     pattern = bounded(text, re.IGNORECASE)
     group = next(one for one in ("name", "file", "module", "path") if f"(?P<{one}>" in text)
-    return _Cue(relation, aspect, incoming, pattern, group)
+    return _Cue(relation, aspect, incoming, text, pattern, group)
+
+
+def _any_cue() -> re.Pattern[str]:
+    """Where this does not fit the text in small letters, no cue fits the text: one pass in place of a hundred, which most
+    questions are spared. Without IGNORECASE, which would try every branch in full everywhere."""
+    texts = [cue.text.removeprefix(_Q + r"[`'\"”]?\s+") for cue in _CUES]
+    return bounded("|".join(re.sub(r"\(\?(?:P<\w+>|i:)", "(?:", text) for text in texts))
 
 
 _CUES: Final = tuple(_cues())
+_ANY_CUE: Final = _any_cue()
 _HOLDERS: Final = bounded(rf"\b(?:{any_of(lambda one: one.symbols.holders)})\b", re.IGNORECASE)
 _MARKED_BEFORE: Final = bounded(rf"(?:`|\b{_KIND}\s+[`'\"“«‹]?)\s?$", re.IGNORECASE)
 _TICKED: Final = bounded(r"`([^`\n]{1,120})`")
@@ -126,7 +136,7 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
             found.setdefault(_clean(match["name"]), SymbolQuery(_clean(match["name"]), path))
     for name in _spelled(bare):
         found.setdefault(_clean(name), SymbolQuery(_clean(name), path))
-    for match in _OF.finditer(bare):
+    for match in _OF.finditer(bare) if len(found) > 1 else ():
         found = _joined(found, _clean(match["member"]), _clean(match["owner"]))
     if not found:
         found = {one: SymbolQuery(one) for one in paths}
@@ -152,7 +162,8 @@ def _joined(found: dict[str, SymbolQuery], member: str, owner: str) -> dict[str,
 
 def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
     """What the cues name, and whether that is written as a name of code; relations first, as a question asks one thing."""
-    for cue in _CUES:
+    likely = any(_ANY_CUE.search(one.lower()) for one in {text, bare})
+    for cue in _CUES if likely else ():
         searched = bare if cue.group == "name" else text
         for match in cue.pattern.finditer(searched):
             name = match[cue.group]

@@ -42,7 +42,7 @@ INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, o
 SELECT tenant_id, chunk, document, document, collection, 0, 0, 1, '{{}}', 1, 't', 'x' FROM rows;
 INSERT INTO rag.embeddings
 SELECT tenant_id, chunk, 1, document, collection, '',
-  (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec, document
 FROM rows;
 ANALYZE;
 """
@@ -58,7 +58,9 @@ def corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
 
     async def build() -> None:
         async with vector_ddl(dsn) as ddl:
-            await ddl.create(PlannedIndex(tenant, LARGE_ID, 1, 8, LARGE, True, False))
+            index = PlannedIndex(tenant, LARGE_ID, 1, 8, LARGE, True, False)
+            await ddl.create(index)
+            await ddl.make_search(index.name)
 
     asyncio.run(build())
     yield dsn
@@ -171,19 +173,19 @@ async def test_planning_of_the_indexes_looks_at_large_collections(connection: An
 
 
 async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any) -> None:
-    """rag.vector_leg: its dedicated index where that is ready, the rows of the smallest among ten thousand else."""
+    """Its dedicated index where that is ready, the rows of the smallest among ten thousand else."""
     tenant = await tenant_of(connection)
     await connection.execute(
         "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state) VALUES ($1, $2, 1, $3, 'ready')",
         tenant, LARGE_ID, PlannedIndex(tenant, LARGE_ID, 1, 8, 0, True, True).name,
     )  # fmt: skip
-    leg = "SELECT * FROM rag.vector_leg($1, $2, $3, 1::smallint, $4, 100, 30, 3000, 4000, 80, 1000, 20000)"
-    row = await connection.fetchrow(leg, tenant, LARGE_ID, LARGE, QUERY)
-    assert (row["regime"], row["fell_back"], len(row["passages"])) == ("dedicated", False, 100)
-    small = await connection.fetchval("SELECT id FROM rag.collections WHERE name = 'c7777'")
+    asked = (1, QUERY, 100, False, 3000, 100, 20000, None, 50, 600, 20000, 1.0, None, 10)
+    search = load_queries("search")["collection"]
+    row, *_ = await connection.fetch(search, tenant, "c0", *asked)
+    assert (row["regime"], row["chunks_found"], len(row["vector_passages"])) == ("dedicated", 100, 100)
     for _ in range(8):
-        row = await connection.fetchrow(leg, tenant, small, EACH, QUERY)
-        assert (row["regime"], len(row["passages"])) == ("exact", EACH)
+        row, *_ = await connection.fetch(search, tenant, "c7777", *asked)
+        assert (row["regime"], row["chunks_found"]) == ("exact", EACH)
     touched = await connection.fetchrow(
         "SELECT seq_scan, idx_tup_fetch FROM pg_stat_xact_user_tables WHERE schemaname = 'rag' AND relname = 'embeddings'"
     )
