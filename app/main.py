@@ -168,6 +168,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         # what is there now stays: without this, each full collection of garbage looks through all of it, for a tenth of a second
         gc.collect()
         gc.freeze()
+        gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
@@ -178,16 +179,9 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         server, loop = _Server(config), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()
-        _collect_less()
         await server.serve()
         left = running.requests
     log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
-
-
-def _collect_less() -> None:
-    """What is loaded by now stays: looking through it for garbage again and again cost a search a quarter of its time."""
-    gc.freeze()
-    gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
 
 
 class _Server(uvicorn.Server):
