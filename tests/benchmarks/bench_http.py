@@ -68,7 +68,7 @@ async def test_processor_time_of_a_request(dsn: str, serve: Callable[..., Abstra
     async with opened(dsn) as services:
         await bulk_load(services, "bench", corpus.documents())
         await settled(services)
-        services = with_ready_vectors(services, corpus)
+        services = with_ready_vectors(services, corpus.queries)
 
         def in_process(cache: bool) -> Contestant:
             async def ask(query: Query) -> None:
