@@ -53,7 +53,8 @@ from app.api.admission import AdmissionMiddleware, RefuseWhenFull
 from app.api.authenticate import AuthenticateMiddleware, check_listen
 from app.api.bodies import BodiesMiddleware
 from app.api.browser import BrowserMiddleware
-from app.api.connections import punctual
+from app.api.connections import parser_name, punctual
+from app.api.direct import direct_routes
 from app.api.middleware import RequestMiddleware
 from app.api.openai import completions, embeddings, responses
 from app.api.openai import models as openai_models
@@ -85,6 +86,8 @@ KEEP_ALIVE_SECONDS = 15
 EXIT_SECONDS = 8.0
 """After SIGTERM the process ends, whatever still computes: threads cannot be stopped, and everything durable is in
 PostgreSQL."""
+GARBAGE_OBJECTS = 20_000
+"""More than were freed, after which garbage is looked for; Python's 700 come together several times in one search."""
 DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
@@ -132,6 +135,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)
+    app.router.routes[:0] = direct_routes(route for module in _ROUTERS for route in module.router.routes)
     door = mcp.install(app)
     if web and settings.current.page.enabled and mount.is_available():
         running.page = mount.install(app, running)
@@ -164,13 +168,14 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         # what is there now stays: without this, each full collection of garbage looks through all of it, for a tenth of a second
         gc.collect()
         gc.freeze()
+        gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
             timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
             http=punctual(lambda: settings.current.api.head_seconds),
         )  # fmt: skip
-        log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs")
+        log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs", parser=parser_name())
         server, loop = _Server(config), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(_stop, running, server))
         own_process()

@@ -148,13 +148,15 @@ def _is_json(headers: Headers) -> bool:
 
 def replay(body: SpooledTemporaryFile[bytes], receive: Receive) -> Receive:
     """The body once more, as the server would hand it over; then what the server has to say."""
-    done = False
+    begun = done = False
 
     async def next_message() -> Message:
-        nonlocal done
+        nonlocal begun, done
         if done:
             return await receive()
-        await asyncio.sleep(0)  # a form is parsed piece by piece; others have their turn between two
+        if begun:
+            await asyncio.sleep(0)  # a form is parsed piece by piece; others have their turn between two
+        begun = True
         piece = body.read(PIECE_BYTES)
         done = len(piece) < PIECE_BYTES
         return {"type": "http.request", "body": piece, "more_body": not done}

@@ -1,14 +1,25 @@
-"""Connections: one that does not send the head of a request in time is closed, so that silent ones do not pile up."""
+"""Connections: one that does not send the head of a request in time is closed, so that silent ones do not pile up.
+
+Uvicorn has no such deadline (its own begins when the first answer was given). It has two parsers: httptools, in C, is taken
+where it is installed (it comes with the page), and h11 elsewhere.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+try:
+    from uvicorn.protocols.http import httptools_impl
+except ImportError:  # httptools is not installed
+    httptools_impl = None  # type: ignore[assignment]
+
+MAX_HEAD_BYTES: Final = 1 << 14
+"""Of a head that has not come to its end. h11 has this limit itself."""
 _LATE = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
     b"Connection: close\r\nContent-Length: %d\r\n\r\n%b"
@@ -18,9 +29,11 @@ _BODY = (
     b'"detail": "the head of the request did not arrive in time"}'
 )
 
+_Uvicorns: Any = H11Protocol if TYPE_CHECKING else object
 
-class PunctualProtocol(H11Protocol):
-    """Uvicorn's, which has no such deadline: its own begins when the first answer was given."""
+
+class _Punctual(_Uvicorns):  # type: ignore[misc]
+    """The deadline, for either protocol of uvicorn."""
 
     head_seconds: ClassVar[Callable[[], float]]
 
@@ -37,16 +50,19 @@ class PunctualProtocol(H11Protocol):
         super().on_response_complete()
         self._look()  # the next request may have begun behind the last one
 
-    def _look(self) -> None:
-        begun = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
-        if self.transport.get_protocol() is not self or not begun:
-            self._forget()  # the head is whole, or the connection is a WebSocket by now
-        elif self._awaiting is None:
-            self._await_head()
-
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
         super().connection_lost(exc)
+
+    def _is_in_head(self) -> bool:
+        """Whether a request has begun whose head is not whole, and none before it waits for its answer."""
+        raise NotImplementedError
+
+    def _look(self) -> None:
+        if self.transport.get_protocol() is not self or not self._is_in_head():
+            self._forget()  # the head is whole, or the connection is a WebSocket by now
+        elif self._awaiting is None:
+            self._await_head()
 
     def _await_head(self) -> None:
         self._awaiting = self.loop.call_later(type(self).head_seconds(), self._give_up)
@@ -62,6 +78,42 @@ class PunctualProtocol(H11Protocol):
             self.transport.close()
 
 
-def punctual(head_seconds: Callable[[], float]) -> type[PunctualProtocol]:
+class PunctualH11(_Punctual, H11Protocol):
+    def _is_in_head(self) -> bool:
+        return self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+
+
+if httptools_impl is not None:
+
+    class PunctualHttpTools(_Punctual, httptools_impl.HttpToolsProtocol):
+        _head: int | None = None
+        """Bytes of the head that is coming; None: none is."""
+
+        def on_message_begin(self) -> None:
+            self._head = 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head = None
+            super().on_headers_complete()
+
+        def _is_in_head(self) -> bool:
+            return self._head is not None and (self.cycle is None or self.cycle.response_complete)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._head is not None:
+                self._head += len(data)
+                if self._head > MAX_HEAD_BYTES and not self.transport.is_closing():
+                    self.send_400_response("Invalid HTTP request received.")
+
+
+def parser_name() -> str:
+    """What reads requests here: httptools or h11."""
+    return "h11" if httptools_impl is None else "httptools"
+
+
+def punctual(head_seconds: Callable[[], float]) -> type[asyncio.Protocol]:
     """The protocol class with its deadline, which is asked for each time, for uvicorn."""
-    return type("PunctualProtocol", (PunctualProtocol,), {"head_seconds": staticmethod(head_seconds)})
+    base: type[asyncio.Protocol] = PunctualH11 if httptools_impl is None else PunctualHttpTools
+    return type(base.__name__, (base,), {"head_seconds": staticmethod(head_seconds)})

@@ -78,10 +78,13 @@ class PassageOut(BaseModel):
     media_type: str
 
 
+_SAME_OF_PASSAGE = tuple(name for name in PassageOut.model_fields if name != "matched")
+
+
 def passage_fields(passage: Passage) -> dict[str, Any]:
     """The fields of PassageOut."""
     matched = Span(start=passage.matched[0], end=passage.matched[1]) if passage.matched else None
-    same = {name: getattr(passage, name) for name in PassageOut.model_fields if name != "matched"}
+    same = {name: getattr(passage, name) for name in _SAME_OF_PASSAGE}
     return {**same, "matched": matched, "headings": list(passage.headings), "ranks": dict(passage.ranks)}
 
 

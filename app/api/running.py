@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query
 from fastapi.dependencies.utils import get_flat_params
@@ -19,6 +19,7 @@ from starlette.responses import Response
 
 from app.api.authorize import Authenticator, check_scope, principal_of
 from app.api.conditional import answer_if_changed
+from app.api.direct import answer_directly, is_plain
 from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
@@ -29,6 +30,8 @@ from app.errors import InputError
 from app.language.text import normalise
 from app.settings import SettingsStore
 from app.wiring import Services
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -91,6 +94,8 @@ class TypedRoute(APIRoute):
 
     def get_route_handler(self) -> Any:
         handle = super().get_route_handler()
+        if is_plain(self):
+            handle = answer_directly(self, {_running: running_of, _services: services_of}, handle)
         policy, media_type, parameters = self.policy, self._media_type(), self._parameters()
 
         async def checked(request: Request) -> Any:
@@ -152,19 +157,28 @@ def decode_cursor(cursor: str | None) -> str:
         raise InputError("the cursor is not one that this API gave out; start again without it") from None
 
 
-async def until_gone(request: Request, work: Any) -> Any:
+async def until_gone(request: Request, work: Awaitable[T]) -> T:
     """The result of the awaitable; it is cancelled when the client goes away. Raises ClientDisconnect then."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(request))
+    task, gone, over = asyncio.current_task(), False, False
+    assert task is not None
+
+    def leave(_: object) -> None:
+        nonlocal gone
+        if not over:
+            gone = True
+            task.cancel()
+
+    watching = asyncio.create_task(_disconnected(request))
+    watching.add_done_callback(leave)
     try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise ClientDisconnect
+        return await work
+    except asyncio.CancelledError:
+        if gone and not task.uncancel():
+            raise ClientDisconnect from None
+        raise  # somebody else wants it to end
     finally:
-        for part in (task, gone):
-            part.cancel()
-        await asyncio.gather(task, gone, return_exceptions=True)
+        over = True
+        watching.cancel()
 
 
 async def _disconnected(request: Request) -> None:
