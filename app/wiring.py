@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -148,8 +148,8 @@ class Services:
             raise MigrationError(f"embedding model {name} is not registered")
         return found
 
-    def worker(self, *, grace_seconds: float = 10.0) -> Worker:
-        """A worker for every kind of job. When stopped, the job it has may go on for so long."""
+    def worker(self, *, grace_seconds: float = 10.0, kinds: Collection[str] | None = None) -> Worker:
+        """A worker for every kind of job, or for `kinds`. When stopped, the job it has may go on for so long."""
         # the first document would wait a second or two for tables of languages and the splitters
         threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
 
@@ -179,6 +179,8 @@ class Services:
             vector_indexes.FILL: vector_indexes.fill_passages(self.database),
             vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
         }
+        if kinds is not None:
+            handlers = {kind: handler for kind, handler in handlers.items() if kind in kinds}
         return Worker(
             self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
         )

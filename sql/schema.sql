@@ -1510,6 +1510,54 @@ ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double
 
 COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) IS 'Best entities within 1 to 3 hops of the seeds, with the way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
 
+CREATE TABLE rag.vector_indexes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    name text NOT NULL,
+    state text NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ready_at timestamp with time zone,
+    exclusive boolean DEFAULT false NOT NULL,
+    bulk_until timestamp with time zone,
+    CONSTRAINT vector_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'dropping'::text])))
+);
+
+ALTER TABLE ONLY rag.vector_indexes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.vector_indexes OWNER TO owner;
+
+COMMENT ON TABLE rag.vector_indexes IS 'Partial HNSW indexes of large collections.';
+
+COMMENT ON COLUMN rag.vector_indexes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.vector_indexes.collection_id IS 'The collection that the index serves alone.';
+
+COMMENT ON COLUMN rag.vector_indexes.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.vector_indexes.name IS 'Name of the partial HNSW index on rag.embeddings.';
+
+COMMENT ON COLUMN rag.vector_indexes.state IS 'building, ready or dropping; only ready ones are used.';
+
+COMMENT ON COLUMN rag.vector_indexes.chunk_count IS 'Chunks when it was built.';
+
+COMMENT ON COLUMN rag.vector_indexes.created_at IS 'When it was ordered.';
+
+COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
+
+COMMENT ON COLUMN rag.vector_indexes.exclusive IS 'Whether the vectors are not in the shared index; false: built by a release before revision 0023.';
+
+COMMENT ON COLUMN rag.vector_indexes.bulk_until IS 'Until then a run that writes very much is at work, and the index waits for its end; it renews this.';
+
+CREATE FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (EXISTS (SELECT FROM rag.vector_indexes x WHERE ((x.tenant_id = has_own_index.tenant) AND (x.collection_id = has_own_index.collection) AND (x.model_id = has_own_index.model) AND x.exclusive AND (x.state = ANY (ARRAY['building'::text, 'ready'::text])))));
+
+ALTER FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) IS 'Whether new vectors of a collection belong in an index of its own.';
+
 CREATE FUNCTION rag.insert_graph(collection uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -2229,7 +2277,7 @@ BEGIN
   PERFORM make_search(NULL);
   FOR index IN
     SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_'
+    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_[0-9]+(_c[0-9a-f]+)?$'
   LOOP
     PERFORM make_search(index);
   END LOOP;
@@ -2396,6 +2444,64 @@ ALTER FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids
 
 COMMENT ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) IS 'Passages by id, as long as the collection has this epoch; see sql/functions/search.sql.';
 
+CREATE FUNCTION rag.place_vector() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  NEW.own := rag.has_own_index(NEW.tenant_id, NEW.collection_id, NEW.model_id);
+  RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION rag.place_vector() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.place_vector() IS 'Puts a new vector where its collection has them.';
+
+CREATE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $_$
+  UPDATE embeddings e SET own = NOT e.own
+  WHERE e.tenant_id = current_tenant() AND e.chunk_id = ANY ($2)
+    AND e.own <> has_own_index(e.tenant_id, $1, e.model_id)
+$_$;
+
+ALTER FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) IS 'Corrects vectors that were written while the state of the index changed.';
+
+CREATE FUNCTION rag.plan_vector_indexes(above integer, most integer) RETURNS TABLE(tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+  WITH candidate AS (
+    -- a model that is ready for its flip gets its index before, not after
+    SELECT c.tenant_id, c.id AS collection_id, m.id AS model_id, m.dimensions, c.chunk_count
+    FROM collections c JOIN embedding_models m ON m.dimensions <= 4000 AND (m.id = c.model_id OR EXISTS (
+      SELECT FROM collection_models w
+      WHERE w.tenant_id = c.tenant_id AND w.collection_id = c.id AND w.model_id = m.id AND w.state = 'ready'))
+    WHERE c.chunk_count > above * 0.8
+  ), chosen AS (
+    -- an index that is there has a start, so that two collections of like size do not take turns
+    SELECT d.*, coalesce(x.state = 'ready' AND x.exclusive, false) AS ready, coalesce(x.bulk_until > now(), false) AS filling
+    FROM candidate d LEFT JOIN vector_indexes x USING (tenant_id, collection_id, model_id)
+    WHERE d.chunk_count > above OR x.state = 'ready'
+    ORDER BY d.chunk_count * CASE WHEN x.state = 'ready' THEN 1.25 ELSE 1 END DESC, d.collection_id, d.model_id
+    LIMIT most
+  )
+  SELECT c.tenant_id, c.collection_id, c.model_id, c.dimensions, c.chunk_count, true, c.ready FROM chosen c WHERE NOT c.filling
+  UNION ALL
+  SELECT x.tenant_id, x.collection_id, x.model_id, 0, x.chunk_count, false, x.state = 'ready'
+  FROM vector_indexes x
+  WHERE NOT EXISTS (SELECT FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
+    AND (x.bulk_until > now()) IS NOT TRUE
+  ORDER BY 6, 5 DESC
+$$;
+
+ALTER FUNCTION rag.plan_vector_indexes(above integer, most integer) OWNER TO cairn_definer;
+
+COMMENT ON FUNCTION rag.plan_vector_indexes(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
+
 CREATE FUNCTION rag.prepare_graph_stage() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2462,6 +2568,7 @@ BEGIN
       byte_count = c.byte_count + $9 - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
+  PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
   PERFORM weed_contexts(document);
 
@@ -2648,6 +2755,7 @@ BEGIN
       chunk_count = c.chunk_count + new_chunks - old.chunk_count
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
+  PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
   PERFORM weed_contexts(document);
   -- The reference length may have been set or renewed while this writer was weighting with another.
@@ -2855,9 +2963,11 @@ BEGIN
   IF vector IS NULL OR home.chunk_count = 0 THEN
     chunks := 0;
   ELSIF home.chunk_count > exact_below THEN
-    SELECT 'dedicated', to_regproc('rag.' || search_name(i.name)) INTO regime, way FROM vector_indexes i
-    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.state = 'ready';
-    IF way IS NULL THEN
+    SELECT CASE WHEN i.state = 'ready' THEN to_regproc('rag.' || search_name(i.name)) END INTO way FROM vector_indexes i
+    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.exclusive;
+    IF FOUND THEN
+      regime := CASE WHEN way IS NOT NULL THEN 'dedicated' END;  -- else its vectors are being moved: all are compared
+    ELSE
       way := to_regproc(format('rag.search_%s', model));
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
@@ -3386,37 +3496,6 @@ $$;
 ALTER FUNCTION rag.unmerge_entities(collection uuid, merge uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) IS 'Undoes a merge of the current tenant; false when it is not in force. Earlier and later merges stay.';
-
-CREATE FUNCTION rag.vector_index_plan(above integer, most integer) RETURNS TABLE(tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
-    AS $$
-  WITH candidate AS (
-    -- a model that is ready for its flip gets its index before, not after
-    SELECT c.tenant_id, c.id AS collection_id, m.id AS model_id, m.dimensions, c.chunk_count
-    FROM collections c JOIN embedding_models m ON m.dimensions <= 4000 AND (m.id = c.model_id OR EXISTS (
-      SELECT FROM collection_models w
-      WHERE w.tenant_id = c.tenant_id AND w.collection_id = c.id AND w.model_id = m.id AND w.state = 'ready'))
-    WHERE c.chunk_count > above * 0.8
-  ), chosen AS (
-    -- an index that is there has a start, so that two collections of like size do not take turns
-    SELECT d.*, coalesce(x.state = 'ready', false) AS ready
-    FROM candidate d LEFT JOIN vector_indexes x USING (tenant_id, collection_id, model_id)
-    WHERE d.chunk_count > above OR x.state = 'ready'
-    ORDER BY d.chunk_count * CASE WHEN x.state = 'ready' THEN 1.25 ELSE 1 END DESC, d.collection_id, d.model_id
-    LIMIT most
-  )
-  SELECT c.tenant_id, c.collection_id, c.model_id, c.dimensions, c.chunk_count, true, c.ready FROM chosen c
-  UNION ALL
-  SELECT x.tenant_id, x.collection_id, x.model_id, 0, x.chunk_count, false, x.state = 'ready'
-  FROM vector_indexes x
-  WHERE NOT EXISTS (SELECT FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
-  ORDER BY 6, 5 DESC
-$$;
-
-ALTER FUNCTION rag.vector_index_plan(above integer, most integer) OWNER TO cairn_definer;
-
-COMMENT ON FUNCTION rag.vector_index_plan(above integer, most integer) IS 'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';
 
 CREATE FUNCTION rag.weed_contexts(document uuid) RETURNS void
     LANGUAGE plpgsql
@@ -6034,7 +6113,8 @@ CREATE TABLE rag.embeddings (
     collection_id uuid NOT NULL,
     content_hash bytea NOT NULL,
     embedding public.halfvec NOT NULL,
-    passage_id uuid
+    passage_id uuid,
+    own boolean DEFAULT false NOT NULL
 )
 WITH (toast_tuple_target='8160');
 
@@ -6059,6 +6139,8 @@ COMMENT ON COLUMN rag.embeddings.content_hash IS 'SHA-256 of what was embedded; 
 COMMENT ON COLUMN rag.embeddings.embedding IS 'L2-normalised vector of the model''s dimension.';
 
 COMMENT ON COLUMN rag.embeddings.passage_id IS 'Passage of the chunk; null: not filled yet (job fill_passages).';
+
+COMMENT ON COLUMN rag.embeddings.own IS 'Whether it belongs in the index of its collection, and not in the shared one.';
 
 CREATE TABLE rag.entity_merges (
     tenant_id bigint NOT NULL,
@@ -6746,40 +6828,6 @@ COMMENT ON COLUMN rag.uploads.content IS 'The bytes; deleted with the row when t
 
 COMMENT ON COLUMN rag.uploads.created_at IS 'When it arrived.';
 
-CREATE TABLE rag.vector_indexes (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    model_id smallint NOT NULL,
-    name text NOT NULL,
-    state text NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    ready_at timestamp with time zone,
-    CONSTRAINT vector_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'dropping'::text])))
-);
-
-ALTER TABLE ONLY rag.vector_indexes FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.vector_indexes OWNER TO owner;
-
-COMMENT ON TABLE rag.vector_indexes IS 'Partial HNSW indexes of large collections.';
-
-COMMENT ON COLUMN rag.vector_indexes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.vector_indexes.collection_id IS 'The collection that the index serves alone.';
-
-COMMENT ON COLUMN rag.vector_indexes.model_id IS 'The embedding model.';
-
-COMMENT ON COLUMN rag.vector_indexes.name IS 'Name of the partial HNSW index on rag.embeddings.';
-
-COMMENT ON COLUMN rag.vector_indexes.state IS 'building, ready or dropping; only ready ones are used.';
-
-COMMENT ON COLUMN rag.vector_indexes.chunk_count IS 'Chunks when it was built.';
-
-COMMENT ON COLUMN rag.vector_indexes.created_at IS 'When it was ordered.';
-
-COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
-
 ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
 
 ALTER TABLE ONLY rag.tenant_limits ALTER COLUMN tenant_id SET DEFAULT nextval('rag.tenant_limits_tenant_id_seq'::regclass);
@@ -7075,6 +7123,8 @@ CREATE INDEX runs_session_idx ON ONLY rag.runs USING btree (tenant_id, session_i
 CREATE INDEX sessions_recent_idx ON rag.sessions USING btree (tenant_id, last_used_at, id);
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
+
+CREATE TRIGGER place_vector BEFORE INSERT ON rag.embeddings FOR EACH ROW EXECUTE FUNCTION rag.place_vector();
 
 ALTER TABLE ONLY rag.adjacency
     ADD CONSTRAINT adjacency_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
@@ -8314,6 +8364,15 @@ GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_views;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_definer;
+GRANT SELECT ON TABLE rag.vector_indexes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_app;
+
+REVOKE ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_app;
+GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.insert_graph(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_definer;
@@ -8432,6 +8491,19 @@ REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch big
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.place_vector() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.place_vector() TO cairn_app;
+GRANT ALL ON FUNCTION rag.place_vector() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.place_vector() TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.plan_vector_indexes(above integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.plan_vector_indexes(above integer, most integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.prepare_graph_stage() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.prepare_graph_stage() TO cairn_app;
@@ -8555,9 +8627,6 @@ REVOKE ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) FROM PU
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.unmerge_entities(collection uuid, merge uuid) TO cairn_views;
-
-REVOKE ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.vector_index_plan(above integer, most integer) TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.weed_contexts(document uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.weed_contexts(document uuid) TO cairn_app;
@@ -8857,7 +8926,3 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenant_limits TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_definer;
-GRANT SELECT ON TABLE rag.vector_indexes TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_app;

@@ -10,7 +10,7 @@ from app.commands.terminal import count, note, progress, say, say_json, services
 from app.errors import InputError
 from app.service.documents import check_collection_name
 from app.service.files import IngestReport, Selection, describe_formats, ingest_files, select_files
-from app.service.jobs import work_until_ended
+from app.service.jobs import build_indexes, work_until_ended
 from app.service.urls import fetch_later, is_url
 from app.wiring import Services
 
@@ -36,6 +36,7 @@ async def ingest(
         if urls:
             return await _fetch(opened, name, urls, as_json)
         report = await ingest_selection(opened, name, selection, replace=replace, prune=prune)
+        await build_indexes(opened)
     if as_json:
         say_json(
             {

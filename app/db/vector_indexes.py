@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -75,13 +76,17 @@ async def _create(connection: Any, name: str, dimensions: int, settings: VectorS
     state = await connection.fetchrow(_INDEX_STATE, index)
     if not (state and state["valid"]):
         await connection.execute(f"DROP INDEX IF EXISTS {index}")  # an invalid one, left by an interrupted build
-        await connection.execute(
-            f"CREATE INDEX CONCURRENTLY {index.removeprefix('rag.')} ON rag.embeddings "
-            f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
-            f"{_parameters(settings)} WHERE model_id = {model_id}"
-        )
+        await connection.execute(_shared(index.removeprefix("rag."), model_id, dimensions, settings))
     await connection.execute(_MAKE_SEARCH, index)
     log.info("models.registered", model=name, dimensions=dimensions)
+
+
+def _shared(name: str, model_id: int, dimensions: int, settings: VectorSettings) -> str:
+    return (
+        f"CREATE INDEX CONCURRENTLY {name} ON rag.embeddings "
+        f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
+        f"{_parameters(settings)} WHERE model_id = {model_id} AND NOT own"
+    )
 
 
 def _parameters(settings: VectorSettings) -> str:
@@ -91,39 +96,90 @@ def _parameters(settings: VectorSettings) -> str:
 
 # --- Building and dropping HNSW indexes of single collections: as the owner, concurrently, one at a time ---
 
+# One without `own` in its predicate was made by a release before revision 0023.
 _EXISTING = """
-SELECT c.relname AS name, i.indisvalid AS valid
+SELECT c.relname AS name, i.indisvalid AND pg_get_expr(i.indpred, i.indrelid) ~ '\\mown\\M' AS valid
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE i.indrelid = 'rag.embeddings'::regclass AND c.relname ~ '^embeddings_hnsw_[0-9]+_c[0-9a-f]{12}$'
 """
+
+_OLD_SHARED = """
+SELECT m.id, m.dimensions FROM rag.embedding_models AS m
+JOIN pg_index AS i ON i.indexrelid = to_regclass('rag.embeddings_hnsw_' || m.id)
+WHERE i.indisvalid AND pg_get_expr(i.indpred, i.indrelid) !~ '\\mown\\M' ORDER BY m.id
+"""
+_LEFT = r"""
+SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'rag.embeddings'::regclass AND c.relname ~ '^embeddings_hnsw_[0-9]+_(new|old)$'
+"""
+_PROGRESS = "SELECT blocks_done, blocks_total FROM pg_stat_progress_create_index WHERE pid = $1"
+PROGRESS_SECONDS = 2.0
+
+Report = Callable[[int, int, str], Awaitable[None]]
+"""Told how many blocks of the table are done, of how many, with a word on it; it may raise to stop the build."""
 
 
 class VectorDdl:
     """Statements of one session that holds the lock of index builds."""
 
-    def __init__(self, connection: Any, settings: VectorSettings) -> None:
+    def __init__(self, connection: Any, watching: Any, settings: VectorSettings) -> None:
         self._connection = connection
+        self._watching = watching
         self._settings = settings
 
     async def existing(self) -> dict[str, bool]:
-        """Indexes of single collections in the catalog, and whether they are valid."""
+        """Indexes of single collections in the catalog, and whether they can be used as they are."""
         return {row["name"]: row["valid"] for row in await self._connection.fetch(_EXISTING)}
 
-    async def create(self, index: PlannedIndex) -> None:
+    async def renew_shared(self, report: Report) -> list[str]:
+        """Build shared indexes that hold all vectors anew, with those only that belong there, and put them in the place of the
+        old ones, which serve until then; names of those built."""
+        for row in await self._connection.fetch(_LEFT):  # by an interrupted renewal
+            await self._connection.execute(f"DROP INDEX CONCURRENTLY rag.{row['relname']}")
+        old = await self._connection.fetch(_OLD_SHARED)
+        for row in old:
+            name = f"embeddings_hnsw_{row['id']}"
+            await self._build(
+                f"{name}_new", _shared(f"{name}_new", row["id"], row["dimensions"], self._settings), report
+            )
+            async with self._connection.transaction():
+                await self._connection.execute(f"ALTER INDEX rag.{name} RENAME TO {name}_old")
+                await self._connection.execute(f"ALTER INDEX rag.{name}_new RENAME TO {name}")
+                await self.make_search(name)
+            await self._connection.execute(f"DROP INDEX CONCURRENTLY rag.{name}_old")
+        return [f"embeddings_hnsw_{row['id']}" for row in old]
+
+    async def create(self, index: PlannedIndex, report: Report) -> None:
         """Build it while everybody reads and writes. Takes minutes for millions of chunks."""
         statement = (
             f"CREATE INDEX CONCURRENTLY {index.name} ON rag.embeddings "
             f"USING hnsw ((embedding::halfvec({index.dimensions})) halfvec_cosine_ops) "
             f"{_parameters(self._settings)} WHERE tenant_id = {index.tenant_id} "
-            f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id}"
+            f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id} AND own"
         )
+        await self._build(index.name, statement, report)
+
+    async def _build(self, name: str, statement: str, report: Report) -> None:
         try:
-            await self._connection.execute(statement)
+            await self._watch(name, statement, report)
         except asyncpg.DiskFullError:
             # /dev/shm of a container is too small for parallel workers
-            await self.drop(index.name)
+            await self._connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS rag.{name}")
             await self._connection.execute("SET max_parallel_maintenance_workers = 0")
-            await self._connection.execute(statement)
+            await self._watch(name, statement, report)
+
+    async def _watch(self, name: str, statement: str, report: Report) -> None:
+        building = asyncio.create_task(self._connection.execute(statement))
+        try:
+            while not (await asyncio.wait([building], timeout=PROGRESS_SECONDS))[0]:
+                row = await self._watching.fetchrow(_PROGRESS, self._connection.get_server_pid())
+                if row is not None and row["blocks_total"]:
+                    await report(row["blocks_done"], row["blocks_total"], f"building {name}: blocks of the table")
+        except BaseException:
+            building.cancel()
+            await asyncio.wait([building])
+            raise
+        await building
 
     async def make_search(self, name: str) -> None:
         """Make the function that searches by it; without one, searches do not use the index."""
@@ -146,8 +202,12 @@ async def vector_ddl(owner_dsn: str, settings: VectorSettings = VectorSettings()
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
-        async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
-            yield VectorDdl(connection, settings)
+        watching = await asyncpg.connect(owner_dsn, timeout=15)
+        try:
+            async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
+                yield VectorDdl(connection, watching, settings)
+        finally:
+            await watching.close(timeout=5)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise translate(error) or error from error
     finally:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.domain.usage import Holding
 from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
+from app.ingest.bulk import BulkRun
 from app.ingest.embed import GROUP_CHUNKS, NOT_DURABLE, Check, Target, embed_documents, in_use, is_large
 from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
@@ -61,6 +62,7 @@ async def ingest(
     embedded = Turns()
     outcomes: list[Outcome] = []
     begun: set[str] = set()
+    bulk = BulkRun(database, target, used)
 
     def report(outcome: Outcome) -> None:
         outcomes.append(outcome)
@@ -91,6 +93,7 @@ async def ingest(
         async with asyncio.TaskGroup() as storing:
             for _ in range(STORING):
                 storing.create_task(embedded.work(store))
+        await bulk.end()
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
         await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
         if any(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes):
@@ -98,9 +101,12 @@ async def ingest(
             await order_enrichment(database, target)
 
     async def store(item: Embedded) -> None:
-        report(await _publish(database, target, item))
+        outcome = await _publish(database, target, item)
+        report(outcome)
+        if isinstance(outcome, Indexed) and not outcome.duplicate:
+            await bulk.count(outcome.chunk_count)
 
-    renewing = asyncio.create_task(_keep_alive(database, target, begun))
+    renewing = asyncio.create_task(_keep_alive(database, target, begun, bulk))
     try:
         async with asyncio.TaskGroup() as group:
             for stage in (load_all(), embed_all(), store_all()):
@@ -110,13 +116,17 @@ async def ingest(
     finally:
         renewing.cancel()
         await asyncio.wait([renewing])
+        with suppress(CairnError):  # after a failure: else the renewal lapses
+            await bulk.end()
     return outcomes
 
 
-async def _keep_alive(database: Database, target: Target, begun: Collection[str]) -> None:
+async def _keep_alive(database: Database, target: Target, begun: Collection[str], bulk: BulkRun) -> None:
     """Until it is cancelled. A renewal that fails is tried again: the run itself will say what is wrong."""
     while True:
         await asyncio.sleep(RENEW_SECONDS)
+        with suppress(CairnError):
+            await bulk.renew()
         if begun:
             with suppress(CairnError):
                 async with database.transaction(target.principal, config=NOT_DURABLE) as connection:

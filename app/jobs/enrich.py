@@ -254,7 +254,7 @@ class _Run:
             stored = {key: (one.context, one.reason) for key, one in written.items()}  # of other documents too
             await contexts.keep(connection, collection_id, document.id, self.writer, stored)
             await contexts.mark(connection, principal, document.id, enrichment)
-            needed = await contexts.finish(connection, principal, collection_id)
+            needed = await contexts.finish(connection, principal, collection_id, [one.id for one in chunks])
             if not needed <= {one.model.id for one in used}:
                 raise documents.ModelsChangedError
         self._count(chunks, enrichment)

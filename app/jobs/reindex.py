@@ -175,6 +175,7 @@ async def _mark_ready(database: Database, context: JobContext, target: Target, m
         if await models.count_missing(connection, principal, collection_id, model_id):
             return False
         if await models.state(connection, principal, collection_id, model_id) == "backfilling":
+            await models.place(connection, principal, collection_id, model_id)
             await models.set_state(connection, principal, collection_id, model_id, "ready")
         await enqueue_plan(connection, principal)  # its index should be there before the flip
         return True

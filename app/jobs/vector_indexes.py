@@ -6,7 +6,8 @@ it was. `recall_check` compares what searches find in one collection with the ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 from uuid import UUID
@@ -20,7 +21,7 @@ from app.ingest.reweight import PLAN_INDEXES as PLAN
 from app.jobs.context import Handler, JobContext
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.settings import VectorSettings
-from app.store import collections, jobs, vector_indexes, vectors
+from app.store import collections, jobs, lexical, vector_indexes, vectors
 from app.store.session import Database
 
 log = structlog.get_logger(__name__)
@@ -39,7 +40,12 @@ __all__ = [
 CHECK = "recall_check"
 FILL = "fill_passages"
 PORTION = 100
-"""Chunks whose vectors are filled in one transaction: each may cost an insertion into HNSW, some 5 ms, and its row is held."""
+"""Chunks whose vectors are filled or moved in one transaction: each may cost an insertion into HNSW, some 5 ms, and its row is
+held, or the lock of the collection."""
+LOOKED_UP = 10_000
+"""Vectors to be moved that are looked up at once."""
+BUSY_SECONDS = 0.2
+"""Wait for who is writing what is left to be moved."""
 K = 10
 """Neighbours compared: recall@10 is what the literature and our goals name."""
 SAME = 1e-6
@@ -51,13 +57,17 @@ class Ddl(Protocol):
 
     async def existing(self) -> dict[str, bool]: ...
 
-    async def create(self, index: PlannedIndex) -> None: ...
+    async def renew_shared(self, report: Report) -> list[str]: ...
+
+    async def create(self, index: PlannedIndex, report: Report) -> None: ...
 
     async def make_search(self, name: str) -> None: ...
 
     async def drop(self, name: str) -> None: ...
 
 
+Report = Callable[[int, int, str], Awaitable[None]]
+"""Told how many blocks are done, of how many, of the named index; it may raise to stop."""
 OpenDdl = Callable[[], AbstractAsyncContextManager[Ddl]]
 
 
@@ -90,47 +100,72 @@ def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[
             steps = len(missing) + len(surplus)
             for done, index in enumerate(surplus):
                 await context.progress(done, steps, f"dropping {index.name}")
-                await _drop(database, ddl, index)
+                await _drop(database, ddl, index, context)
             orphans = [name for name in existing if name not in wanted and name not in {i.name for i in surplus}]
             for name in orphans:  # their collections are deleted
                 await ddl.drop(name)
             for done, index in enumerate(missing, len(surplus)):
                 await context.progress(done, steps, f"building {index.name}: {index.chunk_count} chunks")
-                await _build(database, ddl, index, valid=existing.get(index.name))
+                await _build(database, ddl, index, context, valid=existing.get(index.name))
+            renewed = await ddl.renew_shared(context.progress)
             await context.progress(steps, steps, "done")
         return {
-            "built": [index.name for index in missing],
+            "built": [*(index.name for index in missing), *renewed],
             "dropped": [*(index.name for index in surplus), *orphans],
         }
 
     return handle
 
 
-async def _drop(database: Database, ddl: Ddl, index: PlannedIndex) -> None:
+async def _drop(database: Database, ddl: Ddl, index: PlannedIndex, context: JobContext) -> None:
     owner = Principal(index.tenant_id, "")
     async with database.transaction(owner) as connection:
+        await lexical.lock(connection, owner, index.collection_id)
         await vector_indexes.mark_dropping(connection, index)
-    await ddl.drop(index.name)
+    await _move(database, index, context, own=False)
     async with database.transaction(owner) as connection:
+        await lexical.lock(connection, owner, index.collection_id)
         await vector_indexes.mark_dropped(connection, index)
+    await ddl.drop(index.name)
 
 
-async def _build(database: Database, ddl: Ddl, index: PlannedIndex, *, valid: bool | None) -> None:
+async def _build(database: Database, ddl: Ddl, index: PlannedIndex, context: JobContext, *, valid: bool | None) -> None:
     """`valid`: of an index by that name in the catalog, None where there is none."""
     owner = Principal(index.tenant_id, "")
     async with database.transaction(owner) as connection:
+        await lexical.lock(connection, owner, index.collection_id)
         if not await vector_indexes.mark_building(connection, index):
             return  # the collection was deleted meanwhile
     if valid is False:
-        await ddl.drop(index.name)  # an interrupted build left it
+        await ddl.drop(index.name)  # an interrupted build left it, or an older release
+    await _move(database, index, context, own=True)
     if not valid:
-        await ddl.create(index)
+        await ddl.create(index, context.progress)
     await ddl.make_search(index.name)
     async with database.transaction(owner) as connection:
+        await lexical.lock(connection, owner, index.collection_id)
         if await vector_indexes.mark_built(connection, index):
             await enqueue_check(connection, owner, index.collection_id)
             return
     await ddl.drop(index.name)
+
+
+async def _move(database: Database, index: PlannedIndex, context: JobContext, *, own: bool) -> None:
+    """Until all vectors of the collection are where its state says. New ones are there from the beginning, so there is an end."""
+    owner, done = Principal(index.tenant_id, ""), 0
+    while True:
+        async with database.transaction(owner, readonly=True) as connection:
+            found = await vector_indexes.list_misplaced(connection, index, own=own, most=LOOKED_UP)
+        if not found:
+            return
+        before = done
+        for start in range(0, len(found), PORTION):
+            await context.progress(done, index.chunk_count, f"moving vectors of {index.name}")
+            async with database.transaction(owner) as connection:
+                await lexical.lock(connection, owner, index.collection_id)
+                done += await vector_indexes.move(connection, index, found[start : start + PORTION], own=own)
+        if done == before:
+            await asyncio.sleep(BUSY_SECONDS)
 
 
 # --- vectors from before revision 0022 ----------------------------------------------------------------------------------
@@ -198,8 +233,8 @@ async def _part(
     if found is None or found.model_id is None:
         return None
     model = (await vectors.models(connection, [found.model_id]))[found.model_id]
-    dedicated = await vector_indexes.ready(connection, principal, [collection_id])
-    return next(iter(choose_regimes([ServedCollection(found.id, found.chunk_count, model)], dedicated, settings)), None)
+    places = await vector_indexes.places(connection, principal, [collection_id])
+    return next(iter(choose_regimes([ServedCollection(found.id, found.chunk_count, model)], places, settings)), None)
 
 
 async def _share(

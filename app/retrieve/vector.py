@@ -1,13 +1,13 @@
 """The vector retriever: which regime each collection is searched in, and one list out of all (docs/adr/0012).
 
-Small sets are scanned exactly. A large collection with an HNSW index of its own is searched there; the others share the
-index of their model. Where an index yields fewer rows than there are to be had, the exact scan takes over: always
-min(top_k, visible) passages.
+Small sets are scanned exactly, and so are collections whose vectors are being moved from index to index. A large collection
+with an HNSW index of its own is searched there; the others share the index of their model. Where an index yields fewer rows
+than there are to be had, the exact scan takes over: always min(top_k, visible) passages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -57,28 +57,38 @@ def first_chunks(wanted: int, settings: VectorSettings) -> int:
 
 def choose_regimes(
     collections: Sequence[ServedCollection],
-    dedicated: Collection[tuple[UUID, int]],
+    places: Mapping[tuple[UUID, int], bool],
     settings: VectorSettings,
     *,
     restricted: bool = False,
 ) -> list[RegimeGroup]:
-    """The regime of each collection. `dedicated`: (collection, model) pairs that have an index of their own. Pure.
+    """The regime of each collection. `places`: (collection, model) pairs whose vectors are not, or not all, in the shared index,
+    with whether their own index can be used. Pure.
 
     `restricted`: by conditions, which no index knows, so that all are scanned.
     """
     parts: list[RegimeGroup] = []
+    groups: tuple[tuple[Regime, list[ServedCollection]], ...]
     for model in sorted({item.model for item in collections}, key=lambda model: model.id):
         members = [item for item in collections if item.model == model and item.chunks]
-        own = [m for m in members if (m.id, model.id) in dedicated and m.chunks > settings.exact_below]
-        if restricted or sum(m.chunks for m in members) <= settings.exact_below:
-            own = []
-        parts += [RegimeGroup("dedicated", model, (m.id,), m.chunks) for m in own]
-        rest = [m for m in members if m not in own]
-        visible = sum(m.chunks for m in rest)
-        exact = restricted or visible <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS
-        if rest:
-            parts.append(RegimeGroup("exact" if exact else "shared", model, tuple(m.id for m in rest), visible))
+        scanned: list[ServedCollection] = members
+        shared: list[ServedCollection] = []
+        if not restricted and _size(members) > settings.exact_below:
+            own = [m for m in members if places.get((m.id, model.id)) and m.chunks > settings.exact_below]
+            parts += [RegimeGroup("dedicated", model, (m.id,), m.chunks) for m in own]
+            shared = [m for m in members if (m.id, model.id) not in places]
+            if _size(shared) <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS:
+                shared = []
+            scanned = [m for m in members if m not in own and m not in shared]
+        groups = (("exact", scanned), ("shared", shared))
+        for regime, group in groups:
+            if group:
+                parts.append(RegimeGroup(regime, model, tuple(m.id for m in group), _size(group)))
     return parts
+
+
+def _size(collections: Iterable[ServedCollection]) -> int:
+    return sum(item.chunks for item in collections)
 
 
 async def search(connection: Any, context: SearchContext, served: Sequence[ServedCollection], wanted: int) -> LegResult:
@@ -89,9 +99,9 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
     rag.search_collection does the same for one collection without filters and conditions.
     """
     settings, restricted = context.settings.vector, context.conditions is not None
-    large = [item.id for item in served if item.chunks > settings.exact_below and not restricted]
-    dedicated = await vector_indexes.ready(connection, context.principal, large) if large else frozenset()
-    groups = choose_regimes(served, dedicated, settings, restricted=restricted)
+    scanned = restricted or _size(served) <= settings.exact_below
+    places = {} if scanned else await vector_indexes.places(connection, context.principal, [item.id for item in served])
+    groups = choose_regimes(served, places, settings, restricted=restricted)
     found = [await _search_group(connection, context, group, wanted) for group in groups]
     return LegResult(
         "vector",

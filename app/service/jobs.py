@@ -81,6 +81,11 @@ async def work_until_ended(services: Services, job_id: UUID) -> Job:
     return job
 
 
+async def build_indexes(services: Services) -> None:
+    """Carry out the plan of vector indexes that a run has ordered, unless another worker has begun it."""
+    await services.worker(kinds={vector_indexes.PLAN}).run_until_idle()
+
+
 async def order_plan(services: Services) -> None:
     """Enqueue the plan of vector indexes, which is one for all tenants, where there is something to be done."""
     async with services.database.transaction(services.principal) as connection:

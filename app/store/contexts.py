@@ -95,8 +95,10 @@ async def mark(connection: Any, principal: Principal, document_id: UUID, enrichm
     await connection.execute(SQL["mark"], principal.tenant_id, document_id, dict(enrichment))
 
 
-async def finish(connection: Any, principal: Principal, collection_id: UUID) -> set[int]:
-    """Let readers see it from the commit on; models whose vectors the collection needs, which cannot change before that."""
+async def finish(connection: Any, principal: Principal, collection_id: UUID, chunks: Sequence[UUID]) -> set[int]:
+    """Let readers see it from the commit on; models whose vectors the collection needs, which cannot change before that.
+    `chunks`: whose vectors were replaced."""
     await connection.execute(SQL["renew"], principal.tenant_id, collection_id)
+    await connection.execute(SQL["place"], collection_id, list(chunks))
     await cache.forget(connection, collection_id)
     return {model.id for model in await models.list_needed(connection, principal, collection_id)}

@@ -120,6 +120,11 @@ async def add_vectors(
     await connection.execute(SQL["add_vectors"], principal.tenant_id, model_id, *columns)
 
 
+async def place(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> None:
+    """See that the vectors of a model are in the index where those of the collection belong. Needs `lock`."""
+    await connection.execute(SQL["place"], principal.tenant_id, collection_id, model_id)
+
+
 async def forget(connection: Any, principal: Principal, collection_id: UUID, model_id: int) -> None:
     """Delete its vectors in the collection. Needs `lock`."""
     await connection.execute(SQL["forget"], principal.tenant_id, collection_id, model_id)

@@ -15,10 +15,10 @@ from app.settings import VectorSettings
 SQL = load_queries("vector_indexes")
 
 
-async def ready(connection: Any, principal: Principal, collections: Sequence[UUID]) -> frozenset[tuple[UUID, int]]:
-    """(collection, model) pairs whose index can be used."""
-    rows = await connection.fetch(SQL["ready"], principal.tenant_id, list(collections))
-    return frozenset((row["collection_id"], row["model_id"]) for row in rows)
+async def places(connection: Any, principal: Principal, collections: Sequence[UUID]) -> dict[tuple[UUID, int], bool]:
+    """(collection, model) pairs whose vectors are not, or not all, in the shared index: whether their own can be used."""
+    rows = await connection.fetch(SQL["places"], principal.tenant_id, list(collections))
+    return {(row["collection_id"], row["model_id"]): row["ready"] for row in rows}
 
 
 async def plan(connection: Any, settings: VectorSettings) -> list[PlannedIndex]:
@@ -33,22 +33,45 @@ async def due(connection: Any, principal: Principal, collection_id: UUID, settin
 
 
 async def mark_building(connection: Any, index: PlannedIndex) -> bool:
-    """Note that it is being built; False when the collection is gone."""
+    """From now on new vectors are its own, and searches compare all; False when the collection is gone. Needs the lock of the
+    collection, as all changes of the state do."""
     return bool(await connection.fetchval(SQL["building"], *_key(index), index.name))
 
 
 async def mark_built(connection: Any, index: PlannedIndex) -> bool:
-    """From now on searches use it; False when the collection is gone."""
+    """From now on searches use it; False when it is not being built any more."""
     return bool(await connection.fetchval(SQL["built"], *_key(index)))
 
 
 async def mark_dropping(connection: Any, index: PlannedIndex) -> None:
-    """From now on searches do without it."""
+    """From now on new vectors go to the shared index, and searches compare all."""
     await connection.execute(SQL["dropping"], *_key(index))
 
 
 async def mark_dropped(connection: Any, index: PlannedIndex) -> None:
     await connection.execute(SQL["dropped"], *_key(index))
+
+
+async def list_misplaced(connection: Any, index: PlannedIndex, *, own: bool, most: int) -> list[UUID]:
+    """Chunks whose vectors are not yet where all should be; no more than `most`."""
+    return [row["chunk_id"] for row in await connection.fetch(SQL["misplaced"], *_key(index), own, most)]
+
+
+async def move(connection: Any, index: PlannedIndex, chunks: Sequence[UUID], *, own: bool) -> int:
+    """Put vectors in the index of the collection, or back into the shared one; how many. Those that somebody else is writing
+    are left. Needs the lock of the collection."""
+    rows = await connection.fetch(SQL["move"], index.tenant_id, list(chunks), index.model_id, own)
+    return len(rows)
+
+
+async def begin_bulk(connection: Any, index: PlannedIndex, lease_seconds: float) -> None:
+    """Let new vectors wait for the index of the collection to be built, or renew that. Needs the lock of the collection."""
+    await connection.execute(SQL["begin_bulk"], *_key(index), index.name, lease_seconds)
+
+
+async def end_bulk(connection: Any, index: PlannedIndex) -> None:
+    """The next plan builds the index, or moves the vectors back."""
+    await connection.execute(SQL["end_bulk"], *_key(index))
 
 
 def _key(index: PlannedIndex) -> tuple[int, UUID, int]:

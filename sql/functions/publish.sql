@@ -204,6 +204,7 @@ BEGIN
       byte_count = c.byte_count + $9 - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
+  PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
   PERFORM weed_contexts(document);
 
@@ -247,6 +248,7 @@ BEGIN
       chunk_count = c.chunk_count + new_chunks - old.chunk_count
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM require_models(collection, model);
+  PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
   PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
   PERFORM weed_contexts(document);
   -- The reference length may have been set or renewed while this writer was weighting with another.

@@ -48,9 +48,11 @@ BEGIN
   IF vector IS NULL OR home.chunk_count = 0 THEN
     chunks := 0;
   ELSIF home.chunk_count > exact_below THEN
-    SELECT 'dedicated', to_regproc('rag.' || search_name(i.name)) INTO regime, way FROM vector_indexes i
-    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.state = 'ready';
-    IF way IS NULL THEN
+    SELECT CASE WHEN i.state = 'ready' THEN to_regproc('rag.' || search_name(i.name)) END INTO way FROM vector_indexes i
+    WHERE i.tenant_id = home.tenant_id AND i.collection_id = home.id AND i.model_id = model AND i.exclusive;
+    IF FOUND THEN
+      regime := CASE WHEN way IS NOT NULL THEN 'dedicated' END;  -- else its vectors are being moved: all are compared
+    ELSE
       way := to_regproc(format('rag.search_%s', model));
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
@@ -219,7 +221,7 @@ BEGIN
   PERFORM make_search(NULL);
   FOR index IN
     SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_'
+    WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_[0-9]+(_c[0-9a-f]+)?$'
   LOOP
     PERFORM make_search(index);
   END LOOP;

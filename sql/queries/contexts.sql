@@ -46,6 +46,9 @@ UPDATE rag.documents SET enrichment = $3 WHERE tenant_id = $1 AND id = $2
 -- From here on the lock of the collection is held, until the commit: no model can be added meanwhile.
 UPDATE rag.collections SET epoch = epoch + 1 WHERE tenant_id = $1 AND id = $2
 
+-- name: place
+SELECT rag.place_vectors($1, $2::uuid[])
+
 -- name: applied
 -- Contexts that chunks of these documents are embedded with.
 SELECT k.chunk_id, x.context FROM rag.documents d CROSS JOIN LATERAL rag.chunk_context_keys(d.id) AS k

@@ -75,6 +75,11 @@ SELECT $1, here.id, $2, here.document_id, here.collection_id, here.passage_id, m
 FROM made JOIN here ON here.id = made.chunk_id
 ON CONFLICT DO NOTHING
 
+-- name: place
+-- The state of the index may have changed while vectors were added.
+UPDATE rag.embeddings SET own = NOT own
+WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND own <> (SELECT rag.has_own_index($1, $2, $3))
+
 -- name: forget
 DELETE FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3
 

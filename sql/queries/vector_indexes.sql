@@ -1,36 +1,68 @@
 -- HNSW indexes of single collections: their state, and checks of what they find. Indexes are made by app/db/vector_indexes.py.
 
--- name: ready
-SELECT collection_id, model_id FROM rag.vector_indexes
-WHERE tenant_id = $1 AND collection_id = ANY ($2::uuid[]) AND state = 'ready'
+-- name: places
+SELECT collection_id, model_id, state = 'ready' AS ready FROM rag.vector_indexes
+WHERE tenant_id = $1 AND collection_id = ANY ($2::uuid[]) AND exclusive
 
 -- name: plan
 SELECT tenant_id, collection_id, model_id, dimensions, chunk_count, wanted, ready
-FROM rag.vector_index_plan($1, $2)
+FROM rag.plan_vector_indexes($1, $2)
 
 -- name: due
--- Whether a plan would change something for this collection: it has grown beyond $3 without an index, or is small and has one.
+-- Whether a plan would change something for this collection: it has grown beyond $3 without an index, is small and has one, or
+-- was left on its way.
 SELECT EXISTS (
   SELECT FROM rag.collections c
   LEFT JOIN rag.vector_indexes x ON x.tenant_id = $1 AND x.collection_id = c.id AND x.model_id = c.model_id
-  WHERE c.tenant_id = $1 AND c.id = $2 AND CASE WHEN x.state = 'ready' THEN c.chunk_count < $3 * 0.8 ELSE c.chunk_count > $3 END)
+  WHERE c.tenant_id = $1 AND c.id = $2 AND CASE
+    WHEN x.bulk_until > now() THEN false
+    WHEN x.state = 'ready' THEN c.chunk_count < $3 * 0.8 OR NOT x.exclusive
+    ELSE x.state IS NOT NULL OR c.chunk_count > $3 END)
 
 -- name: building
-INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count)
-SELECT $1, c.id, $3, $4, 'building', c.chunk_count FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
+INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive)
+SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE
-SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = now(), ready_at = NULL
+SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = now(), ready_at = NULL,
+    exclusive = true, bulk_until = NULL
 RETURNING true
 
 -- name: built
 UPDATE rag.vector_indexes SET state = 'ready', ready_at = now()
-WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 RETURNING true
+WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND state = 'building' RETURNING true
 
 -- name: dropping
 UPDATE rag.vector_indexes SET state = 'dropping' WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3
 
 -- name: dropped
 DELETE FROM rag.vector_indexes WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND state = 'dropping'
+
+-- name: misplaced
+-- Some of the vectors that are not where they belong ($4: own).
+SELECT chunk_id FROM rag.embeddings
+WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND own <> $4 ORDER BY chunk_id LIMIT $5
+
+-- name: move
+-- Without waiting for rows: who has one may be waiting for the collection.
+WITH free AS MATERIALIZED (
+  SELECT e.chunk_id FROM rag.embeddings e
+  WHERE e.tenant_id = $1 AND e.chunk_id = ANY ($2::uuid[]) AND e.model_id = $3 AND e.own <> $4 FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE rag.embeddings e SET own = $4 FROM free
+WHERE e.tenant_id = $1 AND e.chunk_id = free.chunk_id AND e.model_id = $3
+RETURNING 1
+
+-- name: begin_bulk
+-- Or renews. Nothing where the index is there already, or being dropped, or no index can be made. One that is being built goes on.
+INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive, bulk_until)
+SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true, now() + $5::float8 * interval '1 second'
+FROM rag.collections c JOIN rag.embedding_models m ON m.id = $3 AND m.dimensions <= 4000
+WHERE c.tenant_id = $1 AND c.id = $2
+ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET bulk_until = excluded.bulk_until
+WHERE x.state = 'building' AND x.bulk_until IS NOT NULL
+
+-- name: end_bulk
+UPDATE rag.vector_indexes SET bulk_until = now() WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND bulk_until > now()
 
 -- name: record_check
 INSERT INTO rag.recall_checks (tenant_id, id, collection_id, model_id, regime, k, sample, recall, ef_search)

@@ -71,7 +71,7 @@ SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model} {filter}
+  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id = {model} AND NOT e.own {filter}
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
@@ -83,7 +83,7 @@ SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
   FROM rag.embeddings e
-  WHERE e.tenant_id = {tenant} AND e.collection_id = '{collection}'::uuid AND e.model_id = {model} {filter}
+  WHERE e.tenant_id = {tenant} AND e.collection_id = '{collection}'::uuid AND e.model_id = {model} AND e.own {filter}
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id AND c.collection_id = ANY ($2::uuid[])

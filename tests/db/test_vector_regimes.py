@@ -19,13 +19,14 @@ import pytest
 from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
 from app.errors import SettingsError
+from app.ingest.bulk import BulkRun
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
 from app.service.jobs import order_checks, order_plan
 from app.service.search import get_trace
 from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
-from app.store import jobs, vector_indexes
+from app.store import jobs, lexical, vector_indexes, vectors
 from app.store.vectors import EmbeddingModel
 from app.wiring import Services
 from tests.conftest import REPO
@@ -106,7 +107,7 @@ IDS = [UUID(int=n) for n in range(6)]
 
 def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
     """A filter that leaves few chunks makes any collection a small set."""
-    chosen = choose_regimes([ServedCollection(IDS[0], 50, TINY)], {(IDS[0], 1)}, SMALL)
+    chosen = choose_regimes([ServedCollection(IDS[0], 50, TINY)], {(IDS[0], 1): True}, SMALL)
     assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 50)]
 
 
@@ -116,7 +117,7 @@ def test_large_collections_use_their_own_index_and_the_others_share() -> None:
         ServedCollection(IDS[1], 60, TINY),
         ServedCollection(IDS[2], 20, TINY),
     ]
-    assert choose_regimes(searched, {(IDS[0], 1)}, SMALL) == [
+    assert choose_regimes(searched, {(IDS[0], 1): True}, SMALL) == [
         RegimeGroup("dedicated", TINY, (IDS[0],), 500),
         RegimeGroup("shared", TINY, (IDS[1], IDS[2]), 80),
     ]
@@ -128,18 +129,18 @@ def test_models_are_never_mixed_in_one_statement() -> None:
         ServedCollection(IDS[1], 500, OTHER),
         ServedCollection(IDS[2], 9, OTHER),
     ]
-    chosen = choose_regimes(searched, {(IDS[1], 1)}, SMALL)
+    chosen = choose_regimes(searched, {(IDS[1], 1): True}, SMALL)
     assert [(part.regime, part.model.id, part.collections) for part in chosen] == [
         ("shared", 1, (IDS[0],)), ("shared", 2, (IDS[1], IDS[2])),
     ]  # fmt: skip
 
 
 def test_vectors_too_long_for_hnsw_are_scanned() -> None:
-    assert [part.regime for part in choose_regimes([ServedCollection(IDS[0], 9999, WIDE)], set(), SMALL)] == ["exact"]
+    assert [part.regime for part in choose_regimes([ServedCollection(IDS[0], 9999, WIDE)], {}, SMALL)] == ["exact"]
 
 
 def test_empty_collections_are_not_searched() -> None:
-    assert choose_regimes([ServedCollection(IDS[0], 0, TINY)], set(), SMALL) == []
+    assert choose_regimes([ServedCollection(IDS[0], 0, TINY)], {}, SMALL) == []
 
 
 # --- indexes of collections, end to end -------------------------------------------------------------------------------
@@ -262,6 +263,10 @@ async def test_indexes_are_built_as_the_settings_say(services: Services) -> None
 # --- interruptions ----------------------------------------------------------------------------------------------------
 
 
+async def ignored(done: int, total: int, message: str) -> None:
+    """What a build says of its progress."""
+
+
 async def planned(services: Services) -> PlannedIndex:
     async with services.database.connection() as connection:
         return next(i for i in await vector_indexes.plan(connection, services.settings.current.vector) if i.wanted)
@@ -273,7 +278,7 @@ async def test_an_invalid_index_is_built_again(services: Services) -> None:
     await fill(small, "large", 120)
     index = await planned(small)
     async with vector_ddl(small.owner_dsn) as ddl:
-        await ddl.create(index)
+        await ddl.create(index, ignored)
     owner = await asyncpg.connect(small.owner_dsn)
     await owner.execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rag.{index.name}'::regclass")
     await owner.close()
@@ -294,7 +299,11 @@ from uuid import UUID
 async def main():
     async with vector_ddl(sys.argv[1]) as ddl:
         print("locked", flush=True)
-        await ddl.create(PlannedIndex(int(sys.argv[2]), UUID(sys.argv[3]), int(sys.argv[4]), 384, 0, True, False))
+        index = PlannedIndex(int(sys.argv[2]), UUID(sys.argv[3]), int(sys.argv[4]), 384, 0, True, False)
+        await ddl.create(index, ignored)
+
+async def ignored(*progress):
+    pass
 
 asyncio.run(main())
 """
@@ -437,3 +446,254 @@ async def test_small_collections_are_not_checked_daily(services: Services) -> No
     await order_plan(small)
     await order_checks(small)
     assert await small.worker().run_until_idle() == 0
+
+
+# --- one index per vector ---------------------------------------------------------------------------------------------
+
+
+async def places(services: Services, collection: str) -> dict[bool, int]:
+    """Vectors of the collection by whether they are own."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT own, count(*) AS vectors FROM rag.embeddings WHERE collection_id = $1 GROUP BY own", found.id
+        )
+    return {row["own"]: row["vectors"] for row in rows}
+
+
+async def finds_all(services: Services, collection: str, documents: int) -> bool:
+    """By the one statement and, with a filter that all match, step by step."""
+    once = await find(services, "granite", collection, legs=("vector",), top_k=documents, cache=False)
+    stepwise = await find(
+        services, "granite", collection, legs=("vector",), top_k=documents, cache=False, filters={"kind": "note"}
+    )
+    return len(once.passages) == len(stepwise.passages) == documents
+
+
+async def notes(services: Services, collection: str, first: int, last: int) -> None:
+    sources = [
+        text_source(f"n{i}", f"note {i} about granite and {i % 17} cairns", kind="note") for i in range(first, last)
+    ]
+    await index_now(services, collection, sources)
+
+
+class Crash(Exception):
+    """Stands for the death of the process."""
+
+
+async def reconcile(services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int) -> None:
+    """One attempt at the plan that dies at the given call of a step."""
+    real, calls = getattr(vector_indexes, step), 0
+
+    async def dying(*given: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise Crash
+        return await real(*given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(handlers, "PORTION", 30)
+        patched.setattr(vector_indexes, step, dying)
+        async with services.database.transaction(services.principal) as connection:
+            await handlers.enqueue_plan(connection, services.principal)
+        await services.worker().run_until_idle()
+    assert calls > after
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("DELETE FROM rag.jobs")
+
+
+async def replan(services: Services) -> None:
+    await order_plan(services)
+    await services.worker().run_until_idle()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(("step", "after"), [("mark_building", 0), ("move", 0), ("move", 2), ("mark_built", 0)])
+async def test_a_build_that_dies_anywhere_hides_nothing_and_goes_on(
+    services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
+) -> None:
+    small = scaled(services)
+    await notes(small, "large", 0, 120)
+    await reconcile(small, monkeypatch, step, after)
+    assert await finds_all(small, "large", 120)
+    await notes(small, "large", 120, 130)  # goes where the state says
+    assert await finds_all(small, "large", 130)
+    await replan(small)
+    assert await states(small) == {"large": "ready"}
+    assert await places(small, "large") == {True: 130}
+    assert await finds_all(small, "large", 130)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(("step", "after"), [("mark_dropping", 0), ("move", 0), ("move", 2), ("mark_dropped", 0)])
+async def test_a_drop_that_dies_anywhere_hides_nothing_and_goes_on(
+    services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
+) -> None:
+    small = scaled(services)
+    await notes(small, "large", 0, 120)
+    await small.worker().run_until_idle()
+    assert await places(small, "large") == {True: 120}
+    larger = scaled(services, dedicated_above=1000)
+    await reconcile(larger, monkeypatch, step, after)
+    assert await finds_all(larger, "large", 120)
+    await notes(larger, "large", 120, 130)
+    assert await finds_all(larger, "large", 130)
+    await replan(larger)
+    assert await states(larger) == {}
+    assert await places(larger, "large") == {False: 130}
+    assert await finds_all(larger, "large", 130)
+    assert await catalog(larger) == {}
+
+
+@pytest.mark.parametrize(("begun", "committed"), [(None, "building"), ("ready", "dropping")])
+async def test_a_publish_in_flight_corrects_what_it_wrote_by_the_old_state(
+    services: Services, monkeypatch: pytest.MonkeyPatch, begun: str | None, committed: str
+) -> None:
+    """The state changes between its insertion and its commit."""
+    small = scaled(services)
+    await notes(small, "large", 0, 60)
+    collection = await get_collection(small, "large")
+    async with small.database.connection() as connection:
+        model = (await vectors.models(connection, [1]))[1]
+    index = PlannedIndex(small.principal.tenant_id, collection.id, model.id, model.dimensions, 60, True, False)
+    async with small.database.transaction(small.principal) as connection:
+        if begun:
+            await vector_indexes.mark_building(connection, index)
+            await vector_indexes.mark_built(connection, index)
+    async with asyncio.TaskGroup() as group:
+        async with small.database.transaction(small.principal) as connection:
+            await lexical.lock(connection, small.principal, collection.id)
+            publishing = group.create_task(notes(small, "large", 60, 61))
+            await until(lambda: waiting_for_lock(small))
+            mark = vector_indexes.mark_building if committed == "building" else vector_indexes.mark_dropping
+            await mark(connection, index)
+        await publishing
+    async with small.database.connection() as connection:
+        await connection.execute("SELECT set_config('app.tenant', $1, false)", str(small.principal.tenant_id))
+        own = await connection.fetchval(
+            "SELECT e.own FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id WHERE d.external_id = 'n60'"
+        )
+        await connection.execute("SELECT set_config('app.tenant', '', false)")
+    assert own == (committed == "building")
+
+
+async def waiting_for_lock(services: Services) -> bool:
+    owner = await asyncpg.connect(services.owner_dsn)
+    found = await owner.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    await owner.close()
+    return bool(found)
+
+
+async def test_documents_that_arrive_while_vectors_are_moved_are_found(services: Services) -> None:
+    small = scaled(services)
+    await notes(small, "large", 0, 150)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(small.worker().run_until_idle())
+        for first in range(150, 190, 10):
+            await notes(small, "large", first, first + 10)
+            assert await finds_all(small, "large", first + 10)
+    await replan(small)
+    assert await states(small) == {"large": "ready"}
+    assert await places(small, "large") == {True: 190}
+
+
+async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(services: Services) -> None:
+    """A small part of a search may lie in an index of its own too: the shared index does not hold it."""
+    small = scaled(services)
+    await notes(small, "large", 0, 120)
+    await notes(small, "other", 200, 260)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"large": "ready"}
+    narrow = scaled(services, exact_below=125)
+    found = await find(narrow, "granite", "large", "other", legs=("vector",), top_k=180, cache=False)
+    assert len(found.passages) == 180
+    regimes = {part["regime"] for part in await parts_of(narrow, found.trace_id)}
+    assert regimes == {"exact"}
+
+
+# --- runs that write very much ----------------------------------------------------------------------------------------
+
+
+async def test_a_large_run_writes_for_the_index_of_the_collection(services: Services) -> None:
+    """From bulkAbove chunks on nothing is inserted in the shared index, and at the end the index is built."""
+    small = scaled(services, bulk_above=20)
+    await notes(small, "bulk", 0, 150)
+    assert await states(small) == {"bulk": "building"}
+    assert (await places(small, "bulk"))[True] >= 120
+    assert await finds_all(small, "bulk", 150)
+    await small.worker().run_until_idle()
+    assert await states(small) == {"bulk": "ready"}
+    assert await places(small, "bulk") == {True: 150}
+    assert await finds_all(small, "bulk", 150)
+
+
+async def test_a_large_run_that_ends_small_goes_back_to_the_shared_index(services: Services) -> None:
+    small = scaled(services, bulk_above=20)
+    await notes(small, "bulk", 0, 70)
+    assert await states(small) == {"bulk": "building"}
+    await small.worker().run_until_idle()
+    assert await states(small) == {}
+    assert await places(small, "bulk") == {False: 70}
+    assert await finds_all(small, "bulk", 70)
+
+
+async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While its lease lasts the plan waits; after that it goes on."""
+    small = scaled(services, bulk_above=20)
+
+    async def dead(self: BulkRun) -> None:
+        """The process ends before it."""
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BulkRun, "end", dead)
+        await notes(small, "bulk", 0, 150)
+    await replan(small)
+    assert await states(small) == {"bulk": "building"}
+    assert await catalog(small) == {}
+    async with small.database.transaction(small.principal) as connection:
+        await connection.execute("UPDATE rag.vector_indexes SET bulk_until = now()")
+    await replan(small)
+    assert await states(small) == {"bulk": "ready"}
+    assert await finds_all(small, "bulk", 150)
+
+
+# --- what earlier releases built --------------------------------------------------------------------------------------
+
+OLD = """
+DROP INDEX rag.embeddings_hnsw_1;
+CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WHERE model_id = 1;
+UPDATE rag.vector_indexes SET exclusive = false;
+UPDATE rag.embeddings SET own = false;
+"""
+
+
+async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(services: Services) -> None:
+    """The shared one holds all vectors; the collection's own is left aside until its vectors are moved."""
+    small = scaled(services)
+    await notes(small, "large", 0, 120)
+    await small.worker().run_until_idle()
+    owner = await asyncpg.connect(small.owner_dsn)
+    await owner.execute(OLD)
+    [name] = await catalog(small)
+    await owner.execute(
+        f"DROP INDEX rag.{name}; CREATE INDEX {name} ON rag.embeddings USING hnsw ((embedding::halfvec(384)) "
+        "halfvec_cosine_ops) WHERE model_id = 1"
+    )
+    await owner.execute("SELECT rag.make_searches()")
+    assert await finds_all(small, "large", 120)
+    found = await find(small, "granite", "large", legs=("vector",), cache=False)
+    assert [part["regime"] for part in await parts_of(small, found.trace_id)] == ["shared"]
+    await replan(small)
+    shared = await owner.fetchval("SELECT pg_get_indexdef('rag.embeddings_hnsw_1'::regclass)")
+    left = await owner.fetchval("SELECT count(*) FROM pg_class WHERE relname ~ '^embeddings_hnsw.*_(old|new)$'")
+    await owner.close()
+    assert shared.endswith("WHERE ((model_id = 1) AND (NOT own))")
+    assert left == 0
+    assert await states(small) == {"large": "ready"}
+    assert await places(small, "large") == {True: 120}
+    assert await finds_all(small, "large", 120)

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, TSVECTOR, UUID
@@ -282,6 +283,12 @@ embeddings = Table(
     col("content_hash", LargeBinary, "SHA-256 of what was embedded; equal input is not embedded again."),
     col("embedding", HALFVEC, "L2-normalised vector of the model's dimension."),
     col("passage_id", UUID, "Passage of the chunk; null: not filled yet (job fill_passages).", nullable=True),
+    col(
+        "own",
+        Boolean,
+        "Whether it belongs in the index of its collection, and not in the shared one.",
+        server_default=false(),
+    ),
     PrimaryKeyConstraint("tenant_id", "chunk_id", "model_id"),
     ForeignKeyConstraint(["tenant_id", "chunk_id"], ["rag.chunks.tenant_id", "rag.chunks.id"], ondelete="CASCADE"),
     ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),

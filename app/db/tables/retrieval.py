@@ -6,6 +6,7 @@ from pgvector.sqlalchemy import HALFVEC, SPARSEVEC
 from sqlalchemy import (
     REAL,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Double,
     ForeignKeyConstraint,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    false,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, UUID
 
@@ -91,6 +93,17 @@ vector_indexes = Table(
     count("chunk_count", "Chunks when it was built."),
     moment("created_at", "When it was ordered.", server_default=NOW),
     moment("ready_at", "When it could be used.", nullable=True),
+    col(
+        "exclusive",
+        Boolean,
+        "Whether the vectors are not in the shared index; false: built by a release before revision 0023.",
+        server_default=false(),
+    ),
+    moment(
+        "bulk_until",
+        "Until then a run that writes very much is at work, and the index waits for its end; it renews this.",
+        nullable=True,
+    ),
     PrimaryKeyConstraint("tenant_id", "collection_id", "model_id"),
     ForeignKeyConstraint(
         ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"

@@ -42,7 +42,8 @@ INSERT INTO rag.chunks (tenant_id, id, passage_id, document_id, collection_id, o
 SELECT tenant_id, chunk, document, document, collection, 0, 0, 1, '{{}}', 1, 't', 'x' FROM rows;
 INSERT INTO rag.embeddings
 SELECT tenant_id, chunk, 1, document, collection, '',
-  (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec, document
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec, document,
+  collection = '{LARGE_ID}'
 FROM rows;
 ANALYZE;
 """
@@ -56,10 +57,13 @@ def corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
     psql(FILL, database="many")
     tenant = int(psql("SELECT id FROM rag.tenants", database="many"))
 
+    async def ignored(done: int, total: int, message: str) -> None:
+        """What a build says of its progress."""
+
     async def build() -> None:
         async with vector_ddl(dsn) as ddl:
             index = PlannedIndex(tenant, LARGE_ID, 1, 8, LARGE, True, False)
-            await ddl.create(index)
+            await ddl.create(index, ignored)
             await ddl.make_search(index.name)
 
     asyncio.run(build())
@@ -176,7 +180,8 @@ async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any
     """Its dedicated index where that is ready, the rows of the smallest among ten thousand else."""
     tenant = await tenant_of(connection)
     await connection.execute(
-        "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state) VALUES ($1, $2, 1, $3, 'ready')",
+        "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state, exclusive) "
+        "VALUES ($1, $2, 1, $3, 'ready', true)",
         tenant, LARGE_ID, PlannedIndex(tenant, LARGE_ID, 1, 8, 0, True, True).name,
     )  # fmt: skip
     asked = (1, QUERY, 100, False, 3000, 100, 20000, None, 50, 600, 20000, 1.0, None, 10)
