@@ -1598,11 +1598,14 @@ BEGIN
     token_counter, content
   FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding,
+    (SELECT has_own_index(tenant, collection, model))
+  FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding,
+    has_own_index(tenant, collection, v.model_id)
   FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
 
   -- Weights use the average length on record, or the document's own where it is the first of its language.
@@ -2443,19 +2446,6 @@ $$;
 ALTER FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) IS 'Passages by id, as long as the collection has this epoch; see sql/functions/search.sql.';
-
-CREATE FUNCTION rag.place_vector() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-  NEW.own := rag.has_own_index(NEW.tenant_id, NEW.collection_id, NEW.model_id);
-  RETURN NEW;
-END
-$$;
-
-ALTER FUNCTION rag.place_vector() OWNER TO owner;
-
-COMMENT ON FUNCTION rag.place_vector() IS 'Puts a new vector where its collection has them.';
 
 CREATE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
     LANGUAGE sql
@@ -7124,8 +7114,6 @@ CREATE INDEX sessions_recent_idx ON rag.sessions USING btree (tenant_id, last_us
 
 CREATE INDEX uploads_tenant_id_job_id_idx ON rag.uploads USING btree (tenant_id, job_id);
 
-CREATE TRIGGER place_vector BEFORE INSERT ON rag.embeddings FOR EACH ROW EXECUTE FUNCTION rag.place_vector();
-
 ALTER TABLE ONLY rag.adjacency
     ADD CONSTRAINT adjacency_tenant_id_relation_id_fkey FOREIGN KEY (tenant_id, relation_id) REFERENCES rag.relations(tenant_id, id) ON DELETE CASCADE;
 
@@ -8491,11 +8479,6 @@ REVOKE ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch big
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) TO cairn_views;
-
-REVOKE ALL ON FUNCTION rag.place_vector() FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.place_vector() TO cairn_app;
-GRANT ALL ON FUNCTION rag.place_vector() TO cairn_definer;
-GRANT ALL ON FUNCTION rag.place_vector() TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) TO cairn_app;

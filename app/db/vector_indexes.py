@@ -112,6 +112,10 @@ _LEFT = r"""
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE i.indrelid = 'rag.embeddings'::regclass AND c.relname ~ '^embeddings_hnsw_[0-9]+_(new|old)$'
 """
+_GROWN = """
+SELECT s.relname FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
+WHERE s.schemaname = 'rag' AND s.n_mod_since_analyze > greatest(c.reltuples, 1000) ORDER BY s.relname
+"""
 _PROGRESS = "SELECT blocks_done, blocks_total FROM pg_stat_progress_create_index WHERE pid = $1"
 PROGRESS_SECONDS = 2.0
 
@@ -130,6 +134,12 @@ class VectorDdl:
     async def existing(self) -> dict[str, bool]:
         """Indexes of single collections in the catalog, and whether they can be used as they are."""
         return {row["name"]: row["valid"] for row in await self._connection.fetch(_EXISTING)}
+
+    async def analyze(self) -> None:
+        """Renew the statistics of tables that have doubled since they were gathered: after a large load autovacuum may take
+        minutes to come, and plans are bad until then."""
+        for row in await self._connection.fetch(_GROWN):
+            await self._connection.execute(f"ANALYZE rag.{row['relname']}")
 
     async def renew_shared(self, report: Report) -> list[str]:
         """Build shared indexes that hold all vectors anew, with those only that belong there, and put them in the place of the

@@ -18,6 +18,9 @@ from app.store.session import Database
 LEASE_SECONDS = 90.0
 """A run that does not renew for this long is dead."""
 
+LATE = 4
+"""Times vector.dedicatedAbove: a collection that is so large and has no index of its own is one of too many."""
+
 
 class BulkRun:
     """What a run knows of its own size. `renew` and `end` do nothing until it has become large, or after its end."""
@@ -59,4 +62,4 @@ class BulkRun:
                 if seconds is None:
                     await vector_indexes.end_bulk(connection, index)
                 else:
-                    await vector_indexes.begin_bulk(connection, index, seconds)
+                    await vector_indexes.begin_bulk(connection, index, seconds, LATE * self._settings.dedicated_above)

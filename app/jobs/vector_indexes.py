@@ -57,6 +57,8 @@ class Ddl(Protocol):
 
     async def existing(self) -> dict[str, bool]: ...
 
+    async def analyze(self) -> None: ...
+
     async def renew_shared(self, report: Report) -> list[str]: ...
 
     async def create(self, index: PlannedIndex, report: Report) -> None: ...
@@ -107,6 +109,9 @@ def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[
             for done, index in enumerate(missing, len(surplus)):
                 await context.progress(done, steps, f"building {index.name}: {index.chunk_count} chunks")
                 await _build(database, ddl, index, context, valid=existing.get(index.name))
+            for index in wanted.values():  # what an older release has written beside this one
+                await _move(database, index, context, own=True)
+            await ddl.analyze()
             renewed = await ddl.renew_shared(context.progress)
             await context.progress(steps, steps, "done")
         return {

@@ -167,7 +167,7 @@ class VectorSettings(SettingsSection):
         5000, ge=1, description="Collections with more chunks may get an HNSW index of their own."
     )
     bulk_above: int = Field(
-        2000, ge=0, description="A run that has written so many chunks has the collection's own index built at its end."
+        1000, ge=0, description="A run that has written so many chunks has the collection's own index built at its end."
     )
     max_dedicated_indexes: int = Field(
         200, ge=0, le=1000, description="How many of the largest do; each costs every statement planning time."

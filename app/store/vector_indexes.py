@@ -64,9 +64,10 @@ async def move(connection: Any, index: PlannedIndex, chunks: Sequence[UUID], *, 
     return len(rows)
 
 
-async def begin_bulk(connection: Any, index: PlannedIndex, lease_seconds: float) -> None:
-    """Let new vectors wait for the index of the collection to be built, or renew that. Needs the lock of the collection."""
-    await connection.execute(SQL["begin_bulk"], *_key(index), index.name, lease_seconds)
+async def begin_bulk(connection: Any, index: PlannedIndex, lease_seconds: float, most: int) -> None:
+    """Let new vectors wait for the index of the collection to be built, or renew that; nothing for a collection of more than
+    `most` chunks without an index. Needs the lock of the collection."""
+    await connection.execute(SQL["begin_bulk"], *_key(index), index.name, lease_seconds, most)
 
 
 async def end_bulk(connection: Any, index: PlannedIndex) -> None:

@@ -4,9 +4,9 @@ Adding the columns changes no row: until the job `vector_indexes` has been there
 predicate goes on serving, and collections with an index of their own are searched by the shared one.
 
 BREAKING says whether code that does not know this revision must refuse to serve the database. It need not: its statements name no
-place, so they find all rows without the new indexes, slower; where a row is written is for the table to say, by a trigger; and the
-plan of indexes, which it would carry out without moving rows, it can no longer ask for: its job fails and is ordered anew by
-the next release.
+place, so they find all rows without the new indexes, slower; documents are published by a function of the database, which knows
+the place; and the plan of indexes, which it would carry out without moving rows, it can no longer ask for: its job fails and is
+ordered anew by the next release. What it embeds anew by a job of its own is put in place by the daily plan.
 """
 
 import sqlalchemy as sa

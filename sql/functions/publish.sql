@@ -24,11 +24,14 @@ BEGIN
     token_counter, content
   FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding FROM pg_temp.stage_chunks ORDER BY ordinal;
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding,
+    (SELECT has_own_index(tenant, collection, model))
+  FROM pg_temp.stage_chunks ORDER BY ordinal;
 
-  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding
+  INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding,
+    has_own_index(tenant, collection, v.model_id)
   FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
 
   -- Weights use the average length on record, or the document's own where it is the first of its language.

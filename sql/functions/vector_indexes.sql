@@ -15,23 +15,6 @@ RETURN EXISTS (
     AND x.exclusive AND x.state IN ('building', 'ready'));
 COMMENT ON FUNCTION rag.has_own_index IS 'Whether new vectors of a collection belong in an index of its own.';
 
-CREATE OR REPLACE FUNCTION rag.place_vector() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  NEW.own := rag.has_own_index(NEW.tenant_id, NEW.collection_id, NEW.model_id);
-  RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION rag.place_vector() IS 'Puts a new vector where its collection has them.';
-
-DO $$
-BEGIN
-  -- not CREATE OR REPLACE: its lock would wait for an index build each time
-  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'rag.embeddings'::regclass AND tgname = 'place_vector') THEN
-    CREATE TRIGGER place_vector BEFORE INSERT ON rag.embeddings FOR EACH ROW EXECUTE FUNCTION rag.place_vector();
-  END IF;
-END
-$$;
-
 -- The caller holds the collection's row.
 CREATE OR REPLACE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$

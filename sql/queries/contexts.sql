@@ -31,8 +31,9 @@ SELECT ARRAY(SELECT c.id FROM rag.chunks c WHERE c.tenant_id = $1 AND c.document
 FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = $2 AND d.version = $3 AND d.status = 'indexed' FOR UPDATE
 
 -- name: put_vectors
-INSERT INTO rag.embeddings AS e (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-SELECT $1, v.chunk_id, $2, $3, $4, c.passage_id, v.content_hash, v.embedding
+INSERT INTO rag.embeddings AS e
+  (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+SELECT $1, v.chunk_id, $2, $3, $4, c.passage_id, v.content_hash, v.embedding, (SELECT rag.has_own_index($1, $4, $2))
 FROM unnest($5::uuid[], $6::bytea[], $7::halfvec[]) AS v (chunk_id, content_hash, embedding)
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = v.chunk_id
 ON CONFLICT (tenant_id, chunk_id, model_id) DO UPDATE

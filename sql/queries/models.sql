@@ -70,8 +70,10 @@ WITH made AS (
   SELECT c.id, c.document_id, c.collection_id, c.passage_id FROM rag.chunks c
   WHERE c.tenant_id = $1 AND c.id = ANY ($3::uuid[]) FOR KEY SHARE
 )
-INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding)
-SELECT $1, here.id, $2, here.document_id, here.collection_id, here.passage_id, made.content_hash, made.embedding
+INSERT INTO rag.embeddings
+  (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
+SELECT $1, here.id, $2, here.document_id, here.collection_id, here.passage_id, made.content_hash, made.embedding,
+  rag.has_own_index($1, here.collection_id, $2)
 FROM made JOIN here ON here.id = made.chunk_id
 ON CONFLICT DO NOTHING
 

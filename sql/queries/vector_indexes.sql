@@ -54,10 +54,12 @@ RETURNING 1
 
 -- name: begin_bulk
 -- Or renews. Nothing where the index is there already, or being dropped, or no index can be made. One that is being built goes on.
+-- A collection of more than $6 chunks that has none gets none: others are larger.
 INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive, bulk_until)
 SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true, now() + $5::float8 * interval '1 second'
 FROM rag.collections c JOIN rag.embedding_models m ON m.id = $3 AND m.dimensions <= 4000
-WHERE c.tenant_id = $1 AND c.id = $2
+WHERE c.tenant_id = $1 AND c.id = $2 AND (c.chunk_count <= $6 OR EXISTS (
+  SELECT FROM rag.vector_indexes o WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.model_id = $3))
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET bulk_until = excluded.bulk_until
 WHERE x.state = 'building' AND x.bulk_until IS NOT NULL
 

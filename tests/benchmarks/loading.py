@@ -13,10 +13,11 @@ import asyncpg
 import numpy as np
 from pgvector import HalfVector
 
-from app.db.vector_indexes import ensure_model
+from app.ingest.bulk import BulkRun
+from app.ingest.embed import in_use
 from app.ingest.pipeline import STORING
 from app.service.documents import ensure_collection
-from app.service.jobs import order_plan
+from app.service.jobs import build_indexes, order_plan
 from app.settings import SettingsStore, read_environment
 from app.store import documents
 from app.wiring import Services, open_services
@@ -55,8 +56,9 @@ async def publish(services: Services, collection_id: UUID, loadable: Loadable) -
 
 
 async def publish_all(
-    services: Services, collection_id: UUID, loadables: Iterable[Loadable], writers: int = STORING
-) -> int:
+    services: Services, collection_id: UUID, loadables: Iterable[Loadable], writers: int = STORING,
+    bulk: BulkRun | None = None,
+) -> int:  # fmt: skip
     """By so many writers at once, as a run of the pipeline does it. Returns the number of chunks."""
     waiting, chunks = iter(loadables), 0
 
@@ -65,6 +67,8 @@ async def publish_all(
         for loadable in waiting:
             await publish(services, collection_id, loadable)
             chunks += len(loadable.vectors)
+            if bulk:
+                await bulk.count(len(loadable.vectors))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(writers):
@@ -73,19 +77,22 @@ async def publish_all(
 
 
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
-    """Everything into one collection without the HNSW index, which is built afterwards."""
+    """Everything into one collection as one run of the pipeline writes it: from vector.bulkAbove chunks on without HNSW, and the
+    index by the job that the run orders."""
     collection = await ensure_collection(services, name)
-    model = services.search_deps.model
+    target = services.target(services.principal, collection.id)
+    ready = list(loadables)  # making the text is not part of the load
+    bulk = BulkRun(services.database, target, await in_use(services.database, target))
+    started = time.perf_counter()
+    chunks = await publish_all(services, collection.id, ready, bulk=bulk)
+    await bulk.end()
+    rows = time.perf_counter() - started
+    started = time.perf_counter()
+    await order_plan(services)
+    await build_indexes(services)
+    built = time.perf_counter() - started
     connection = await asyncpg.connect(services.owner_dsn)
     try:
-        await connection.execute(f"DROP INDEX IF EXISTS rag.embeddings_hnsw_{model.id}")
-        ready = list(loadables)  # making the text is not part of the load
-        started = time.perf_counter()
-        chunks = await publish_all(services, collection.id, ready)
-        rows = time.perf_counter() - started
-        started = time.perf_counter()
-        await ensure_model(services.owner_dsn, model.name, model.dimensions)
-        built = time.perf_counter() - started
         await connection.execute(
             "VACUUM ANALYZE rag.passages, rag.chunks, rag.embeddings, rag.lexical_index, rag.lexical_terms"
         )

@@ -18,13 +18,14 @@ import pytest
 
 from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
+from app.domain.passage import SearchRequest
 from app.errors import SettingsError
 from app.ingest.bulk import BulkRun
 from app.jobs import vector_indexes as handlers
 from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
 from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
 from app.service.jobs import order_checks, order_plan
-from app.service.search import get_trace
+from app.service.search import get_trace, run_search
 from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
 from app.store import jobs, lexical, vector_indexes, vectors
 from app.store.vectors import EmbeddingModel
@@ -294,6 +295,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from app.db.vector_indexes import vector_ddl
 from app.domain.job import PlannedIndex
+from app.domain.passage import SearchRequest
 from uuid import UUID
 
 async def main():
@@ -608,7 +610,10 @@ async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(s
     await small.worker().run_until_idle()
     assert await states(small) == {"large": "ready"}
     narrow = scaled(services, exact_below=125)
-    found = await find(narrow, "granite", "large", "other", legs=("vector",), top_k=180, cache=False)
+    found = await run_search(
+        narrow,
+        SearchRequest(query="granite", collections=("large", "other"), legs=("vector",), top_k=180, cache=False),
+    )
     assert len(found.passages) == 180
     regimes = {part["regime"] for part in await parts_of(narrow, found.trace_id)}
     assert regimes == {"exact"}

@@ -81,11 +81,19 @@ async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: 
     assert await revision(database) == "t1"
 
 
+def only_before(release: Release, revision: str) -> None:
+    """Make it a release that has no revision from this one on."""
+    for path in (release.folder / "migrations" / "versions").glob("*.py"):
+        if path.name >= revision:
+            path.unlink()
+    for path in release.folder.glob("sql/[fv]*/*.sql"):  # today's may name what that revision did not have
+        if path.stem not in ("tenants", "partitions", "analysts_watch"):
+            path.unlink()
+
+
 async def test_results_of_uploads_are_told_with_todays_names(empty_database: str, release: Release) -> None:
     """Else nobody would blank the name of a document that is deleted, and clients would meet two shapes."""
-    for path in (release.folder / "migrations" / "versions").glob("*.py"):
-        if path.name >= "0021":
-            path.unlink()
+    only_before(release, "0021")
     await migrate(empty_database, source=release.source)
     await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
     told = {
@@ -110,9 +118,7 @@ async def test_results_of_uploads_are_told_with_todays_names(empty_database: str
 
 async def test_vectors_from_before_get_their_passages_by_a_job(empty_database: str, release: Release) -> None:
     """The migration itself changes no row of the large table; tenants without documents need no job."""
-    for path in (release.folder / "migrations" / "versions").glob("*.py"):
-        if path.name >= "0022":
-            path.unlink()
+    only_before(release, "0022")
     await migrate(empty_database, source=release.source)
     await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
     await fetch(
@@ -127,14 +133,29 @@ async def test_vectors_from_before_get_their_passages_by_a_job(empty_database: s
     assert await value(empty_database, forced)
 
 
+async def test_vectors_from_before_are_in_the_shared_index(empty_database: str, release: Release) -> None:
+    """No row is changed; an older worker can no longer ask for the plan, which it would carry out without moving vectors."""
+    only_before(release, "0023")
+    await migrate(empty_database, source=release.source)
+    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a')")
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES (1, gen_random_uuid(), 'x', 1)",
+    )
+    await fetch(
+        empty_database,
+        "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state) "
+        "SELECT tenant_id, id, 1, 'embeddings_hnsw_1_c0', 'ready' FROM rag.collections",
+    )
+    assert (await migrate(empty_database)).action == "migrated"
+    places = await fetch(empty_database, "SELECT state, exclusive, bulk_until FROM rag.vector_indexes")
+    assert places == [("ready", False, None)]
+    assert await value(empty_database, "SELECT to_regproc('rag.vector_index_plan') IS NULL")
+
+
 async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str, release: Release) -> None:
     """Of every tenant, though row security is forced on the owner too; other jobs stay."""
-    for path in (release.folder / "migrations" / "versions").glob("*.py"):
-        if path.name >= "0008":
-            path.unlink()
-    for path in release.folder.glob("sql/[fv]*/*.sql"):  # today's may name what that revision did not have
-        if path.stem not in ("tenants", "partitions", "analysts_watch"):
-            path.unlink()
+    only_before(release, "0008")
     await migrate(empty_database, source=release.source)
     await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
     await fetch(
