@@ -209,7 +209,11 @@ class Database:
                 async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
                     pooled = await is_between(connection)
                 if pooled and prepared_statements:
-                    await check_statements(lambda: asyncpg.connect(dsn, server_settings=_SESSION, timeout=15))
+                    await check_statements(
+                        lambda: asyncpg.connect(
+                            dsn, server_settings=_SESSION, timeout=15, command_timeout=ANSWER_SECONDS
+                        )
+                    )
             except BaseException:
                 pool.terminate()
                 raise

@@ -18,10 +18,10 @@ from pgbouncer import BINARY, PgBouncer, pgbouncer, version
 from serving import Api, serving
 
 from app.db.embedded import EmbeddedServer
-from app.db.pool import Database
+from app.db.pool import Database, stream
 from app.db.roles import ensure_server_login
 from app.domain.principal import Principal
-from app.errors import PreparedStatementsError
+from app.errors import DatabaseUnavailableError, PreparedStatementsError
 from tests.waiting import patience
 
 pytestmark = pytest.mark.skipif(BINARY is None, reason="no pgbouncer: neither on PATH nor in CAIRN_TEST_PGBOUNCER")
@@ -74,7 +74,12 @@ class Pair:
 @pytest.fixture(scope="module")
 def pair(dsn: str, between: PgBouncer, tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Pair]:
     keys = make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
-    own = {"CAIRN_APP_DATABASE_URL": between.dsn(name_of(dsn)), "CAIRN_MODEL_DIR": str(model), "CAIRN_AUTH": "keys", **OFF}
+    own = {
+        "CAIRN_APP_DATABASE_URL": between.dsn(name_of(dsn)),
+        "CAIRN_MODEL_DIR": str(model),
+        "CAIRN_AUTH": "keys",
+        **OFF,
+    }
     folder = tmp_path_factory.mktemp("pair")
     # an idle worker that would hear of nothing would look once in ten minutes
     settings = {"jobs": {"pollSeconds": 600}}
@@ -100,7 +105,7 @@ def test_every_operation_is_served_by_processes_that_share_sessions(pair: Pair, 
         assert any(part in name and status < 300 for name, status in answered.items()), f"nothing of {part} worked"
     for api in (pair.one, pair.other):
         assert not [word for word in LOST if word in api.log], api.log[-3000:]
-        assert '"database.pooled"' in api.log or "database.pooled" in api.log
+        assert "database.pooled" in api.log
     seen = psql(
         "SELECT count(DISTINCT usename), min(usename) FROM pg_stat_activity "
         f"WHERE datname = '{pair.one.database}' AND application_name = 'cairn' AND usename <> 'cairn'"
@@ -111,19 +116,21 @@ def test_every_operation_is_served_by_processes_that_share_sessions(pair: Pair, 
 def test_uploads_searches_answers_and_the_graph(pair: Pair) -> None:
     documents = [{"external_id": name, "text": text, "metadata": {"kind": "life"}} for name, text in TEXTS.items()]
     pair.ask("POST", "/index", json={"collection": LIBRARY, "documents": documents})
-    files = [("files", (f"{n}.md", f"# Number {n}\n\nAda Lovelace wrote note {n} in London.".encode())) for n in range(12)]
+    files = [
+        ("files", (f"{n}.md", f"# Number {n}\n\nAda Lovelace wrote note {n} in London.".encode())) for n in range(12)
+    ]
     job = pair.ask("POST", f"/collections/{LIBRARY}/documents", files=files)["id"]
     assert pair.ended(job)["status"] == "succeeded"
     body = {"query": "who wrote about the engine with Ada Lovelace", "collection": LIBRARY, "top_k": 5}
     for api in (pair.one, pair.other) * 3:
         whole = pair.ask("POST", "/search", api=api, json={**body, "legs": ["vector", "lexical", "graph"]})
         assert len(whole["results"]) == 5
+        assert (whole["legs_used"], whole["legs_failed"]) == (["vector", "lexical", "graph"], {})
         filtered = pair.ask("POST", "/search", api=api, json={**body, "filters": {"kind": "life"}})
-        assert {one["external_id"] for one in filtered["results"]} <= set(TEXTS)
+        assert {one["external_id"] for one in filtered["results"]} == set(TEXTS)
         answer = pair.ask("POST", "/query", api=api, json={"question": body["query"], "collection": LIBRARY})
         assert answer["answer"]
-    graph = pair.one.client.get("/graph/export", params={"collection": LIBRARY}, headers=pair.key)
-    assert graph.status_code in (200, 404)
+        assert pair.ask("GET", "/graph/communities", api=api, params={"collection": LIBRARY})["items"]
     for api in (pair.one, pair.other):
         assert not [word for word in LOST if word in api.log], api.log[-3000:]
 
@@ -137,7 +144,7 @@ def test_a_job_is_found_within_seconds_though_nobody_can_be_told(pair: Pair) -> 
 def test_a_revoked_key_ends_at_once(pair: Pair) -> None:
     """Revocations are heard on a connection that leads past the pooler."""
     made = pair.ask("POST", "/keys", json={"name": "short", "scopes": ["read", "admin"]})
-    headers = bearer(made["secret"])
+    headers = bearer(made["key"])
     assert pair.other.client.get("/collections", headers=headers).status_code == 200
     pair.ask("DELETE", f"/keys/{made['id']}")
     pair.other.await_until(lambda: pair.other.client.get("/collections", headers=headers).status_code == 401)
@@ -181,7 +188,7 @@ async def test_prepared_statements_are_left_on_only_where_they_are_kept(server: 
         if keeps:
             await (await Database.open(between.dsn(name_of(dsn)), max_size=1)).close()
             return
-        with pytest.raises(PreparedStatementsError, match="CAIRN_PREPARED_STATEMENTS=off.*1.21"):
+        with pytest.raises(PreparedStatementsError, match=r"CAIRN_PREPARED_STATEMENTS=off.*1\.21"):
             await Database.open(between.dsn(name_of(dsn)), max_size=1)
 
 
@@ -212,10 +219,23 @@ async def test_statements_that_get_lost_later_are_a_problem_that_names_the_setti
             await serving_database.close()
 
 
+async def test_who_waits_for_a_session_in_vain_gets_a_known_error(server: EmbeddedServer, dsn: str) -> None:
+    one = Principal(1, "one")
+    with pgbouncer(server, default_pool_size=1, query_wait_timeout=1) as between:
+        opened = await Database.open(between.dsn(name_of(dsn)), max_size=2, prepared_statements=False)
+        try:
+            async with opened.transaction(one):
+                with pytest.raises(DatabaseUnavailableError, match="no connection"):
+                    async with opened.transaction(one):
+                        pytest.fail("there is one session")
+            async with opened.transaction(one) as connection:
+                assert await connection.fetchval("SELECT current_user") == "cairn_app"
+        finally:
+            await opened.close()
+
+
 async def test_cursors_leave_no_name_behind(server: EmbeddedServer, dsn: str) -> None:
     """asyncpg's own are named also without its cache."""
-    from app.db.pool import stream
-
     with pgbouncer(server, default_pool_size=1) as between:
         opened = await Database.open(between.dsn(name_of(dsn)), max_size=1, prepared_statements=False)
         try:
@@ -223,7 +243,9 @@ async def test_cursors_leave_no_name_behind(server: EmbeddedServer, dsn: str) ->
                 async with opened.transaction(Principal(1, "one"), readonly=True) as connection:
                     rows = stream(connection, "SELECT generate_series(1, $1::int)", 100, prefetch=7)
                     assert [row[0] async for row in rows] == list(range(1, 101))
-                    assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
+                    assert (
+                        await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
+                    )
             assert not opened.notifies
         finally:
             await opened.close()
