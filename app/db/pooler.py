@@ -22,7 +22,7 @@ STATEMENT_ERRORS: Final = (asyncpg.DuplicatePreparedStatementError, asyncpg.Inva
 def statements_lost() -> PreparedStatementsError:
     """What STATEMENT_ERRORS mean to whoever operates the server."""
     return PreparedStatementsError(
-        "a pooler in transaction mode loses prepared statements: set CAIRN_PREPARED_STATEMENTS=off, or use PgBouncer 1.21 or "
+        "a pooler in transaction mode loses prepared statements: set CAIRN_PREPARED_STATEMENTS=off, or use PgBouncer 1.22 or "
         "newer with max_prepared_statements above 0"
     )
 

@@ -14,7 +14,7 @@ import pytest
 from graph_library import COLLECTION as LIBRARY
 from graph_library import TEXTS
 from keyed import COLLECTION, MARKER, bearer, furnish, make_keys, operations
-from pgbouncer import BINARY, PgBouncer, pgbouncer, version
+from pgbouncer import BINARY, PgBouncer, can_keep_statements, pgbouncer
 from serving import Api, serving
 
 from app.db.embedded import EmbeddedServer
@@ -26,7 +26,6 @@ from tests.waiting import patience
 
 pytestmark = pytest.mark.skipif(BINARY is None, reason="no pgbouncer: neither on PATH nor in CAIRN_TEST_PGBOUNCER")
 
-OFF = {"CAIRN_PREPARED_STATEMENTS": "off"}
 LOST = ("prepared statement", "Traceback", "unforeseen", "prepared-statements")
 
 
@@ -41,9 +40,14 @@ def dsn(fresh_database: Callable[[], str]) -> str:
     return made
 
 
+@pytest.fixture(scope="module", params=["off", "on"] if can_keep_statements() else ["off"])
+def prepared(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def between(server: EmbeddedServer) -> Iterator[PgBouncer]:
-    with pgbouncer(server) as running:
+def between(server: EmbeddedServer, prepared: str) -> Iterator[PgBouncer]:
+    with pgbouncer(server, keeps_statements=prepared == "on") as running:
         yield running
 
 
@@ -72,14 +76,14 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(dsn: str, between: PgBouncer, tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Pair]:
+def pair(
+    dsn: str, between: PgBouncer, prepared: str, tmp_path_factory: pytest.TempPathFactory, model: Path
+) -> Iterator[Pair]:
     keys = make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
     own = {
-        "CAIRN_APP_DATABASE_URL": between.dsn(name_of(dsn)),
-        "CAIRN_MODEL_DIR": str(model),
-        "CAIRN_AUTH": "keys",
-        **OFF,
-    }
+        "CAIRN_APP_DATABASE_URL": between.dsn(name_of(dsn)), "CAIRN_MODEL_DIR": str(model), "CAIRN_AUTH": "keys",
+        "CAIRN_PREPARED_STATEMENTS": prepared,
+    }  # fmt: skip
     folder = tmp_path_factory.mktemp("pair")
     # an idle worker that would hear of nothing would look once in ten minutes
     settings = {"jobs": {"pollSeconds": 600}}
@@ -181,21 +185,24 @@ def test_killed_in_the_middle_it_is_a_503_until_it_is_back(pair: Pair, between: 
 
 async def test_prepared_statements_are_left_on_only_where_they_are_kept(server: EmbeddedServer, dsn: str) -> None:
     """In session mode and by a PgBouncer that remembers them; else the start ends with the cure."""
-    with pgbouncer(server, pool_mode="session") as between:
-        await (await Database.open(between.dsn(name_of(dsn)), max_size=1)).close()
-    keeps = version() >= (1, 21)
-    with pgbouncer(server, **({"max_prepared_statements": 100} if keeps else {})) as between:
-        if keeps:
+    keeping: list[dict[str, Any]] = [{"pool_mode": "session"}]
+    keeping += [{"keeps_statements": True}] if can_keep_statements() else []
+    for settings in keeping:
+        with pgbouncer(server, **settings) as between:
             await (await Database.open(between.dsn(name_of(dsn)), max_size=1)).close()
-            return
-        with pytest.raises(PreparedStatementsError, match=r"CAIRN_PREPARED_STATEMENTS=off.*1\.21"):
+    for turns in (0, 1):
+        refused = pytest.raises(PreparedStatementsError, match=r"CAIRN_PREPARED_STATEMENTS=off.*1\.22")
+        with pgbouncer(server, server_round_robin=turns) as between, refused:
             await Database.open(between.dsn(name_of(dsn)), max_size=1)
 
 
-@pytest.mark.skipif(BINARY is not None and version() >= (1, 21), reason="this PgBouncer may keep prepared statements")
-def test_a_start_with_prepared_statements_is_refused_in_one_line(dsn: str, between: PgBouncer, tmp_path: Path) -> None:
-    url = between.dsn(name_of(dsn))
-    with serving(dsn, tmp_path, wait=False, CAIRN_APP_DATABASE_URL=url) as api:
+def test_a_start_with_prepared_statements_is_refused_in_one_line(
+    server: EmbeddedServer, dsn: str, tmp_path: Path
+) -> None:
+    with (
+        pgbouncer(server) as between,
+        serving(dsn, tmp_path, wait=False, CAIRN_APP_DATABASE_URL=between.dsn(name_of(dsn))) as api,
+    ):
         assert api.process.wait(patience(60)) == 1
         assert "prepared-statements: " in api.log
         assert "CAIRN_PREPARED_STATEMENTS=off" in api.log
