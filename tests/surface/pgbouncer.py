@@ -83,9 +83,10 @@ def pgbouncer(server: EmbeddedServer, *, keeps_statements: bool = False, **setti
     lines = {
         "listen_addr": "", "listen_port": PORT, "auth_type": "trust", "pool_mode": "transaction", "server_reset_query": "",
         "ignore_startup_parameters": "role", "default_pool_size": 6, "server_round_robin": 1, "max_client_conn": 100,
-    } | settings  # fmt: skip
+    }  # fmt: skip
     if can_keep_statements():
         lines["max_prepared_statements"] = 100 if keeps_statements else 0
+    lines |= settings
     folder = Path(tempfile.mkdtemp(prefix="cairn-pgb-"))
     owner = (server.home / "postgres" / "data").stat()
     user = (owner.st_uid, owner.st_gid) if os.geteuid() == 0 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import configparser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from graph_library import COLLECTION as LIBRARY
 from graph_library import TEXTS
 from keyed import COLLECTION, MARKER, bearer, furnish, make_keys, operations
 from pgbouncer import BINARY, PgBouncer, can_keep_statements, pgbouncer
-from serving import Api, serving
+from serving import REPO, Api, serving
 
 from app.db.embedded import EmbeddedServer
 from app.db.pool import Database, stream
@@ -224,6 +225,23 @@ async def test_statements_that_get_lost_later_are_a_problem_that_names_the_setti
                     await connection.fetchval("SELECT $1::int", 1)
         finally:
             await serving_database.close()
+
+
+async def test_the_configuration_of_the_documentation(server: EmbeddedServer, dsn: str) -> None:
+    text = (REPO / "docs" / "production.md").read_text()
+    block = text.partition("```ini\n# pgbouncer.ini\n")[2].partition("```")[0]
+    parser = configparser.ConfigParser()
+    parser.read_string(block)
+    here = {"listen_addr", "listen_port", "auth_type", "auth_file"}
+    here |= set() if can_keep_statements() else {"max_prepared_statements"}
+    settings = {name: value for name, value in parser["pgbouncer"].items() if name not in here}
+    assert settings["pool_mode"] == "transaction"
+    with pgbouncer(server, **settings) as between:
+        opened = await Database.open(between.dsn(name_of(dsn)), max_size=1, prepared_statements=can_keep_statements())
+        async with opened.transaction(Principal(1, "one")) as connection:
+            assert await connection.fetchval("SELECT $1::int", 7) == 7
+        await opened.close()
+        assert not [line for line in between.log.splitlines() if "ERROR" in line or "FATAL" in line]
 
 
 async def test_who_waits_for_a_session_in_vain_gets_a_known_error(server: EmbeddedServer, dsn: str) -> None:
