@@ -282,6 +282,12 @@ class UnsafeRoleError(DatabaseUnavailableError):
     code, title = "unsafe-role", "Unsafe database role"
 
 
+class PreparedStatementsError(DatabaseUnavailableError):
+    """A pooler shares server sessions and loses what was prepared in them."""
+
+    code, title = "prepared-statements", "Prepared statements are lost"
+
+
 class QueryTimeoutError(CairnError):
     status, code, title = 503, "query-timeout", "Query timed out"
 

@@ -219,9 +219,12 @@ async def open_services(
         name = embedding_model_name(started_with)
         embedder = embedders.get(name)
         await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
-        database = await Database.open(app_dsn, max_size=pool_size)
+        open_database = partial(
+            Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
+        )
+        database = await open_database(max_size=pool_size)
         stack.push_async_callback(database.close)
-        probe = await Database.open(app_dsn, max_size=1)
+        probe = await open_database(max_size=1)
         stack.push_async_callback(probe.close)
         principal, model = await _identify(database, environment.tenant, name)
         traces = TraceWriter(database, started_with.trace.queue_size)

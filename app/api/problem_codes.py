@@ -39,6 +39,8 @@ MEANINGS: Final = {
     "parser-limit": "Reading the document took more memory, time, pages or decompressed bytes than `ingest` "
     "allows. Split it, or raise the limit; only it fails, never its batch.",
     "program-missing": "A program of PostgreSQL is not installed on the server; `detail` names it.",
+    "prepared-statements": "A connection pooler loses the statements that the server prepares. Set "
+    "`CAIRN_PREPARED_STATEMENTS=off`, or let the pooler keep them; `detail` says how.",
     "provider-bad-response": "The provider answered with something that is not what its protocol promises (malformed, "
     "truncated, empty). Try again later; the log has it.",
     "provider-failed": "The model's provider could not be reached or refused the request. Try again later; the log "

@@ -4,7 +4,8 @@ The pool connects with the owner's URL, or better with that of a login for servi
 start-up packet, so that no statement ever runs with more rights. A pooler may drop that parameter unseen: so each new connection
 is asked which rights it has (app/db/roles.py) and refused when row security would not hold. Session state is never used: the role
 again, the tenant and the HNSW parameters are set with `set_config(..., is_local => true)` inside each transaction, so they
-cannot leak through the pool, nor come from somebody else's session through a pooler.
+cannot leak through the pool, nor come from somebody else's session through a pooler. Prepared statements are the exception, and
+can be left out; notifications need a session of their own, which a pooler does not give (docs/adr/0078-pgbouncer.md).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pgvector.asyncpg import register_vector
 from pydantic_core import from_json
 
 from app import tracing
+from app.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
 from app.errors import (
@@ -35,7 +37,7 @@ from app.errors import (
 log = structlog.get_logger(__name__)
 
 Connection = asyncpg.Connection
-_SESSION = {"role": APP_ROLE, "application_name": "cairn", "hnsw.iterative_scan": "relaxed_order"}
+_SESSION = {"role": APP_ROLE, "application_name": "cairn"}
 Isolation = Literal["read_committed", "repeatable_read"]
 
 STATEMENT_SECONDS = 600.0
@@ -48,6 +50,8 @@ ANSWER_SECONDS = 15.0
 # session of the owner that was left open, must not take the pool with it. The second ends what a process left behind that
 # hangs: its locks would stop all others.
 _LIMITS = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
+# With any other, filtered vector search silently returns too few rows.
+_SCAN = {"hnsw.iterative_scan": "relaxed_order"}
 
 # How asyncpg shows a lost or refused connection: four unrelated families.
 CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
@@ -73,6 +77,8 @@ def translate(error: BaseException) -> CairnError | None:
         return DatabaseUnavailableError("the database is busy with conflicting work; try again")
     if isinstance(error, asyncpg.ForeignKeyViolationError):
         return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
+    if isinstance(error, STATEMENT_ERRORS):
+        return statements_lost()
     if isinstance(error, CONNECTION_ERRORS):
         return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")
     return None
@@ -151,6 +157,14 @@ async def savepoint(connection: Any) -> AsyncIterator[None]:
     await connection.execute("RELEASE SAVEPOINT part")
 
 
+async def stream(connection: Any, query: str, *arguments: Any, prefetch: int) -> AsyncIterator[Any]:
+    """Rows of a query, so many at a time, within a transaction. asyncpg's own cursors name their statement in any case, and
+    the name would stay behind in a session that others share."""
+    statement = await connection.prepare(query)
+    async for row in statement.cursor(*arguments, prefetch=prefetch):
+        yield row
+
+
 def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> str:
     """BEGIN with the settings of the transaction, in one message and so in one round trip."""
 
@@ -165,14 +179,20 @@ def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> s
 class Database:
     """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions."""
 
-    def __init__(self, pool: Any, dsn: str) -> None:
+    def __init__(self, pool: Any, own_dsn: str, *, notifies: bool) -> None:
         self._pool = pool
-        self._dsn = dsn
+        self._own_dsn = own_dsn
+        self.notifies = notifies
+        """Whether a connection of the pool can listen: not behind a pooler, which gives its session to others meanwhile."""
 
     @classmethod
-    async def open(cls, dsn: str, *, max_size: int = 4) -> Database:
-        """Connect as cairn_app. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError
-        when it gives more rights than that."""
+    async def open(
+        cls, dsn: str, *, max_size: int = 4, direct: str | None = None, prepared_statements: bool = True
+    ) -> Database:
+        """Connect as cairn_app. `direct`: a URL that leads past a pooler, if there is one between; used for what needs a session
+        of its own. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError when it gives
+        more rights than that, PreparedStatementsError when a pooler would lose statements."""
+        statements = {} if prepared_statements else {"statement_cache_size": 0}
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -183,19 +203,36 @@ class Database:
                 server_settings=_SESSION,
                 timeout=15,
                 command_timeout=STATEMENT_SECONDS,
+                **statements,
             )
+            try:
+                async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+                    pooled = await is_between(connection)
+                if pooled and prepared_statements:
+                    await check_statements(
+                        lambda: asyncpg.connect(
+                            dsn, server_settings=_SESSION, timeout=15, command_timeout=ANSWER_SECONDS
+                        )
+                    )
+            except BaseException:
+                pool.terminate()
+                raise
+        except STATEMENT_ERRORS as error:
+            raise statements_lost() from error
         except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
             raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
-        return cls(pool, dsn)
+        if pooled:
+            log.info("database.pooled", prepared_statements=prepared_statements, listens="directly" if direct else "no")
+        return cls(pool, (direct if pooled else None) or dsn, notifies=not pooled)
 
     async def close(self) -> None:
         await self._pool.close()
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Any]:
-        """A connection outside the pool, which waits for nobody and keeps none from others. Raises CairnError."""
+        """A connection of its own, past any pooler, which waits for nobody and keeps none from others. Raises CairnError."""
         try:
-            connection = await asyncpg.connect(self._dsn, server_settings=_SESSION, timeout=15)
+            connection = await asyncpg.connect(self._own_dsn, server_settings=_SESSION, timeout=15)
             try:
                 await verify_role(connection)
                 yield connection
@@ -235,7 +272,9 @@ class Database:
     ) -> AsyncIterator[Any]:
         """A transaction in which only the principal's rows exist. `config` are settings local to it."""
         begin = _begin(
-            isolation, readonly, {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **(config or {})}
+            isolation,
+            readonly,
+            {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **(config or {})},
         )
         async with self.connection() as connection:
             try:

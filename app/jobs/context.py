@@ -27,6 +27,8 @@ T = TypeVar("T")
 class Transactions(Protocol):
     """The part of app.db.pool.Database that the queue needs."""
 
+    notifies: bool
+
     def connection(self) -> AbstractAsyncContextManager[Any]: ...
 
     def transaction(self, principal: Principal) -> AbstractAsyncContextManager[Any]: ...

@@ -31,6 +31,8 @@ log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS = 5.0
 """Longest pause between two looks at a database that is away: recovery is noticed within 30 s."""
+UNHEARD_SECONDS = 2.0
+"""Longest pause of an idle worker that hears of no job, because a pooler lies between."""
 ANSWER_SECONDS = 10.0
 """How long the queue waits for the database's answer; its statements take milliseconds."""
 UNWIND_SECONDS = 10.0
@@ -90,6 +92,9 @@ class Worker:
 
     async def _wait_for_work(self, stop: asyncio.Event) -> None:
         seconds = self._settings().poll_seconds
+        if not self._database.notifies:
+            await _either(min(seconds, UNHEARD_SECONDS), stop.wait())
+            return
         await bounded(seconds + ANSWER_SECONDS, self._listen(seconds, stop))
 
     async def _listen(self, seconds: float, stop: asyncio.Event) -> None:

@@ -74,10 +74,12 @@ async def check_database(services: Services) -> DatabaseState:
     """Never raises."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), services.probe.connection() as connection:
-            queue = await jobs.queue_state(connection)
-            scan = await upkeep.iterative_scan(connection)
-            revision = await upkeep.schema_revision(connection)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            async with services.probe.connection() as connection:
+                queue = await jobs.queue_state(connection)
+                revision = await upkeep.schema_revision(connection)
+            async with services.probe.transaction(services.principal, readonly=True) as connection:
+                scan = await upkeep.iterative_scan(connection)
     except Exception as error:  # whatever it is, this process cannot serve
         known = services.embedded.problem() if services.embedded else None
         reason = known or describe(error)

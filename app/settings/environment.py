@@ -26,11 +26,13 @@ class OidcIssuer:
 @dataclass(frozen=True, slots=True)
 class Environment:
     """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
-    called by, besides those of the settings; a container's, which its settings cannot know."""
+    called by, besides those of the settings; a container's, which its settings cannot know. `prepared_statements`: whether the
+    connections that serve keep them, which some poolers cannot carry."""
 
     database_url: str | None
     app_database_url: str | None
     analyst_database_url: str | None
+    prepared_statements: bool
     home: Path
     tenant: str
     settings_path: Path | None
@@ -66,12 +68,16 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
     auth = environ.get("CAIRN_AUTH") or "off"
     if auth not in ("off", "keys"):
         raise SettingsError(f"CAIRN_AUTH must be off or keys, not {auth!r}")
+    prepared = environ.get("CAIRN_PREPARED_STATEMENTS") or "on"
+    if prepared not in ("on", "off"):
+        raise SettingsError(f"CAIRN_PREPARED_STATEMENTS must be on or off, not {prepared!r}")
     named = environ.get("CAIRN_SETTINGS")
     local = Path("settings.json")
     return Environment(
         database_url=environ.get("CAIRN_DATABASE_URL") or None,
         app_database_url=environ.get("CAIRN_APP_DATABASE_URL") or None,
         analyst_database_url=environ.get("CAIRN_ANALYST_DATABASE_URL") or None,
+        prepared_statements=prepared == "on",
         home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
         tenant=environ.get("CAIRN_TENANT") or "default",
         settings_path=Path(named) if named else (local if local.exists() else None),

@@ -20,6 +20,7 @@ from app.domain.graph_view import (
     SummarySentence,
 )
 from app.domain.principal import Principal
+from app.store.session import stream
 
 SQL = load_queries("communities")
 PREFETCH = 5000
@@ -55,7 +56,7 @@ async def relations(connection: Any, principal: Principal, collection_id: UUID, 
     # without statistics, as after the first documents of a new database, the planner takes all entities for one row and would
     # compare each with each
     await connection.execute("SET LOCAL enable_nestloop = off")
-    rows = connection.cursor(SQL["relations"], principal.tenant_id, collection_id, per_entity, prefetch=PREFETCH)
+    rows = stream(connection, SQL["relations"], principal.tenant_id, collection_id, per_entity, prefetch=PREFETCH)
     edges = [(row[0], row[1], round(row[2], 4)) async for row in rows]
     await connection.execute("SET LOCAL enable_nestloop = on")
     unlisted = frozenset(place for place, row in enumerate(found) if row["reference"])

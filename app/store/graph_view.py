@@ -11,6 +11,7 @@ from app.domain.document import Landmark, landmark_at
 from app.domain.graph import EntitySummary
 from app.domain.graph_view import EntityName, GraphEdge, GraphNode, Merge, Proof, Relation, Standing
 from app.domain.principal import Principal
+from app.store.session import stream
 
 SQL = load_queries("graph_view")
 LAST_CODE_POINT: Final = chr(0x10FFFF)
@@ -121,13 +122,13 @@ def _relation(row: Any) -> Relation:
 
 async def nodes(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[GraphNode]:
     """All entities of a collection, some at a time."""
-    async for row in connection.cursor(SQL["nodes"], principal.tenant_id, collection_id, prefetch=FETCHED):
+    async for row in stream(connection, SQL["nodes"], principal.tenant_id, collection_id, prefetch=FETCHED):
         yield GraphNode(row["id"], row["name"], row["kind"], row["passage_count"], tuple(row["names"] or ()))
 
 
 async def links(connection: Any, principal: Principal, collection_id: UUID) -> AsyncIterator[GraphEdge]:
     """All relations of a collection, some at a time."""
-    async for row in connection.cursor(
-        SQL["links"], principal.tenant_id, collection_id, LONGEST_QUOTE, prefetch=FETCHED
+    async for row in stream(
+        connection, SQL["links"], principal.tenant_id, collection_id, LONGEST_QUOTE, prefetch=FETCHED
     ):
         yield GraphEdge(*row.values())

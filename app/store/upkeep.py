@@ -13,7 +13,7 @@ EXPECTED_SCAN = "relaxed_order"
 
 
 async def iterative_scan(connection: Any) -> str:
-    """The value in force: a wrong one given at connect time is only a warning to PostgreSQL."""
+    """The value in force in this transaction: a wrong one that was set before the library was loaded is only a warning."""
     await connection.fetchval(SQL["load_vector"])
     return str(await connection.fetchval(SQL["iterative_scan"]))
 

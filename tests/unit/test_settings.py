@@ -194,3 +194,7 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_environment({"OPENAI_BASE_URL": "http://localhost:11434/v1"}).chat_configured
     with pytest.raises(SettingsError, match="CAIRN_PORT"):
         read_environment({"CAIRN_PORT": "http"})
+    assert plain.prepared_statements
+    assert not read_environment({"CAIRN_PREPARED_STATEMENTS": "off"}).prepared_statements
+    with pytest.raises(SettingsError, match="CAIRN_PREPARED_STATEMENTS must be on or off, not '0'"):
+        read_environment({"CAIRN_PREPARED_STATEMENTS": "0"})
