@@ -14,6 +14,7 @@ from serving import Api, serving
 from tiny_cross_encoder import make_cross_encoder
 
 from app.settings import parse_settings
+from tests.waiting import wait_until
 
 KEY = "co-secret-91d2"
 QUERY = "granite cairn on the ridge"
@@ -298,10 +299,11 @@ def test_a_named_provider_that_cannot_work_is_reported_at_each_search(bare: Api,
 
 
 def test_a_cross_encoder_that_is_put_on_disk_is_used(bare: Api) -> None:
+    """Within seconds: searches do not look at the disk each time."""
     use(bare)
     plain = search(bare)
     make_cross_encoder(bare.folder / "models" / "ms-marco-MiniLM-L-6-v2", [QUERY, *TEXTS.values()])
-    assert in_force(bare) == "cross-encoder/ms-marco-MiniLM-L-6-v2"
+    wait_until(lambda: in_force(bare) == "cross-encoder/ms-marco-MiniLM-L-6-v2")
     found = search(bare)
     assert found["degraded"] == []
     assert order(found) != order(plain)
