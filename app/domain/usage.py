@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
@@ -15,6 +16,14 @@ class Holding:
     documents: int | None = None
     bytes: int | None = None
     chunks: int | None = None
+
+
+def total(holdings: Iterable[Holding]) -> Holding:
+    """Of holdings that are numbers."""
+    documents, size, chunks = 0, 0, 0
+    for one in holdings:
+        documents, size, chunks = documents + (one.documents or 0), size + (one.bytes or 0), chunks + (one.chunks or 0)
+    return Holding(documents, size, chunks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A run that writes very much: from vector.bulkAbove chunks on its vectors are written without HNSW, and the index of the
+"""A run that writes very much: once it knows of vector.bulkAbove chunks its vectors are written without HNSW, and the index of the
 collection is built at the end in one go, which costs a fraction of inserting them one by one.
 
 The collection is marked as one whose index is being built, for as long as the run renews it: searches compare all vectors, and
@@ -38,7 +38,7 @@ class BulkRun:
         self._large = False
 
     async def count(self, chunks: int) -> None:
-        """So many more are published."""
+        """So many more are to be published."""
         self._chunks += chunks
         if not self._large and self._chunks > self._settings.bulk_above and self._settings.max_dedicated_indexes:
             self._large = True

@@ -1,8 +1,8 @@
 """The write path on one screen: load -> chunk -> embed -> store, three stages that overlap.
 
-Each document becomes searchable in one transaction of its own, two at a time. A document that cannot be read is rejected alone; a
-failure of the database or of the embedding provider stops the run and is raised, and running it again is safe: what is
-stored already comes back as a duplicate.
+A document becomes searchable in one transaction, small ones together with their neighbours, two transactions at a time. A
+document that cannot be read is rejected alone; a failure of the database or of the embedding provider stops the run and is
+raised, and running it again is safe: what is stored already comes back as a duplicate.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
-from app.domain.usage import Holding
+from app.domain.usage import Holding, total
 from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
 from app.ingest.bulk import BulkRun
 from app.ingest.embed import GROUP_CHUNKS, NOT_DURABLE, Check, Target, embed_documents, in_use, is_large
@@ -79,6 +79,7 @@ async def ingest(
                     check()
                 begun.add(source.external_id)
                 if (ready := await _load(database, target, source, report, dominant, outlines)) is not None:
+                    await bulk.count(len(ready.chunks))
                     await prepared.put(ready)
         await prepared.put(None)
 
@@ -100,11 +101,9 @@ async def ingest(
             await order_extraction(database, target)
             await order_enrichment(database, target)
 
-    async def store(item: Embedded) -> None:
-        outcome = await _publish(database, target, item)
-        report(outcome)
-        if isinstance(outcome, Indexed) and not outcome.duplicate:
-            await bulk.count(outcome.chunk_count)
+    async def store(items: list[Embedded]) -> None:
+        for outcome in await _publish(database, target, items):
+            report(outcome)
 
     renewing = asyncio.create_task(_keep_alive(database, target, begun, bulk))
     try:
@@ -250,37 +249,54 @@ async def _next_group(queue: asyncio.Queue[PreparedDocument | None]) -> list[Pre
     return group
 
 
-async def _publish(database: Database, target: Target, item: Embedded) -> Outcome:
+async def _publish(database: Database, target: Target, items: list[Embedded]) -> list[Outcome]:
+    """All in one transaction. Where one of them cannot be stored each gets its own, so that it fails alone."""
+    if len(items) > 1:
+        with suppress(documents.ModelsChangedError, *DOCUMENT_ERRORS):
+            return await _publish_once(database, target, items)
+    return [await _publish_alone(database, target, item) for item in items]
+
+
+async def _publish_alone(database: Database, target: Target, item: Embedded) -> Outcome:
     while True:
         try:
-            return await _publish_once(database, target, item)
+            [outcome] = await _publish_once(database, target, [item])
+            return outcome
         except documents.ModelsChangedError:
             used = await in_use(database, target)
             [made] = await embed_documents(database, target.principal, target.collection_id, used, [item.document])
             target, item = replace(target, model=used[0].model, embedder=used[0].embedder), replace(item, vectors=made)
+        except DOCUMENT_ERRORS as error:
+            return await _reject(database, target, item.document.source, error)
 
 
-async def _publish_once(database: Database, target: Target, item: Embedded) -> Outcome:
-    """Raises ModelsChangedError when the collection needs other vectors than those of the item."""
-    source = item.document.source
-    try:
-        async with database.transaction(target.principal) as connection:
-            known = await documents.register(
-                connection, target.principal, target.collection_id, source, item.document.content_hash
-            )
-            if is_large(item.document):
-                await vectors.drop_ahead(connection, target.principal, known.id)
-            if known.status == "indexed" and known.content_hash == item.document.content_hash:
-                return _duplicate(source, known, updated=False)  # another run was faster
+async def _publish_once(database: Database, target: Target, items: list[Embedded]) -> list[Outcome]:
+    """Raises ModelsChangedError when the collection needs other vectors than those of the items, and one of DOCUMENT_ERRORS when
+    one of them cannot be stored."""
+    principal, prepared = target.principal, [item.document for item in items]
+    async with database.transaction(principal) as connection:
+        registered = await documents.register_all(
+            connection, principal, target.collection_id, [(one.source, one.content_hash) for one in prepared]
+        )
+        outcomes: dict[str, Outcome] = {}
+        versions, grows = [], []
+        for known, item in zip(registered, items, strict=True):
+            document, source = item.document, item.document.source
+            if is_large(document):
+                await vectors.drop_ahead(connection, principal, known.id)
+            if known.status == "indexed" and known.content_hash == document.content_hash:
+                outcomes[source.external_id] = _duplicate(source, known, updated=False)  # another run was faster
+                continue
+            versions.append(documents.NewVersion(known.id, document, item.vectors))
+            grows.append(_growth(known, source, len(document.chunks)))
+        if versions:
             published = await documents.publish(
-                connection, target.collection_id, target.model.id, known, item.document, item.vectors,
+                connection, target.collection_id, target.model.id, versions,
                 keep_original=target.settings.ingest.keep_original,
             )  # fmt: skip
-            grows = _growth(known, source, len(item.document.chunks))
-            await limits.check_room(connection, grows, target.settings.limits.holding, published=True)
-            return published
-    except DOCUMENT_ERRORS as error:
-        return await _reject(database, target, source, error)
+            outcomes |= {outcome.external_id: outcome for outcome in published}
+            await limits.check_room(connection, total(grows), target.settings.limits.holding, published=True)
+    return [outcomes[document.source.external_id] for document in prepared]
 
 
 __all__ = ["ABANDONED", "ABANDONED_SECONDS", "Target", "ingest"]

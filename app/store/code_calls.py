@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -33,17 +33,18 @@ class UnreadFile:
 
 
 async def write_calls(
-    connection: Any, collection_id: UUID, document_id: UUID, calls: Sequence[CodeCall] | None
+    connection: Any, collection_id: UUID, calls_by_document: Mapping[UUID, Sequence[CodeCall] | None]
 ) -> None:
     """In the place of those that were there. None: the document is no code, or its code was not read."""
-    if calls is None:
-        await connection.execute(SQL["forget"], document_id)
-        return
-    columns = (
-        [one.name for one in calls], [one.source for one in calls], [one.target for one in calls],
-        [one.start for one in calls], [one.end for one in calls],
-    )  # fmt: skip
-    await connection.execute(SQL["write"], collection_id, document_id, *columns)
+    if unread := [document_id for document_id, calls in calls_by_document.items() if calls is None]:
+        await connection.execute(SQL["forget"], unread)
+    for document_id, calls in calls_by_document.items():
+        if calls is not None:
+            columns = (
+                [one.name for one in calls], [one.source for one in calls], [one.target for one in calls],
+                [one.start for one in calls], [one.end for one in calls],
+            )  # fmt: skip
+            await connection.execute(SQL["write"], collection_id, document_id, *columns)
 
 
 async def load_calls(connection: Any, tenant_id: int, document_id: UUID) -> tuple[CodeCall, ...] | None:

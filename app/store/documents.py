@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -32,11 +32,11 @@ PAGE, PAGE_SORTED = f"{SQL['wanted']}\n{SQL['page']}", f"{SQL['wanted']}\n{SQL['
 
 PASSAGE_COLUMNS = (
     "id", "ordinal", "char_start", "char_end", "page", "headings", "landmarks", "token_count", "content",
-    "search_terms", "config",
+    "search_terms", "config", "document_id",
 )  # fmt: skip
 CHUNK_COLUMNS = (
     "id", "passage_id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "token_counter",
-    "content", "content_hash", "embedding",
+    "content", "content_hash", "embedding", "document_id",
 )  # fmt: skip
 
 
@@ -48,6 +48,15 @@ MODELS_CHANGED = "CR001"
 
 class ModelsChangedError(Exception):
     """The collection needs vectors of other models than those that were made: make them and publish again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """What a document is to hold."""
+
+    document_id: UUID
+    document: PreparedDocument
+    vectors: VectorsByModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +97,39 @@ async def register(
     status: Status = "pending",
 ) -> KnownDocument:
     """The stored state of the identity, its row made with `status` if it is new, and locked."""
-    row = await connection.fetchrow(
+    [known] = await register_all(connection, principal, collection_id, [(source, content_hash)], status)
+    return known
+
+
+async def register_all(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    identities: Sequence[tuple[Source, bytes]],
+    status: Status = "pending",
+) -> list[KnownDocument]:
+    """Of several at once, each another one: source and hash of the content. In the order given."""
+    sources = [source for source, _ in identities]
+    rows = await connection.fetch(
         SQL["register"],
         principal.tenant_id,
-        new_id(),
         collection_id,
-        source.external_id,
-        source.title or source.name,
         status,
-        content_hash,
-        source.media_type or "application/octet-stream",
-        dict(source.metadata),
-        len(source.content),
-        source.origin,
+        [new_id() for _ in sources],
+        [source.external_id for source in sources],
+        [source.title or source.name for source in sources],
+        [content_hash for _, content_hash in identities],
+        [source.media_type or "application/octet-stream" for source in sources],
+        [dict(source.metadata) for source in sources],
+        [len(source.content) for source in sources],
+        [source.origin for source in sources],
     )
-    return KnownDocument(**dict(row))
+    found = {}
+    for row in rows:
+        fields = dict(row)
+        external_id = fields.pop("external_id")
+        found[external_id] = KnownDocument(**fields)
+    return [found[source.external_id] for source in sources]
 
 
 async def set_status(
@@ -147,44 +174,37 @@ async def publish(
     connection: Any,
     collection_id: UUID,
     model_id: int,
-    known: KnownDocument,
-    document: PreparedDocument,
-    vectors: VectorsByModel,
+    versions: Sequence[NewVersion],
     *,
     keep_original: bool,
-) -> Indexed:
-    """Replace whatever `known` holds by this version. The caller's transaction makes it visible, all or nothing.
+) -> list[Indexed]:
+    """Replace whatever the documents hold by these versions. The caller's transaction makes them visible, all or nothing.
 
     Raises ModelsChangedError when the collection has come to need vectors of other models.
     """
-    await _stage(connection, collection_id, model_id, document, vectors)
-    source = document.source
-    version = await _publish(
-        connection,
-        SQL["publish"],
-        known.id,
-        collection_id,
-        model_id,
-        document.title,
-        document.content_hash,
-        document.media_type,
-        document.language,
-        dict(source.metadata),
-        len(source.content),
-        document.text,
-        source.content if keep_original and not source.is_text else None,
+    await _stage(connection, collection_id, model_id, versions)
+    await connection.copy_records_to_table(
+        "stage_documents",
+        schema_name="pg_temp",
+        records=[_document_row(one, keep_original=keep_original) for one in versions],
     )
-    await code_calls.write_calls(connection, collection_id, known.id, document.graph.calls)
-    return Indexed(
-        external_id=source.external_id,
-        name=source.name,
-        document_id=known.id,
-        version=version,
-        passage_count=len(document.passages),
-        chunk_count=len(document.chunks),
-        duplicate=False,
-        notes=document.notes,
-    )
+    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id)
+    calls = {one.document_id: one.document.graph.calls for one in versions}
+    await code_calls.write_calls(connection, collection_id, calls)
+    numbers = {row["document_id"]: row["version"] for row in rows}
+    return [
+        Indexed(
+            external_id=one.document.source.external_id,
+            name=one.document.source.name,
+            document_id=one.document_id,
+            version=numbers[one.document_id],
+            passage_count=len(one.document.passages),
+            chunk_count=len(one.document.chunks),
+            duplicate=False,
+            notes=one.document.notes,
+        )
+        for one in versions
+    ]
 
 
 async def republish(
@@ -199,52 +219,61 @@ async def republish(
 
     Raises ModelsChangedError.
     """
-    await _stage(connection, collection_id, model_id, document, vectors)
+    await _stage(connection, collection_id, model_id, [NewVersion(stored.id, document, vectors)])
     arguments = (stored.id, collection_id, model_id, stored.version, document.language)
-    done = bool(await _publish(connection, SQL["republish"], *arguments))
+    done = bool(await _publish(connection.fetchval, SQL["republish"], *arguments))
     if done:
-        await code_calls.write_calls(connection, collection_id, stored.id, document.graph.calls)
+        await code_calls.write_calls(connection, collection_id, {stored.id: document.graph.calls})
     return done
 
 
-async def _publish(connection: Any, statement: str, *arguments: Any) -> Any:
+async def _publish(ask: Callable[..., Awaitable[Any]], statement: str, *arguments: Any) -> Any:
     try:
-        return await connection.fetchval(statement, *arguments)
+        return await ask(statement, *arguments)
     except Exception as error:
         if getattr(error, "sqlstate", None) == MODELS_CHANGED:
             raise ModelsChangedError from None
         raise
 
 
-async def _stage(
-    connection: Any, collection_id: UUID, model_id: int, document: PreparedDocument, vectors: VectorsByModel
-) -> None:
+async def _stage(connection: Any, collection_id: UUID, model_id: int, versions: Sequence[NewVersion]) -> None:
     """Binary COPY into temporary tables: COPY into a table with row security is not possible."""
-    await connection.execute(SQL["create_stage"])
+    await connection.execute(SQL["prepare_stage"])
     await connection.copy_records_to_table(
         "stage_passages",
         schema_name="pg_temp",
         columns=PASSAGE_COLUMNS,
-        records=map(_passage_row, document.passages),
+        records=[(*_passage_row(passage), one.document_id) for one in versions for passage in one.document.passages],
     )
     await connection.copy_records_to_table(
         "stage_chunks",
         schema_name="pg_temp",
         columns=CHUNK_COLUMNS,
         records=[
-            _chunk_row(chunk, document.token_counter, vector)
-            for chunk, vector in zip(document.chunks, vectors[model_id], strict=True)
+            (*_chunk_row(chunk, one.document.token_counter, vector), one.document_id)
+            for one in versions
+            for chunk, vector in zip(one.document.chunks, one.vectors[model_id], strict=True)
         ],
     )
     others = [
         (chunk.id, other, vector)
-        for other, column in vectors.items()
+        for one in versions
+        for other, column in one.vectors.items()
         if other != model_id
-        for chunk, vector in zip(document.chunks, column, strict=True)
+        for chunk, vector in zip(one.document.chunks, column, strict=True)
     ]
     if others:
         await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=others)
-    await graph_stage.stage(connection, collection_id, document.graph)
+    await graph_stage.copy(connection, collection_id, [one.document.graph for one in versions])
+
+
+def _document_row(version: NewVersion, *, keep_original: bool) -> tuple[Any, ...]:
+    document, source = version.document, version.document.source
+    return (
+        version.document_id, document.title, document.content_hash, document.media_type, document.language,
+        json.dumps(dict(source.metadata)), len(source.content), document.text,
+        source.content if keep_original and not source.is_text else None,
+    )  # fmt: skip
 
 
 def _passage_row(passage: PreparedPassage) -> tuple[Any, ...]:
@@ -331,7 +360,7 @@ async def text_range(
 
 async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:
     """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
-    await connection.execute(SQL["create_stage"])  # this connection may never have published anything
+    await connection.execute(SQL["prepare_stage"])  # this connection may never have published anything
     return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
 
 

@@ -1,8 +1,8 @@
-"""The graph of a document on its way into the database: temporary tables that rag.publish_document reads."""
+"""The graph of a document on its way into the database: temporary tables that rag.publish_documents reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -37,15 +37,24 @@ Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 async def stage(connection: Any, collection_id: UUID, graph: DocumentGraph, *, by_model: bool = False) -> None:
     """Copy the rows; the caller's transaction publishes or forgets them. `by_model`: a chat model found them."""
     await connection.execute(SQL["prepare"])
-    if not graph.mentions:
+    await copy(connection, collection_id, [graph], by_model=by_model)
+
+
+async def copy(
+    connection: Any, collection_id: UUID, graphs: Sequence[DocumentGraph], *, by_model: bool = False
+) -> None:
+    """The same where the temporary tables are there."""
+    made = [rows_of(collection_id, graph, by_model=by_model) for graph in graphs if graph.mentions]
+    if not made:
         return
-    mentions, evidence = rows_of(collection_id, graph, by_model=by_model)
+    mentions, evidence = ([row for rows in column for row in rows] for column in zip(*made, strict=True))
     await connection.copy_records_to_table(
         "stage_mentions", schema_name="pg_temp", columns=MENTION_COLUMNS, records=mentions
     )
-    await connection.copy_records_to_table(
-        "stage_evidence", schema_name="pg_temp", columns=EVIDENCE_COLUMNS, records=evidence
-    )
+    if evidence:
+        await connection.copy_records_to_table(
+            "stage_evidence", schema_name="pg_temp", columns=EVIDENCE_COLUMNS, records=evidence
+        )
 
 
 async def load_rows(connection: Any, tenant_id: int, document_id: UUID) -> Rows:

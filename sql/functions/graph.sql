@@ -164,20 +164,21 @@ COMMENT ON FUNCTION rag.insert_graph(uuid) IS 'Inserts the staged mentions and e
 --
 -- A session plans these statements once, perhaps while the tables are empty. So tables are met by key alone, whatever the
 -- planner thinks of their size: by ON CONFLICT, by = ANY (array), or in a subquery for each staged row.
-CREATE OR REPLACE FUNCTION rag.settle_graph(document uuid, collection uuid, keep uuid[], again boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION rag.settle_graph(replaced uuid[], collection uuid, keep uuid[], again boolean DEFAULT false)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[] := ARRAY(
-    SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document AND NOT p.id = ANY (keep));
+    SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced) AND p.id <> ALL (keep));
   renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   -- What models said of passages that are gone.
-  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
-    DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = document
-      AND x.content_hash <> ALL (ARRAY(SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s));
+  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
+    DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)
+      AND x.content_hash <> ALL (ARRAY(
+        SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s WHERE s.document_id = x.document_id));
   END IF;
 
   WITH gone AS (
@@ -306,12 +307,12 @@ BEGIN
   -- Summaries may quote what is gone.
   IF cardinality(old_passages) > 0 AND NOT again THEN
     UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
-    WHERE tenant_id = tenant AND collection_id = collection AND document = ANY (document_ids);
+    WHERE tenant_id = tenant AND collection_id = collection AND document_ids && replaced;
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.settle_graph(uuid, uuid, uuid[], boolean) IS
-  'Removes mentions and evidence of old passages of a document and brings the graph up to date.';
+COMMENT ON FUNCTION rag.settle_graph(uuid[], uuid, uuid[], boolean) IS
+  'Removes mentions and evidence of old passages of documents and brings the graph up to date.';
 
 CREATE OR REPLACE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
 LANGUAGE sql STABLE AS $$

@@ -66,7 +66,7 @@ BEGIN
 
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
-  PERFORM settle_graph(document, collection, '{}', true);
+  PERFORM settle_graph(ARRAY[document], collection, '{}', true);
   PERFORM forget_cached(collection);
   RETURN true;
 END

@@ -1,42 +1,84 @@
--- Writing a document: everything between the binary COPY and the commit, in one round trip. Run with the rights of the
+-- Writing documents: everything between the binary COPY and the commit, in one round trip. Run with the rights of the
 -- caller, so row security decides what may be written.
 --
--- Locks, in this order: the document's row (the caller has it), then the collection's row, last. While only the first is
--- held, the new version is inserted beside the old one; under the second, which all writers of a collection share, the old
--- postings go, statistics change by one net delta, and the old passages go. A separate decrement and increment would lock
--- the same statistics rows in different orders and deadlock.
+-- Locks, in this order: the rows of the documents (the caller has them, in the order of their external ids), then the
+-- collection's row, last. While only the first are held, the new versions are inserted beside the old ones; under the second,
+-- which all writers of a collection share, the old postings go, statistics change by one net delta, and the old passages go.
+-- A separate decrement and increment would lock the same statistics rows in different orders and deadlock. Small documents
+-- come in groups: what they have in common, most of all their words, is counted once (docs/adr/0079-groups.md).
 
--- Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a new version.
-CREATE OR REPLACE FUNCTION rag.insert_staged(document uuid, collection uuid, model smallint) RETURNS void
+-- What app/store/documents.py copies into, and where statistics collect what changes. Once per session.
+CREATE OR REPLACE FUNCTION rag.prepare_stage() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+  IF to_regclass('pg_temp.stage_documents') IS NOT NULL THEN RETURN; END IF;
+  CREATE TEMP TABLE stage_documents (
+    id uuid, title text, content_hash bytea, media_type text, language text, metadata text, byte_size bigint, body text,
+    original bytea
+  ) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_passages (
+    id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], landmarks text,
+    token_count integer, content text, search_terms text, config text, document_id uuid
+  ) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
+    id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
+    token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec, document_id uuid
+  ) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec)
+  ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS;
+  PERFORM rag.prepare_graph_stage();
+END
+$$;
+COMMENT ON FUNCTION rag.prepare_stage IS 'Makes the temporary tables that documents are published from, once per session.';
+
+-- Sessions of releases before revision 0024 stage one document and do not say which.
+CREATE OR REPLACE FUNCTION rag.name_staged(document uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+  IF to_regclass('pg_temp.stage_documents') IS NULL THEN
+    ALTER TABLE IF EXISTS pg_temp.stage_passages ADD COLUMN document_id uuid;
+    ALTER TABLE IF EXISTS pg_temp.stage_chunks ADD COLUMN document_id uuid;
+    PERFORM rag.prepare_stage();
+  END IF;
+  UPDATE pg_temp.stage_passages SET document_id = document WHERE document_id IS NULL;
+  UPDATE pg_temp.stage_chunks SET document_id = document WHERE document_id IS NULL;
+END
+$$;
+COMMENT ON FUNCTION rag.name_staged IS 'Says of staged rows of an earlier release which document they are of.';
+
+-- Inserts the staged passages, chunks, vectors, postings, mentions and evidence of new versions.
+CREATE OR REPLACE FUNCTION rag.insert_staged(collection uuid, model smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
   INSERT INTO passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
     landmarks, token_count, content, search_terms, regconfig)
-  SELECT tenant, id, document, collection, ordinal, char_start, char_end, page, headings, landmarks::jsonb, token_count,
+  SELECT tenant, id, document_id, collection, ordinal, char_start, char_end, page, headings, landmarks::jsonb, token_count,
     content, search_terms, config::regconfig
-  FROM pg_temp.stage_passages ORDER BY ordinal;
+  FROM pg_temp.stage_passages ORDER BY id;
 
   INSERT INTO chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,
     headings, token_count, token_counter, content)
-  SELECT tenant, id, passage_id, document, collection, ordinal, char_start, char_end, page, headings, token_count,
+  SELECT tenant, id, passage_id, document_id, collection, ordinal, char_start, char_end, page, headings, token_count,
     token_counter, content
-  FROM pg_temp.stage_chunks ORDER BY ordinal;
+  FROM pg_temp.stage_chunks ORDER BY id;
 
   INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
-  SELECT tenant, id, model, document, collection, passage_id, content_hash, embedding,
+  SELECT tenant, id, model, document_id, collection, passage_id, content_hash, embedding,
     (SELECT has_own_index(tenant, collection, model))
-  FROM pg_temp.stage_chunks ORDER BY ordinal;
+  FROM pg_temp.stage_chunks ORDER BY id;
 
   INSERT INTO embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, passage_id, content_hash, embedding, own)
-  SELECT tenant, s.id, v.model_id, document, collection, s.passage_id, s.content_hash, v.embedding,
+  SELECT tenant, s.id, v.model_id, s.document_id, collection, s.passage_id, s.content_hash, v.embedding,
     has_own_index(tenant, collection, v.model_id)
   FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
 
-  -- Weights use the average length on record, or the document's own where it is the first of its language.
+  -- Weights use the average length on record, or that of what is staged where it is the first of its language.
   WITH posting AS MATERIALIZED (
-    SELECT p.id, p.regconfig, reference.average, posted.*
+    SELECT p.id, p.document_id, p.regconfig, reference.average, posted.*
     FROM pg_temp.stage_passages new
     JOIN passages p ON p.tenant_id = tenant AND p.id = new.id
     JOIN collections c ON c.tenant_id = tenant AND c.id = collection
@@ -50,29 +92,29 @@ BEGIN
   ), rows AS (
     INSERT INTO lexical_index
       (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
-    SELECT tenant, id, document, collection, regconfig, length, average, keys, weights FROM posting
+    SELECT tenant, id, document_id, collection, regconfig, length, average, keys, weights FROM posting
   ), totals AS (
     INSERT INTO pg_temp.stage_totals SELECT regconfig, count(*), sum(length) FROM posting GROUP BY regconfig
   )
   INSERT INTO pg_temp.stage_terms
   SELECT term.key, count(*), max(term.weight)
   FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
-  PERFORM prepare_graph_stage();
   PERFORM insert_graph(collection);
 END
 $$;
-COMMENT ON FUNCTION rag.insert_staged IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of a document.';
+COMMENT ON FUNCTION rag.insert_staged IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of documents.';
 
--- Removes every passage of the document that is not in `keep`, and applies what is staged to the statistics and the graph.
--- The caller holds the collection's row.
-CREATE OR REPLACE FUNCTION rag.settle_document(document uuid, collection uuid, keep uuid[]) RETURNS void
+-- Removes every passage of the documents that is not staged, and applies what is staged to the statistics and the graph.
+-- The caller holds the collection's row. `replaced`: those of them that had passages before.
+CREATE OR REPLACE FUNCTION rag.settle_documents(replaced uuid[], collection uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
+  keep uuid[] := CASE WHEN replaced = '{}' THEN '{}' ELSE ARRAY(SELECT s.id FROM pg_temp.stage_passages s) END;
   shrinks boolean;
 BEGIN
   WITH gone AS (
-    DELETE FROM lexical_index WHERE tenant_id = tenant AND document_id = document AND NOT passage_id = ANY (keep)
+    DELETE FROM lexical_index WHERE tenant_id = tenant AND document_id = ANY (replaced) AND passage_id <> ALL (keep)
     RETURNING regconfig, length, keys
   ), totals AS (
     INSERT INTO pg_temp.stage_totals SELECT regconfig, -count(*), -sum(length) FROM gone GROUP BY regconfig
@@ -93,8 +135,7 @@ BEGIN
   ON CONFLICT (tenant_id, collection_id, regconfig) DO UPDATE
   SET passage_count = s.passage_count + excluded.passage_count, total_length = s.total_length + excluded.total_length;
 
-  PERFORM prepare_graph_stage();
-  PERFORM settle_graph(document, collection, keep);
+  PERFORM settle_graph(replaced, collection, keep);
 
   IF shrinks THEN
     DELETE FROM lexical_terms
@@ -102,11 +143,11 @@ BEGIN
       AND key IN (SELECT key FROM pg_temp.stage_terms GROUP BY key HAVING sum(delta) < 0);
     DELETE FROM lexical_stats WHERE tenant_id = tenant AND collection_id = collection AND passage_count <= 0;
     -- chunks, vectors and postings go with their passages
-    DELETE FROM passages WHERE tenant_id = tenant AND document_id = document AND NOT id = ANY (keep);
+    DELETE FROM passages WHERE tenant_id = tenant AND document_id = ANY (replaced) AND id <> ALL (keep);
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.settle_document IS 'Removes old passages of a document and brings the BM25 statistics and the graph up to date.';
+COMMENT ON FUNCTION rag.settle_documents IS 'Removes old passages of documents and brings the BM25 statistics and the graph up to date.';
 
 -- Weights passages with the average length on record, and raises the bounds that pruning relies on. The caller holds the
 -- collection's row.
@@ -166,64 +207,118 @@ LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION rag.note_change IS 'Records that a document was added, replaced or is about to be deleted; nothing of one that was never indexed.';
 
--- Makes the staged version the document. Returns its version number.
-CREATE OR REPLACE FUNCTION rag.publish_document(
-  document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
-  metadata jsonb, byte_size bigint, body text, original bytea
-) RETURNS integer
+-- Writes the staged versions of documents themselves: all that concerns nobody else. The caller holds their rows. `replaced`:
+-- those that had a version before. Planned once, perhaps while the tables are empty: so rows are met by key alone.
+CREATE OR REPLACE FUNCTION rag.write_versions(
+  OUT published uuid[], OUT replaced uuid[], OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  WITH staged AS MATERIALIZED (
+    SELECT s.*, old.version AS old_version, old.status AS old_status, old.passage_count AS old_passages,
+      old.chunk_count AS old_chunks, CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END AS old_bytes,
+      (SELECT count(*)::integer FROM pg_temp.stage_passages p WHERE p.document_id = s.id) AS new_passages,
+      (SELECT count(*)::integer FROM pg_temp.stage_chunks k WHERE k.document_id = s.id) AS new_chunks,
+      (SELECT coalesce(sum(p.token_count), 0) FROM pg_temp.stage_passages p WHERE p.document_id = s.id) AS tokens
+    FROM pg_temp.stage_documents s JOIN rag.documents old ON old.tenant_id = tenant AND old.id = s.id
+  ), updated AS (
+    UPDATE rag.documents d
+    SET title = s.title, version = d.version + 1, status = 'indexed', content_hash = s.content_hash,
+        media_type = s.media_type, language = s.language, metadata = s.metadata::jsonb, error = NULL, byte_size = s.byte_size,
+        passage_count = s.new_passages, chunk_count = s.new_chunks, token_count = s.tokens, updated_at = now(),
+        extractor = NULL, enrichment = NULL
+    FROM staged s WHERE d.tenant_id = tenant AND d.id = s.id
+  ), texts AS (
+    INSERT INTO document_texts AS t (tenant_id, document_id, version, text)
+    SELECT tenant, s.id, s.old_version + 1, s.body FROM staged s
+    ON CONFLICT (tenant_id, document_id) DO UPDATE SET version = excluded.version, text = excluded.text
+  ), files AS (
+    INSERT INTO originals AS o (tenant_id, document_id, content)
+    SELECT tenant, s.id, s.original FROM staged s WHERE s.original IS NOT NULL
+    ON CONFLICT (tenant_id, document_id) DO UPDATE SET content = excluded.content
+  ), no_files AS (
+    DELETE FROM originals o
+    WHERE o.tenant_id = tenant AND o.document_id = ANY (ARRAY(SELECT s.id FROM staged s WHERE s.original IS NULL))
+  )
+  SELECT coalesce(array_agg(s.id), '{}'), coalesce(array_agg(s.id) FILTER (WHERE s.old_version > 0), '{}'),
+    count(*) FILTER (WHERE s.old_status <> 'indexed'), sum(s.new_passages - s.old_passages), sum(s.new_chunks - s.old_chunks),
+    sum(s.byte_size - s.old_bytes)
+  INTO published, replaced, documents, passages, chunks, bytes FROM staged s;
+END
+$$;
+COMMENT ON FUNCTION rag.write_versions IS 'Makes the staged versions those of their documents; returns ids, and what the collection grows by.';
+
+-- Makes the staged versions the documents. Returns the version number of each.
+CREATE OR REPLACE FUNCTION rag.publish_documents(collection uuid, model smallint)
+RETURNS TABLE (document_id uuid, version integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
-  old record;
-  new_passages integer := (SELECT count(*) FROM pg_temp.stage_passages);
-  new_chunks integer := (SELECT count(*) FROM pg_temp.stage_chunks);
-  published integer;
+  written record;
 BEGIN
-  SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO STRICT old
-  FROM documents d WHERE d.tenant_id = tenant AND d.id = document;
-  PERFORM insert_staged(document, collection, model);
-  UPDATE documents d
-  SET title = $4, version = d.version + 1, status = 'indexed', content_hash = $5, media_type = $6, language = $7,
-      metadata = $8, error = NULL, byte_size = $9, passage_count = new_passages, chunk_count = new_chunks,
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), updated_at = now(),
-      extractor = NULL, enrichment = NULL
-  WHERE d.tenant_id = tenant AND d.id = document
-  RETURNING d.version INTO published;
-  INSERT INTO document_texts AS t (tenant_id, document_id, version, text) VALUES (tenant, document, published, body)
-  ON CONFLICT (tenant_id, document_id) DO UPDATE SET version = excluded.version, text = excluded.text;
-  IF original IS NULL THEN
-    DELETE FROM originals o WHERE o.tenant_id = tenant AND o.document_id = document;
-  ELSE
-    INSERT INTO originals AS o (tenant_id, document_id, content) VALUES (tenant, document, original)
-    ON CONFLICT (tenant_id, document_id) DO UPDATE SET content = excluded.content;
-  END IF;
+  PERFORM insert_staged(collection, model);
+  written := write_versions();
 
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c
-  SET epoch = c.epoch + 1, document_count = c.document_count + (old.status <> 'indexed')::integer,
-      passage_count = c.passage_count + new_passages - old.passage_count,
-      chunk_count = c.chunk_count + new_chunks - old.chunk_count,
-      byte_count = c.byte_count + $9 - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
+  SET epoch = c.epoch + 1, document_count = c.document_count + written.documents,
+      passage_count = c.passage_count + written.passages, chunk_count = c.chunk_count + written.chunks,
+      byte_count = c.byte_count + written.bytes
   WHERE c.tenant_id = tenant AND c.id = collection;
+  PERFORM settle_published(written.published, written.replaced, collection, model);
+  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+  PERFORM note_change(CASE WHEN s = ANY (written.replaced) THEN 'replaced' ELSE 'added' END, s)
+  FROM unnest(written.published) AS s;
+  RETURN QUERY SELECT d.id, d.version FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (written.published);
+END
+$$;
+COMMENT ON FUNCTION rag.publish_documents IS
+  'Makes the staged passages and chunks the indexed versions of the staged documents; returns their versions.';
+
+-- What all publishing does under the lock of the collection.
+CREATE OR REPLACE FUNCTION rag.settle_published(published uuid[], replaced uuid[], collection uuid, model smallint)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   PERFORM require_models(collection, model);
   PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
-  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
-  PERFORM weed_contexts(document);
+  PERFORM settle_documents(replaced, collection);
+  PERFORM weed_contexts(s) FROM unnest(replaced) AS s;
 
   -- The reference length may have been set or renewed while this writer was weighting with another.
   PERFORM reweight_passages(collection, ARRAY(
     SELECT l.passage_id FROM lexical_index l
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
-    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
+    WHERE l.tenant_id = tenant AND l.document_id = ANY (published) AND l.average_length <> s.average_length));
   PERFORM forget_cached(collection);
-  DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
-  PERFORM note_change(CASE WHEN published = 1 THEN 'added' ELSE 'replaced' END, document);
-  RETURN published;
+END
+$$;
+COMMENT ON FUNCTION rag.settle_published IS
+  'Removes what published documents had before, and brings all that is counted of the collection up to date.';
+
+-- What releases before revision 0024 publish one document with; they may go on while a newer one serves beside them.
+CREATE OR REPLACE FUNCTION rag.publish_document(
+  document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
+  metadata jsonb, byte_size bigint, body text, original bytea
+) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+BEGIN
+  PERFORM name_staged(document);
+  INSERT INTO pg_temp.stage_documents
+  VALUES (document, title, content_hash, media_type, language, metadata::text, byte_size, body, original);
+  RETURN (SELECT p.version FROM publish_documents(collection, model) AS p);
 END
 $$;
 COMMENT ON FUNCTION rag.publish_document IS
-  'Makes the staged passages and chunks the indexed version of a document; returns its version.';
+  'Makes the staged passages and chunks the indexed version of a document; returns its version. For earlier releases.';
 
 -- Puts the staged passages and chunks in the place of those of the same version: the text was cut or embedded anew. False
 -- when the document has meanwhile become another version, or is gone.
@@ -241,7 +336,8 @@ BEGIN
   SELECT d.passage_count, d.chunk_count INTO old FROM documents d
   WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
-  PERFORM insert_staged(document, collection, model);
+  PERFORM name_staged(document);
+  PERFORM insert_staged(collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
       token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL, enrichment = NULL
@@ -250,16 +346,7 @@ BEGIN
   SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,
       chunk_count = c.chunk_count + new_chunks - old.chunk_count
   WHERE c.tenant_id = tenant AND c.id = collection;
-  PERFORM require_models(collection, model);
-  PERFORM place_vectors(collection, ARRAY(SELECT s.id FROM pg_temp.stage_chunks s));
-  PERFORM settle_document(document, collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
-  PERFORM weed_contexts(document);
-  -- The reference length may have been set or renewed while this writer was weighting with another.
-  PERFORM reweight_passages(collection, ARRAY(
-    SELECT l.passage_id FROM lexical_index l
-    JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = l.regconfig
-    WHERE l.tenant_id = tenant AND l.document_id = document AND l.average_length <> s.average_length));
-  PERFORM forget_cached(collection);
+  PERFORM settle_published(ARRAY[document], ARRAY[document], collection, model);
   RETURN true;
 END
 $$;
@@ -276,13 +363,14 @@ BEGIN
   SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM name_staged(document);
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
       byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM note_change('deleted', document);
-  PERFORM settle_document(document, collection, '{}');
+  PERFORM settle_documents(ARRAY[document], collection);
   PERFORM forget_document(document);
   PERFORM forget_cached(collection);
   DELETE FROM documents d WHERE d.tenant_id = tenant AND d.id = document;

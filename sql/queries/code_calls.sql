@@ -9,7 +9,7 @@ SET names = excluded.names, sources = excluded.sources, targets = excluded.targe
     ends = excluded.ends
 
 -- name: forget
-DELETE FROM rag.code_calls WHERE tenant_id = rag.current_tenant() AND document_id = $1
+DELETE FROM rag.code_calls WHERE tenant_id = rag.current_tenant() AND document_id = ANY ($1::uuid[])
 
 -- name: of_document
 SELECT s.* FROM rag.code_calls c

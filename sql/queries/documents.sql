@@ -1,13 +1,16 @@
 -- Documents, their text, passages and chunks.
 
 -- name: register
--- The row of an identity, made if it is new, locked until the transaction ends. The assignment is also what locks and
--- returns a row that is there already.
+-- The rows of identities, made where they are new, locked until the transaction ends, in the order in which all lock them. The
+-- assignment is also what locks and returns a row that is there already.
 INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
   media_type, metadata, byte_size, origin)
-VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $11)
+SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin
+FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[])
+  AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin)
+ORDER BY n.external_id COLLATE "C"
 ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
-RETURNING id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata,
+RETURNING id, external_id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata,
   EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
 
 -- name: set_metadata
@@ -48,23 +51,11 @@ WHERE tenant_id = $1 AND collection_id = $2 AND origin IS NOT NULL
               WHERE origin = named.path OR starts_with(origin, rtrim(named.path, '/') || '/'))
 ORDER BY external_id COLLATE "C"
 
--- name: create_stage
--- Per session; what rag.publish_document reads, and where it collects what changes in the statistics.
-CREATE TEMP TABLE IF NOT EXISTS stage_passages (
-  id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], landmarks text,
-  token_count integer, content text, search_terms text, config text
-) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
-  id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
-  token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec
-) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec)
-ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS
+-- name: prepare_stage
+SELECT rag.prepare_stage()
 
 -- name: publish
-SELECT rag.publish_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+SELECT document_id, version FROM rag.publish_documents($1, $2)
 
 -- name: republish
 SELECT rag.republish_document($1, $2, $3, $4, $5)

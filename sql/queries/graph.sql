@@ -1,4 +1,4 @@
--- The knowledge graph: writing is part of rag.publish_document (sql/functions/graph.sql).
+-- The knowledge graph: writing is part of rag.publish_documents (sql/functions/graph.sql).
 
 -- name: prepare
 SELECT rag.prepare_graph_stage()

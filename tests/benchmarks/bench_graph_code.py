@@ -71,7 +71,7 @@ async def test_look_ups_in_a_repository(dsn: str) -> None:
         collection = await ensure_collection(services, "repository")
         count = sum(path.stat().st_size > 0 for path in (REPO / "app").rglob("*.py"))
         for source in sources("", 0, count):
-            await publish(services, collection.id, loadable(source))
+            await publish(services, collection.id, [loadable(source)])
         times: list[float] = []
         for _ in range(20):
             for question in QUESTIONS:

@@ -73,7 +73,7 @@ async def test_storage_and_preparation(dsn: str) -> None:
                 chunks = sum(len(item.vectors) for item in loadables)
                 started = time.perf_counter()
                 for loadable in loadables:
-                    await publish(services, found[name].id, loadable)
+                    await publish(services, found[name].id, [loadable])
                 if turn:  # the first warms both
                     rates[name].append(chunks / (time.perf_counter() - started))
                     seconds[name].append(took / len(loadables) * 1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -16,6 +16,7 @@ from pgvector import HalfVector
 from app.ingest.bulk import BulkRun
 from app.ingest.embed import in_use
 from app.ingest.pipeline import STORING
+from app.ingest.turns import TOGETHER_CHUNKS
 from app.service.documents import ensure_collection
 from app.service.jobs import build_indexes, order_plan
 from app.settings import SettingsStore, read_environment
@@ -45,30 +46,44 @@ async def opened(dsn: str) -> AsyncIterator[Services]:
         yield services
 
 
-async def publish(services: Services, collection_id: UUID, loadable: Loadable) -> None:
-    """One document in one transaction, as the last stage of ingestion does it."""
-    document, principal = loadable.document, services.principal
-    ready = [HalfVector(vector) for vector in loadable.vectors.astype(np.float16)]
+async def publish(services: Services, collection_id: UUID, loadables: Sequence[Loadable]) -> None:
+    """Documents in one transaction, as the last stage of ingestion does it."""
+    principal, model = services.principal, services.search_deps.model.id
     async with services.database.transaction(principal) as connection:
-        known = await documents.register(connection, principal, collection_id, document.source, document.content_hash)
-        model = services.search_deps.model.id
-        await documents.publish(connection, collection_id, model, known, document, {model: ready}, keep_original=False)
+        registered = await documents.register_all(
+            connection,
+            principal,
+            collection_id,
+            [(one.document.source, one.document.content_hash) for one in loadables],
+        )
+        versions = [
+            documents.NewVersion(known.id, one.document, {model: list(map(HalfVector, one.vectors.astype(np.float16)))})
+            for known, one in zip(registered, loadables, strict=True)
+        ]
+        await documents.publish(connection, collection_id, model, versions, keep_original=False)
 
 
 async def publish_all(
     services: Services, collection_id: UUID, loadables: Iterable[Loadable], writers: int = STORING,
     bulk: BulkRun | None = None,
 ) -> int:  # fmt: skip
-    """By so many writers at once, as a run of the pipeline does it. Returns the number of chunks."""
+    """By so many writers at once, in groups, as a run of the pipeline does it. Returns the number of chunks."""
     waiting, chunks = iter(loadables), 0
+
+    def take() -> list[Loadable]:
+        taken: list[Loadable] = []
+        while sum(len(one.vectors) for one in taken) < TOGETHER_CHUNKS and (one := next(waiting, None)):
+            taken.append(one)
+        return taken
 
     async def write() -> None:
         nonlocal chunks
-        for loadable in waiting:
-            await publish(services, collection_id, loadable)
-            chunks += len(loadable.vectors)
+        while taken := take():
+            many = sum(len(one.vectors) for one in taken)
             if bulk:
-                await bulk.count(len(loadable.vectors))
+                await bulk.count(many)
+            await publish(services, collection_id, taken)
+            chunks += many
 
     async with asyncio.TaskGroup() as group:
         for _ in range(writers):

@@ -96,9 +96,9 @@ async def publish(services: Services, collection: str, document: PreparedDocumen
     made = [HalfVector(row) for row in np.eye(len(document.chunks), model.dimensions, dtype=np.float16)]
     async with services.database.transaction(principal) as connection:
         known = await documents.register(connection, principal, found.id, document.source, document.content_hash)
-        return await documents.publish(
-            connection, found.id, model.id, known, document, {model.id: made}, keep_original=False
-        )
+        version = documents.NewVersion(known.id, document, {model.id: made})
+        [indexed] = await documents.publish(connection, found.id, model.id, [version], keep_original=False)
+        return indexed
 
 
 async def remove(services: Services, collection: str, document_id: UUID) -> bool:

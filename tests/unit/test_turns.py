@@ -32,11 +32,11 @@ async def stored(items: Sequence[Embedded], workers: int = 2, slow: str = "") ->
     """Beginnings and ends in the order in which they came; the document marked `slow` takes longer than all others."""
     turns, log = Turns(), []
 
-    async def store(item: Embedded) -> None:
-        mark = item.document.source.content.decode()
-        log.append(f"{mark}(")
-        await asyncio.sleep(0.05 if mark == slow else 0.001)
-        log.append(f"){mark}")
+    async def store(taken: list[Embedded]) -> None:
+        marks = [item.document.source.content.decode() for item in taken]
+        log.extend(f"{mark}(" for mark in marks)
+        await asyncio.sleep(0.05 if slow in marks else 0.001)
+        log.extend(f"){mark}" for mark in marks)
 
     async def put_all() -> None:
         for item in items:
@@ -78,8 +78,8 @@ async def test_everything_is_stored_once_however_many_work(workers: int) -> None
 async def test_a_failure_ends_the_work() -> None:
     turns = Turns()
 
-    async def store(item: Embedded) -> None:
-        raise ValueError(item.document.source.name)
+    async def store(taken: list[Embedded]) -> None:
+        raise ValueError(taken[0].document.source.name)
 
     await turns.put(embedded("a", "a", "english"))
     with pytest.raises(ValueError, match="a"):

@@ -159,7 +159,8 @@ async def test_a_session_that_began_with_empty_tables_writes_by_key_all_the_same
             connection, services.principal, found.id, document.source, document.content_hash
         )
         model = services.search_deps.model.id
-        await documents.publish(connection, found.id, model, known, document, {model: vectors}, keep_original=False)
+        version = documents.NewVersion(known.id, document, {model: vectors})
+        await documents.publish(connection, found.id, model, [version], keep_original=False)
         for table in ("entities", "entity_aliases", "relations", "adjacency"):
             sequential, read = await touched(connection, table)
             assert sequential == 0, table
