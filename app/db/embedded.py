@@ -42,6 +42,7 @@ from app.db.cluster import (
     socket_folder,
     write_access_rules,
 )
+from app.db.sizing import size_settings, usable_memory
 from app.db.supervisor import SupervisorConfig, try_lock
 from app.errors import EmbeddedServerError, reason_of
 
@@ -57,12 +58,10 @@ _PATIENCE_SECONDS = 10.0
 _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
-    "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",
     "wal_level": "minimal",  # nobody replicates an embedded server
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",
-    "max_wal_size": "1GB",
+    "max_wal_size": "2GB",
     "synchronous_commit": "on",
     "restart_after_crash": "on",
     "jit": "off",
@@ -72,7 +71,8 @@ _SETTINGS = {
     "log_line_prefix": "%m [%p] ",
     "log_checkpoints": "off",
 }
-_VOLATILE = {"fsync": "off", "full_page_writes": "off"}  # a killed process still loses nothing
+# A killed process still loses nothing. Tests run many servers at once, so they are small.
+_VOLATILE = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "maintenance_work_mem": "128MB"}
 
 
 class EmbeddedServer:
@@ -193,6 +193,7 @@ def _launch(place: ClusterFolders, durable: bool) -> None:
     prepare_cluster(place, binaries, owner, durable)
     settings = (
         _SETTINGS
+        | size_settings(usable_memory(), os.cpu_count() or 1)
         | write_access_rules(place, owner)
         | {
             "unix_socket_directories": str(socket_folder(place, owner)),

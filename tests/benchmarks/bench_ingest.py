@@ -29,7 +29,7 @@ EMBEDDED = int(os.environ.get("BENCH_EMBED", "300"))
 
 async def test_storage_online_and_in_bulk(dsn: str, processor: Callable[[], float]) -> None:
     async with opened(dsn) as services:
-        bulk = await bulk_load(services, "bench", Corpus(PRESENT).documents())
+        bulk = await bulk_load(services, "bench", list(Corpus(PRESENT).documents()))
         collection = await get_collection(services, "bench")
         online: dict[int, list[float]] = {1: [], STORING: []}
         stored, used = 0, 0.0

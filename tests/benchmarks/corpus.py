@@ -1,4 +1,5 @@
-"""A corpus of any size that behaves like text: Zipfian words, topics, headings, documents cut by the product's own chunker.
+"""A corpus of any size that behaves like text: Zipfian words of which the most frequent are stop words, topics, headings,
+documents cut by the product's own chunker.
 
 Vectors lie in clouds around the topic of their document, as those of a real model do, so an HNSW index neither has it
 easy (few far clusters) nor impossibly hard (uniform noise). Everything follows from the seed.
@@ -31,6 +32,12 @@ QUERY_SPREAD = 0.5
 """The same for a query around the chunk that it asks for: cosine about .9."""
 QUESTION_SPREAD = 1.2
 """For a question: cosine about .6."""
+STOP_WORDS = (
+    "the of and to a in is it you that he was for on are with as i his they be at have this from or had by but what some we can "
+    "out other were all there when up your how an each she which do their if will more about no my than them its who most very "
+    "after any our same so those both between few own through while"
+).split()
+"""The most frequent words, as in English; to search they are nothing."""
 CHARS_PER_CHUNK = 225
 """New text per chunk of 400 characters with 50 overlap, as the chunker really cuts this text."""
 
@@ -148,7 +155,7 @@ class Language:
         """What a person asks: some words of the chunk, in no order that stands there, between words that stand everywhere."""
         words = loadable.document.chunks[place].content.replace(".", "").replace("#", "").lower().split()
         chosen = self.random.choice(words, min(len(words), int(self.random.integers(3, 7))), replace=False)
-        between = self.random.choice(self.words[:60], len(chosen) + 2)
+        between = self.random.choice(self.words[: len(STOP_WORDS)], len(chosen) + 2)
         text = " ".join(word for pair in zip(between, chosen, strict=False) for word in pair)
         vector = self._around(loadable.vectors[place : place + 1], QUESTION_SPREAD)[0]
         return Query(f"what is the {text} {between[-1]}?", vector)
@@ -164,7 +171,7 @@ def normalised(vectors: NDArray[np.floating]) -> Vectors:
 def _words(random: np.random.Generator) -> list[str]:
     """Distinct pronounceable words; frequent ones are shorter."""
     syllables = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "ar", "en", "il", "on", "ust")]
-    found: dict[str, None] = {}
+    found = dict.fromkeys(STOP_WORDS)
     while len(found) < WORDS:
         length = 2 + (len(found) > 300) + (random.random() < 0.3)
         found["".join(syllables[i] for i in random.integers(0, len(syllables), length))] = None

@@ -93,13 +93,12 @@ async def publish_all(
 
 async def bulk_load(services: Services, name: str, loadables: Iterable[Loadable]) -> Load:
     """Everything into one collection as one run of the pipeline writes it: from vector.bulkAbove chunks on without HNSW, and the
-    index by the job that the run orders."""
+    index by the job that the run orders. What an iterator takes to make them counts."""
     collection = await ensure_collection(services, name)
     target = services.target(services.principal, collection.id)
-    ready = list(loadables)  # making the text is not part of the load
     bulk = BulkRun(services.database, target, await in_use(services.database, target))
     started = time.perf_counter()
-    chunks = await publish_all(services, collection.id, ready, bulk=bulk)
+    chunks = await publish_all(services, collection.id, loadables, bulk=bulk)
     await bulk.end()
     rows = time.perf_counter() - started
     started = time.perf_counter()
