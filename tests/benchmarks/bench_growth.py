@@ -112,7 +112,7 @@ async def _measure(dsn: str, corpus: Corpus, name: str) -> dict[str, Any]:
         buffers = await connection.fetchval("SHOW shared_buffers")
         await connection.close()
     return measured | {
-        "hnsw_mb": row["hnsw"] >> 20, "gin_mb": row["gin"] >> 20, "database_mb": row["everything"] >> 20,
+        "hnsw_mb": int(row["hnsw"]) >> 20, "gin_mb": int(row["gin"]) >> 20, "database_mb": int(row["everything"]) >> 20,
         "shared_buffers": buffers,
     }  # fmt: skip
 

@@ -1,0 +1,177 @@
+"""Small documents are published together: what is stored is the same, and what cannot be stored fails alone."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from pgvector import HalfVector
+
+from app.domain.document import Indexed, PreparedDocument, Rejected
+from app.ingest.pipeline import ingest
+from app.service.documents import ensure_collection, get_collection, list_documents
+from app.store import documents
+from app.wiring import Services
+from tests.db.graphs import plain, publish, random_document
+from tests.db.runs import change
+from tests.db.test_lexical import assert_statistics_exact
+from tests.documents import find, text_source
+
+STORED = {
+    "terms": "SELECT document_frequency, max_weight FROM rag.lexical_terms WHERE collection_id = $1",
+    "stats": "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
+    "entities": "SELECT family, normal, name, kind, passage_count, implied_count FROM rag.entities WHERE collection_id = $1",
+    "relations": "SELECT kind, evidence_count, strength FROM rag.relations WHERE collection_id = $1",
+    "adjacency": "SELECT outgoing, weight FROM rag.adjacency WHERE collection_id = $1",
+    "counts": "SELECT document_count, passage_count, chunk_count, byte_count FROM rag.collections WHERE id = $1",
+    "documents": "SELECT external_id, version, status, passage_count, chunk_count, token_count FROM rag.documents "
+    "WHERE collection_id = $1",
+}
+
+
+async def publish_together(services: Services, collection: str, prepared: list[PreparedDocument]) -> list[Indexed]:
+    found, model = await ensure_collection(services, collection), services.search_deps.model
+    principal = services.principal
+    async with services.database.transaction(principal) as connection:
+        known = await documents.register_all(
+            connection, principal, found.id, [(one.source, one.content_hash) for one in prepared]
+        )
+        versions = [
+            documents.NewVersion(
+                row.id, one,
+                {model.id: [HalfVector(v) for v in np.eye(len(one.chunks), model.dimensions, dtype=np.float16)]},
+            )
+            for row, one in zip(known, prepared, strict=True)
+        ]  # fmt: skip
+        return await documents.publish(connection, found.id, model.id, versions, keep_original=False)
+
+
+def made(name: str, seed: int) -> PreparedDocument:
+    """The same each time, but for the ids of its passages and chunks."""
+    return random_document(name, random.Random(f"{name} {seed}"))
+
+
+async def stored(services: Services, collection: str) -> dict[str, list[Any]]:
+    """What does not depend on ids."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return {
+            name: sorted(tuple(row) for row in await connection.fetch(statement, found.id))
+            for name, statement in STORED.items()
+        }
+
+
+async def test_a_group_leaves_what_documents_leave_one_by_one(services: Services) -> None:
+    """New documents, and new versions beside new documents; the first sets the average length for both."""
+    for name in ("alone", "together"):
+        await publish(services, name, made("first", 0))
+    for seed, numbers in ((1, range(12)), (2, range(6, 18))):
+        for number in numbers:
+            await publish(services, "alone", made(f"d{number}", seed))
+        before = (await get_collection(services, "together")).epoch
+        versions = await publish_together(services, "together", [made(f"d{number}", seed) for number in numbers])
+        assert (await get_collection(services, "together")).epoch == before + 1
+        assert [one.external_id for one in versions] == [f"d{number}" for number in numbers]
+        assert await stored(services, "together") == await stored(services, "alone")
+    assert {one.version for one in versions} == {1, 2}
+    await assert_statistics_exact(services, "together")
+
+
+async def test_groups_in_any_order_do_not_deadlock(services: Services) -> None:
+    chance = random.Random(5)
+    await publish(services, "c", made("first", 0))
+    names = [f"d{number}" for number in range(10)]
+    for turn in range(5):
+        groups = [[made(name, 4 * turn + writer) for name in chance.sample(names, 10)] for writer in range(4)]
+        await asyncio.gather(*(publish_together(services, "c", group) for group in groups))
+    await assert_statistics_exact(services, "c")
+
+
+async def test_documents_of_a_run_become_searchable_in_groups(services: Services) -> None:
+    found = await ensure_collection(services, "test")
+    target = services.target(services.principal, found.id)
+    texts = [text_source(f"d{number:02}", f"granite cairn number {number}") for number in range(40)]
+    outcomes = await ingest(services.database, target, texts)
+    assert [one.version for one in outcomes if isinstance(one, Indexed)] == [1] * 40
+    after = await get_collection(services, "test")
+    assert after.document_count == 40
+    assert after.epoch - found.epoch < 40, "no commit of its own for each"
+    await assert_statistics_exact(services)
+
+
+async def test_what_finds_no_room_is_rejected_alone(services: Services) -> None:
+    """The first five of a group are kept, and all are told what became of them."""
+    change(services, "limits", documents=5)
+    found = await ensure_collection(services, "test")
+    target = services.target(services.principal, found.id)
+    outcomes = await ingest(
+        services.database, target, [text_source(f"d{number}", f"basalt trail {number}") for number in range(8)]
+    )
+    assert [type(one) for one in outcomes].count(Indexed) == 5
+    assert {one.code for one in outcomes if isinstance(one, Rejected)} == {"tenant-full"}
+    listed = await list_documents(services, "test")
+    assert [one.status for one in listed].count("indexed") == 5
+    await assert_statistics_exact(services)
+
+
+OLD_STAGE = """
+CREATE TEMP TABLE IF NOT EXISTS stage_passages (
+  id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], landmarks text,
+  token_count integer, content text, search_terms text, config text
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
+  id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
+  token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec
+) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS
+"""
+
+
+@pytest.mark.parametrize("text", ["granite by the sea", "granite by the sea\n\n" * 20])
+async def test_a_process_of_an_earlier_release_goes_on_publishing(services: Services, text: str) -> None:
+    """It stages one document without saying which, and calls the function of its time; later it deletes it."""
+    model, principal = services.search_deps.model, services.principal
+    found, document = await ensure_collection(services, "test"), plain("a", text)
+    async with services.database.connection() as connection:
+
+        async def publish_as_before(version: int) -> None:
+            async with connection.transaction():
+                await connection.execute("SELECT set_config('app.tenant', $1, true)", str(principal.tenant_id))
+                known = await documents.register(
+                    connection, principal, found.id, document.source, document.content_hash
+                )
+                await connection.execute(OLD_STAGE)
+                await connection.copy_records_to_table(
+                    "stage_passages", schema_name="pg_temp", columns=documents.PASSAGE_COLUMNS[:-1],
+                    records=[documents._passage_row(passage) for passage in document.passages],
+                )  # fmt: skip
+                await connection.copy_records_to_table(
+                    "stage_chunks", schema_name="pg_temp", columns=documents.CHUNK_COLUMNS[:-1],
+                    records=[
+                        documents._chunk_row(chunk, "words", HalfVector(np.ones(model.dimensions, dtype=np.float16)))
+                        for chunk in document.chunks
+                    ],
+                )  # fmt: skip
+                published = await connection.fetchval(
+                    "SELECT rag.publish_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                    known.id, found.id, model.id, "a", bytes([version]), "text/plain", None, {"year": 1999}, 5, text, None,
+                )  # fmt: skip
+                assert published == version
+
+        # new passages have new ids, so the second version is that of another text under the same id
+        await publish_as_before(1)
+        assert (await find(services, "granite", legs=("lexical",))).passages[0].metadata == {"year": 1999}
+        document = plain("a", text.replace("granite", "basalt"))
+        await publish_as_before(2)
+        assert not (await find(services, "granite", legs=("lexical",))).passages
+        await assert_statistics_exact(services)
+        async with connection.transaction():
+            await connection.execute("SELECT set_config('app.tenant', $1, true)", str(principal.tenant_id))
+            one = await documents.find_id(connection, principal, found.id, "a")
+            assert await connection.fetchval("SELECT rag.remove_document($1, $2)", one, found.id)
+    await assert_statistics_exact(services)
