@@ -2409,19 +2409,20 @@ ALTER FUNCTION rag.name_staged(document uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.name_staged(document uuid) IS 'Says of staged rows of an earlier release which document they are of.';
 
-CREATE FUNCTION rag.note_change(kind text, document uuid) RETURNS void
+CREATE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $_$
   INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
-  SELECT d.tenant_id, $1, c.name, d.id, d.version, d.passage_count, d.byte_size
+  SELECT d.tenant_id, CASE WHEN $2 THEN 'deleted' WHEN d.version = 1 THEN 'added' ELSE 'replaced' END, c.name, d.id,
+    d.version, d.passage_count, d.byte_size
   FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = current_tenant() AND d.id = $2 AND d.version > 0
+  WHERE d.tenant_id = current_tenant() AND d.id = ANY ($1) AND d.version > 0
 $_$;
 
-ALTER FUNCTION rag.note_change(kind text, document uuid) OWNER TO owner;
+ALTER FUNCTION rag.note_changes(documents uuid[], deleted boolean) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.note_change(kind text, document uuid) IS 'Records that a document was added, replaced or is about to be deleted; nothing of one that was never indexed.';
+COMMENT ON FUNCTION rag.note_changes(documents uuid[], deleted boolean) IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';
 
 CREATE FUNCTION rag.open_to_everybody() RETURNS SETOF regprocedure
     LANGUAGE sql STABLE
@@ -2471,7 +2472,9 @@ CREATE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
     AS $_$
   UPDATE embeddings e SET own = NOT e.own
   WHERE e.tenant_id = current_tenant() AND e.chunk_id = ANY ($2)
-    AND e.own <> has_own_index(e.tenant_id, $1, e.model_id)
+    AND e.own <> (e.model_id = ANY (ARRAY(
+      SELECT x.model_id FROM vector_indexes x
+      WHERE x.tenant_id = current_tenant() AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))))
 $_$;
 
 ALTER FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) OWNER TO owner;
@@ -2603,8 +2606,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_published(written.published, written.replaced, collection, model);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
-  PERFORM note_change(CASE WHEN s = ANY (written.replaced) THEN 'replaced' ELSE 'added' END, s)
-  FROM unnest(written.published) AS s;
+  PERFORM note_changes(written.published, false);
   RETURN QUERY SELECT d.id, d.version FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (written.published);
 END
 $$;
@@ -2731,7 +2733,7 @@ BEGIN
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
       byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
-  PERFORM note_change('deleted', document);
+  PERFORM note_changes(ARRAY[document], true);
   PERFORM settle_documents(ARRAY[document], collection);
   PERFORM forget_document(document);
   PERFORM forget_cached(collection);
@@ -6552,7 +6554,8 @@ CREATE TABLE rag.lexical_terms (
     key integer NOT NULL,
     document_frequency integer NOT NULL,
     max_weight real NOT NULL
-);
+)
+WITH (fillfactor='80');
 
 ALTER TABLE ONLY rag.lexical_terms FORCE ROW LEVEL SECURITY;
 
@@ -8576,10 +8579,10 @@ GRANT ALL ON FUNCTION rag.name_staged(document uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.name_staged(document uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.name_staged(document uuid) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.note_change(kind text, document uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_app;
-GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.note_change(kind text, document uuid) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.note_changes(documents uuid[], deleted boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.note_changes(documents uuid[], deleted boolean) TO cairn_app;
+GRANT ALL ON FUNCTION rag.note_changes(documents uuid[], deleted boolean) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.note_changes(documents uuid[], deleted boolean) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.open_to_everybody() FROM PUBLIC;
 

@@ -1,5 +1,5 @@
-"""A run that writes very much: once it knows of vector.bulkAbove chunks its vectors are written without HNSW, and the index of the
-collection is built at the end in one go, which costs a fraction of inserting them one by one.
+"""A run that writes very much: once it knows of vector.bulkAbove chunks its vectors are written without HNSW, and the index of
+the collection is built at the end in one go, which costs a fraction of inserting them one by one.
 
 The collection is marked as one whose index is being built, for as long as the run renews it: searches compare all vectors, and
 the plan of indexes waits. At the end, or when the renewal has lapsed because the run died, the next plan builds the index, or

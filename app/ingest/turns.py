@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -25,72 +26,89 @@ class Embedded:
     vectors: dict[int, list[HalfVector]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Turn:
     item: Embedded
-    after: tuple[asyncio.Event, ...]
-    done: asyncio.Event
+    after: tuple[_Turn, ...]
+    done: bool = False
+
+    @property
+    def chunks(self) -> int:
+        return len(self.item.document.chunks)
 
 
 class Turns:
     """Keeps the order of the queue where the outcome depends on it, so that a run gives the same each time.
 
     A document waits for the one before it under the same identity, whose successor it is, and for the first of each of its
-    languages: the average length of that one is what BM25 weighs the others with. What waits and needs nobody is stored
-    together with what stands before it, up to TOGETHER_CHUNKS.
+    languages: the average length of that one is what BM25 weighs the others with.
+
+    What stands together and waits for nobody is stored together, up to TOGETHER_CHUNKS. One worker takes what there is at once;
+    the others only groups that are full. So groups grow where storing is slow, as where others write the same collection, and
+    nobody waits for company where it is quick.
     """
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[_Turn | None] = asyncio.Queue(WAITING)
-        self._taking = asyncio.Lock()
-        self._next: _Turn | None = None
-        """Taken from the queue, and not yet by a worker."""
-        self._first: dict[str, asyncio.Event] = {}
-        self._last: dict[str, asyncio.Event] = {}
+        self._waiting: deque[_Turn] = deque()
+        self._storing = 0
+        self._closed = False
+        self._changed = asyncio.Condition()
+        self._first: dict[str, _Turn] = {}
+        self._last: dict[str, _Turn] = {}
 
     async def put(self, item: Embedded) -> None:
         """Waits while the queue is full."""
-        identity, done = item.document.source.external_id, asyncio.Event()
+        identity = item.document.source.external_id
         configurations = {passage.config for passage in item.document.passages}
         earlier = [self._last.get(identity), *(self._first.get(name) for name in configurations)]
-        self._last[identity] = done
+        turn = self._last[identity] = _Turn(item, tuple(one for one in earlier if one))
         for name in configurations:
-            self._first.setdefault(name, done)
-        await self._queue.put(_Turn(item, tuple(event for event in earlier if event), done))
+            self._first.setdefault(name, turn)
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self._waiting) < WAITING)
+            self._waiting.append(turn)
+            self._changed.notify_all()
 
     async def close(self) -> None:
         """Nothing more will be put."""
-        await self._queue.put(None)
+        async with self._changed:
+            self._closed = True
+            self._changed.notify_all()
 
     async def work(self, store: Callable[[list[Embedded]], Awaitable[None]]) -> None:
         """Store what comes, until `close`; several may work at once."""
         while turns := await self._take():
             await store([turn.item for turn in turns])
-            for turn in turns:
-                turn.done.set()
-                identity = turn.item.document.source.external_id
-                if self._last.get(identity) is turn.done:
-                    del self._last[identity]
+            async with self._changed:
+                self._storing -= 1
+                for turn in turns:
+                    self._end(turn)
+                self._changed.notify_all()
+
+    def _end(self, turn: _Turn) -> None:
+        turn.done, turn.after = True, ()
+        identity = turn.item.document.source.external_id
+        if self._last[identity] is turn:
+            del self._last[identity]
 
     async def _take(self) -> list[_Turn]:
-        """The next document, when what it waits for is done, with those behind it that wait for nothing; none at the end."""
-        async with self._taking:
-            first = self._next or await self._queue.get()
-            self._next = None
-            if first is None:
-                await self._queue.put(None)  # for the others
-                return []
-            for event in first.after:  # was taken before, so somebody is at it
-                await event.wait()
-            turns, chunks = [first], len(first.item.document.chunks)
-            while not self._queue.empty():
-                turn = self._queue.get_nowait()
-                if turn is None:
-                    self._queue.put_nowait(None)
-                    break
-                chunks += len(turn.item.document.chunks)
-                if chunks > TOGETHER_CHUNKS or not all(event.is_set() for event in turn.after):
-                    self._next = turn
-                    break
-                turns.append(turn)
+        """None at the end."""
+        async with self._changed:
+            while not (turns := self._next()) and (self._waiting or not self._closed):
+                await self._changed.wait()
+            for _ in turns:
+                self._waiting.popleft()
+            self._storing += bool(turns)
+            self._changed.notify_all()
             return turns
+
+    def _next(self) -> list[_Turn]:
+        """What is to be stored now; none while it is better to wait."""
+        turns: list[_Turn] = []
+        chunks = 0
+        for turn in self._waiting:
+            chunks += turn.chunks
+            if not all(one.done for one in turn.after) or (turns and chunks > TOGETHER_CHUNKS):
+                return turns
+            turns.append(turn)
+        return turns if self._closed or not self._storing or chunks >= TOGETHER_CHUNKS else []

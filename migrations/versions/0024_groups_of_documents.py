@@ -13,8 +13,11 @@ BREAKING = False
 
 
 def upgrade() -> None:
+    # counts of terms are updated in place where their page has room
+    op.execute("ALTER TABLE rag.lexical_terms SET (fillfactor = 80)")
     op.execute("DROP FUNCTION IF EXISTS rag.insert_staged(uuid, uuid, smallint)")
     op.execute("DROP FUNCTION IF EXISTS rag.settle_document(uuid, uuid, uuid[])")
+    op.execute("DROP FUNCTION IF EXISTS rag.note_change(text, uuid)")
     op.execute("DROP FUNCTION IF EXISTS rag.settle_graph(uuid, uuid, uuid[], boolean)")
     op.execute(
         "INSERT INTO rag.schema_revisions (revision, breaking) "

@@ -197,15 +197,17 @@ END
 $$;
 COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
--- What becomes of documents, for analyst.changes. Without names: those of a deleted document go with it.
-CREATE OR REPLACE FUNCTION rag.note_change(kind text, document uuid) RETURNS void
+-- What becomes of documents, for analyst.changes. Without names: those of a deleted document go with it. Under the lock of the
+-- collection, so that who reads them in order misses none.
+CREATE OR REPLACE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
   INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
-  SELECT d.tenant_id, $1, c.name, d.id, d.version, d.passage_count, d.byte_size
+  SELECT d.tenant_id, CASE WHEN $2 THEN 'deleted' WHEN d.version = 1 THEN 'added' ELSE 'replaced' END, c.name, d.id,
+    d.version, d.passage_count, d.byte_size
   FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = current_tenant() AND d.id = $2 AND d.version > 0
+  WHERE d.tenant_id = current_tenant() AND d.id = ANY ($1) AND d.version > 0
 $$;
-COMMENT ON FUNCTION rag.note_change IS 'Records that a document was added, replaced or is about to be deleted; nothing of one that was never indexed.';
+COMMENT ON FUNCTION rag.note_changes IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';
 
 -- Writes the staged versions of documents themselves: all that concerns nobody else. The caller holds their rows. `replaced`:
 -- those that had a version before. Planned once, perhaps while the tables are empty: so rows are met by key alone.
@@ -272,8 +274,7 @@ BEGIN
   WHERE c.tenant_id = tenant AND c.id = collection;
   PERFORM settle_published(written.published, written.replaced, collection, model);
   DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
-  PERFORM note_change(CASE WHEN s = ANY (written.replaced) THEN 'replaced' ELSE 'added' END, s)
-  FROM unnest(written.published) AS s;
+  PERFORM note_changes(written.published, false);
   RETURN QUERY SELECT d.id, d.version FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (written.published);
 END
 $$;
@@ -369,7 +370,7 @@ BEGIN
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,
       byte_count = c.byte_count - CASE WHEN old.status = 'indexed' THEN old.byte_size ELSE 0 END
   WHERE c.tenant_id = tenant AND c.id = collection;
-  PERFORM note_change('deleted', document);
+  PERFORM note_changes(ARRAY[document], true);
   PERFORM settle_documents(ARRAY[document], collection);
   PERFORM forget_document(document);
   PERFORM forget_cached(collection);

@@ -20,7 +20,9 @@ CREATE OR REPLACE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RET
 LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
   UPDATE embeddings e SET own = NOT e.own
   WHERE e.tenant_id = current_tenant() AND e.chunk_id = ANY ($2)
-    AND e.own <> has_own_index(e.tenant_id, $1, e.model_id)
+    AND e.own <> (e.model_id = ANY (ARRAY(
+      SELECT x.model_id FROM vector_indexes x
+      WHERE x.tenant_id = current_tenant() AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))))
 $$;
 COMMENT ON FUNCTION rag.place_vectors IS 'Corrects vectors that were written while the state of the index changed.';
 

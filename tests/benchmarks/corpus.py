@@ -32,11 +32,13 @@ QUERY_SPREAD = 0.5
 """The same for a query around the chunk that it asks for: cosine about .9."""
 QUESTION_SPREAD = 1.2
 """For a question: cosine about .6."""
-STOP_WORDS = (
-    "the of and to a in is it you that he was for on are with as i his they be at have this from or had by but what some we can "
-    "out other were all there when up your how an each she which do their if will more about no my than them its who most very "
-    "after any our same so those both between few own through while"
-).split()
+STOP_WORDS = [
+    "the", "of", "and", "to", "a", "in", "is", "it", "you", "that", "he", "was", "for", "on", "are", "with", "as", "i", "his",
+    "they", "be", "at", "have", "this", "from", "or", "had", "by", "but", "what", "some", "we", "can", "out", "other", "were",
+    "all", "there", "when", "up", "your", "how", "an", "each", "she", "which", "do", "their", "if", "will", "more", "about",
+    "no", "my", "than", "them", "its", "who", "most", "very", "after", "any", "our", "same", "so", "those", "both", "between",
+    "few", "own", "through", "while",
+]  # fmt: skip
 """The most frequent words, as in English; to search they are nothing."""
 CHARS_PER_CHUNK = 225
 """New text per chunk of 400 characters with 50 overlap, as the chunker really cuts this text."""

@@ -60,6 +60,7 @@ lexical_terms = Table(
         ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
     ),
     comment="Document frequencies of BM25, exact at every commit.",
+    postgresql_with={"fillfactor": 80},
 )
 
 
