@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
-from app.domain.document import PassageDraft, PreparedDocument, PreparedPassage, Source
+from app.domain.document import (
+    ChunkDraft,
+    Landmark,
+    PassageDraft,
+    PreparedChunk,
+    PreparedDocument,
+    PreparedPassage,
+    Source,
+)
 from app.ingest.turns import WAITING, Embedded, Turns
 from tests.waiting import hang_guard
 
@@ -26,6 +35,12 @@ def embedded(identity: str, mark: str, *configurations: str) -> Embedded:
         token_counter="words", passages=tuple(passages), chunks=(),
     )  # fmt: skip
     return Embedded(document, {})
+
+
+def with_chunks(item: Embedded, count: int) -> Embedded:
+    draft = ChunkDraft(0, 0, 1, 1)
+    chunk = PreparedChunk(UUID(int=1), UUID(int=0), 0, draft, Landmark(0, None, ()), "x", "x", b"")
+    return replace(item, document=replace(item.document, chunks=(chunk,) * count))
 
 
 async def stored(items: Sequence[Embedded], workers: int = 2, slow: str = "") -> list[str]:
@@ -84,3 +99,32 @@ async def test_a_failure_ends_the_work() -> None:
     await turns.put(embedded("a", "a", "english"))
     with pytest.raises(ValueError, match="a"):
         await turns.work(store)
+
+
+async def test_one_takes_what_there_is_and_the_others_full_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one is stored slowly, what comes meanwhile waits to be stored together."""
+    monkeypatch.setattr("app.ingest.turns.TOGETHER_CHUNKS", 3)
+    turns, groups, begun, release = Turns(), [], asyncio.Event(), asyncio.Event()
+
+    async def store(taken: list[Embedded]) -> None:
+        groups.append([item.document.source.name for item in taken])
+        begun.set()
+        await release.wait()
+
+    await turns.put(with_chunks(embedded("a", "a"), 1))
+    async with hang_guard(20):
+        work = asyncio.gather(*(turns.work(store) for _ in range(2)))
+        await begun.wait()
+        for name in "bc":
+            await turns.put(with_chunks(embedded(name, name), 1))
+            await asyncio.sleep(0.01)
+        assert groups == [["a"]], "two of three chunks wait for more"
+        await turns.put(with_chunks(embedded("d", "d"), 1))
+        await asyncio.sleep(0.01)
+        assert groups == [["a"], ["b", "c", "d"]], "full groups do not"
+        await turns.put(with_chunks(embedded("e", "e"), 9))
+        await turns.put(with_chunks(embedded("f", "f"), 1))
+        release.set()
+        await turns.close()
+        await work
+    assert groups[2:] == [["e"], ["f"]]
