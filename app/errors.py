@@ -276,6 +276,18 @@ class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
 
 
+class ReadOnlyError(CairnError):
+    """The database is a standby, which follows another server: it answers reads, and nothing can be changed there."""
+
+    status, code, title = 503, "read-only", "Database is read-only"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database is a standby: it answers reads only. Send what changes something to a server whose CAIRN_DATABASE_URL is "
+            "the primary, or promote the standby"
+        )
+
+
 class UnsafeRoleError(DatabaseUnavailableError):
     """A connection came with rights for which row security does not hold: it is never used."""
 

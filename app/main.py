@@ -225,7 +225,7 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
         asyncio.create_task(_keep_on(door.serve)),
     ]
     if services.environment.auth == "keys":
-        ring = KeyRing(services.database, token_reader(services))
+        ring = KeyRing(services.database.primary, token_reader(services))
         running.authenticator = ring
         tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))

@@ -22,6 +22,7 @@ from app.service.documents import get_collection
 from app.settings import Settings
 from app.store import audit, passages, traces
 from app.store import cache as cache_store
+from app.store.session import at_primary
 from app.wiring import Services
 
 
@@ -86,6 +87,7 @@ def make_request(
     )
 
 
+@at_primary
 async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     """Waits for the trace to be written. Raises NotFoundError."""
     await services.traces.flush()
@@ -96,6 +98,7 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
+@at_primary
 async def explain_passage(services: Services, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:
     """Why a run returned a passage or not, stage by stage. Raises NotFoundError for an unknown run."""
     await get_trace(services, run_id)
@@ -109,6 +112,7 @@ async def load_passages(services: Services, ids: Collection[UUID]) -> Mapping[UU
         return await passages.fetch(connection, services.principal, dict.fromkeys(ids))
 
 
+@at_primary
 async def get_cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
     await services.search_deps.ledger.flush()
@@ -117,6 +121,7 @@ async def get_cache_stats(services: Services) -> CacheStats:
         return await cache_store.stats(connection, services.principal, services.settings.current.cache)
 
 
+@at_primary
 async def clear_cache(services: Services, collection: str | None = None) -> int:
     """Remove cached results, of one collection or all; how many. Raises NotFoundError for an unknown collection."""
     found = await get_collection(services, collection) if collection is not None else None

@@ -84,7 +84,7 @@ class QueryEmbeddings:
         while not self._queue.empty():
             key, vector, capacity = self._queue.get_nowait()
             try:
-                async with self._database.transaction(
+                async with self._database.bookkeeping.transaction(
                     Principal(key[0], ""), config={"synchronous_commit": "off", "statement_timeout": "5000"}
                 ) as connection:
                     await connection.execute(SQL["keep_embedding"], *key, vector, capacity)
