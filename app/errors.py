@@ -283,8 +283,8 @@ class ReadOnlyError(CairnError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the database is a standby: it answers reads only. Send what changes something to a server whose CAIRN_DATABASE_URL is "
-            "the primary, or promote the standby"
+            "the database is a standby: it answers reads only. Send what changes something to a server whose "
+            "CAIRN_DATABASE_URL is the primary, or promote the standby"
         )
 
 

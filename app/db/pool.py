@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -271,10 +271,10 @@ class Database:
         replicas: Sequence[str] = (),
         most_lag_seconds: Callable[[], float] = lambda: 30.0,
     ) -> Database:
-        """Connect as cairn_app. `direct`: a URL that leads past a pooler, if there is one between; used for what needs a session
-        of its own. `replicas`: URLs of standbys, which are connected to when they can be; those more than `most_lag_seconds` behind
-        answer nothing. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError when it gives
-        more rights than that, PreparedStatementsError when a pooler would lose statements."""
+        """Connect as cairn_app. `direct`: a URL that leads past a pooler, if there is one between; used for what needs a
+        session of its own. `replicas`: URLs of standbys, connected to as soon as they can be; those more than
+        `most_lag_seconds` behind answer nothing. Raises DatabaseUnavailableError when the server cannot be reached or refuses,
+        UnsafeRoleError when it gives more rights than that, PreparedStatementsError when a pooler would lose statements."""
         pool, pooled = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements)
         if pooled:
             log.info("database.pooled", prepared_statements=prepared_statements, listens="directly" if direct else "no")
@@ -390,8 +390,8 @@ class Database:
         isolation: Isolation = "read_committed",
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
-        """A transaction in which only the principal's rows exist. `config` are settings local to it. One that is `readonly` may be a
-        replica's; with `repeatable_read` it may raise ReplicaLostError then (app.db.replicas.again_on_primary)."""
+        """A transaction in which only the principal's rows exist. `config` are settings local to it. One that is `readonly`
+        may be a replica's; with `repeatable_read` it may raise ReplicaLostError then (app.db.replicas.again_on_primary)."""
         settings = dict(config or {})
         begin = _begin(
             isolation,
@@ -449,7 +449,7 @@ class Database:
                     await reader.begin(partial(_execute, statement=begin, seconds=reads.ANSWER_SECONDS))
                 yield reader
             except BaseException as error:
-                await _roll_back(connection)
+                await _leave(connection)
                 if not reader.on_replica or isinstance(error, CairnError) or not isinstance(error, Exception):
                     raise
                 if _is_replicas(error):
@@ -458,7 +458,13 @@ class Database:
                 if (known := translate(error)) is None:
                     raise
                 raise known from error
-            await _roll_back(connection)  # nothing is there to be committed
+            await _leave(connection)  # nothing is there to be committed
+
+
+async def _leave(connection: Any) -> None:
+    """A transaction at a replica. Where the connection was lost, the pool has let go of it."""
+    with suppress(asyncpg.InterfaceError):
+        await _roll_back(connection)
 
 
 async def _open_replica(

@@ -1,8 +1,9 @@
 """Standbys of the primary that answer reads, each only while it has replayed what this process last committed.
 
-Where a read goes is decided by `eligible`, from numbers that are at hand: the position in the write-ahead log where this process's
-last commit ends, and how far each replica is known to have replayed. A replica is asked how far it is only where it is not known to
-be far enough. Whatever a replica fails with is no failure of the read, which goes on at the primary. Why: docs/adr/0080-read-replicas.md.
+Where a read goes is decided by `eligible`, from numbers that are at hand: the position in the write-ahead log where this
+process's last commit ends, and how far each replica is known to have replayed. A replica is asked how far it is only where it is
+not known to be far enough. Whatever a replica fails with is no failure of the read, which goes on at the primary. Why:
+docs/adr/0080-read-replicas.md.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class ReplicaLostError(DatabaseUnavailableError):
 
 @dataclass(slots=True, eq=False)
 class Replica:
-    """What this process knows of one. `replayed`: the position that it has replayed at least; it grows while one server is at the
-    other end, and is forgotten with each new connection. `away`: why it is not used; it may come back. `excluded`: why it never will.
-    `retry_at`: monotonic."""
+    """What this process knows of one. `replayed`: the position that it has replayed at least; it grows while one server is at
+    the other end, and is forgotten with each new connection. `away`: why it is not used; it may come back. `excluded`: why it
+    never will. `retry_at`: monotonic. `watch`: the connection on which it is looked after."""
 
     name: str
     dsn: str
@@ -81,8 +82,8 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """For health and metrics. `reads` and `failed_over` count from the start; lag is None while it is not known. `problem`: why the
-    replica is not used."""
+    """For health and metrics. `reads` and `failed_over` count from the start; lag is None while it is not known. `problem`: why
+    the replica is not used."""
 
     name: str
     problem: str | None
@@ -451,8 +452,8 @@ def name_of(dsn: str) -> str:
 class Reader:
     """A connection to a replica for one read, in its place one to the primary from where the replica failed.
 
-    Outside a snapshot each statement sees what is committed by then, so that going on at the primary, which is never behind, changes
-    nothing for who reads. Within one, that is so until a statement has answered; after it `ReplicaLostError` is raised."""
+    Outside a snapshot each statement sees what is committed by then, so that going on at the primary, which is never behind,
+    changes nothing for who reads. Within one, that is so until a statement has answered; after it `ReplicaLostError` is raised."""
 
     def __init__(
         self,
@@ -488,7 +489,8 @@ class Reader:
         return await self._run("prepare", args, options)
 
     def is_closed(self) -> bool:
-        return self._lost or bool(self._connection.is_closed())
+        """Whether nothing can be asked any more."""
+        return self._lost or (not self.on_replica and bool(self._connection.is_closed()))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
