@@ -1,4 +1,4 @@
-"""A real primary and a standby that streams from it, of the embedded binaries; for tests that stop, pause and promote the standby."""
+"""A real primary and a standby that streams from it, of the embedded binaries; for tests that stop, pause and promote it."""
 
 from __future__ import annotations
 

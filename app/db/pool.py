@@ -26,9 +26,10 @@ from app import tracing
 from app.db import replicas as reads
 from app.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
 from app.db.queries import load_queries
-from app.db.replicas import Reader, Replica, ReplicaLostError, Replicas, ReplicasState
+from app.db.replicas import Reader, Replica, ReplicaLostError, Replicas
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
+from app.domain.replicas import ReplicasState
 from app.errors import (
     CairnError,
     ConflictError,
@@ -327,11 +328,6 @@ class Database:
     def replicas(self) -> ReplicasState:
         """How they are; of none where there are none."""
         return self._replicas.state() if self._replicas else ReplicasState((), 0)
-
-    async def is_standby(self) -> bool:
-        """Whether the server follows another one, so that nothing can be written. Raises CairnError."""
-        async with self.connection() as connection:
-            return bool(await connection.fetchval("SELECT pg_is_in_recovery()"))
 
     async def close(self) -> None:
         if self._replicas is not None:

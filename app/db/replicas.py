@@ -23,6 +23,7 @@ import asyncpg
 import structlog
 
 from app.db.queries import load_queries
+from app.domain.replicas import ReplicasState, ReplicaState
 from app.errors import CairnError, DatabaseUnavailableError, reason_of
 
 T = TypeVar("T")
@@ -78,27 +79,6 @@ class Replica:
     lag_bytes: int | None = None
     lag_seconds: float | None = None
     watch: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaState:
-    """For health and metrics. `reads` and `failed_over` count from the start; lag is None while it is not known. `problem`: why
-    the replica is not used."""
-
-    name: str
-    problem: str | None
-    lag_bytes: int | None
-    lag_seconds: float | None
-    reads: int
-    failed_over: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicasState:
-    """`primary_reads`: reads that could have been a replica's and went to the primary."""
-
-    replicas: tuple[ReplicaState, ...]
-    primary_reads: int
 
 
 def eligible(replicas: Sequence[Replica], position: int | None, most_seconds: float) -> list[Replica]:
@@ -453,7 +433,7 @@ class Reader:
     """A connection to a replica for one read, in its place one to the primary from where the replica failed.
 
     Outside a snapshot each statement sees what is committed by then, so that going on at the primary, which is never behind,
-    changes nothing for who reads. Within one, that is so until a statement has answered; after it `ReplicaLostError` is raised."""
+    changes nothing for who reads. Within one, that is so until a statement has answered; then ReplicaLostError is raised."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from pgvector import HalfVector
 
 from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import named_reason
+from app.errors import ReadOnlyError, named_reason
 from app.language.identifiers import identifier_terms
 from app.language.lexicon import every
 from app.language.linear import bounded
@@ -157,6 +157,8 @@ async def _attempt(problems: list[str], what: str, work: Awaitable[T]) -> T | No
     """None and a problem where the cache does not work."""
     try:
         return await work
+    except ReadOnlyError:
+        return None  # a standby stores nothing, which is as it should be
     except Exception as error:
         log.exception("cache.failed", step=what)
         problems.append(f"cache: {what} failed ({named_reason(error)})")

@@ -19,6 +19,7 @@ from app.retrieve.cache import cached_search
 from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
+from app.service.epochs import check_reached, of_one_state
 from app.settings import Settings
 from app.store import audit, passages, traces
 from app.store import cache as cache_store
@@ -135,13 +136,20 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
         return removed
 
 
-async def run_search(services: Services, request: SearchRequest) -> SearchResult:
-    """Search and leave a trace, also of a failure."""
+async def run_search(
+    services: Services, request: SearchRequest, least: Mapping[str, int] | None = None
+) -> SearchResult:
+    """Search and leave a trace, also of a failure. `least`: epochs that collections must have reached. Raises
+    EpochNotReachedError."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
     meter = Meter(settings.answer.prices, services.spending.allowance(services.principal))
     try:
-        result = await cached_search(services.search_deps, services.principal, request, settings, run_id, meter=meter)
+        with of_one_state():
+            await check_reached(services, least or {})
+            result = await cached_search(
+                services.search_deps, services.principal, request, settings, run_id, meter=meter
+            )
         trace = complete_trace(trace, result)
         return replace(result, usage=meter.usage)
     except Exception as error:
