@@ -29,7 +29,10 @@ def pair(server: EmbeddedServer) -> Iterator[Pair]:
 def servers(pair: Pair, tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[tuple[Api, Api]]:
     folder, own = tmp_path_factory.mktemp("servers"), {"CAIRN_MODEL_DIR": str(model)}
     own["CAIRN_REPLICA_URL"] = pair.standby.dsn
-    with serving(pair.primary.dsn, folder / "one", **own) as one, serving(pair.primary.dsn, folder / "two", **own) as two:
+    with (
+        serving(pair.primary.dsn, folder / "one", **own) as one,
+        serving(pair.primary.dsn, folder / "two", **own) as two,
+    ):
         one.index("stones", a="A cairn is a pile of stones.")
         asyncio.run(pair.catch_up())
         for api in (one, two):
@@ -42,9 +45,7 @@ def paused(pair: Pair, servers: tuple[Api, Api]) -> Iterator[None]:
     """The standby replays nothing, and has all that was written before."""
     asyncio.run(pair.catch_up())
     asyncio.run(pair.standby.run("SELECT pg_wal_replay_pause()"))
-    servers[0].await_until(
-        lambda: asyncio.run(pair.standby.run("SELECT pg_get_wal_replay_pause_state() = 'paused'"))
-    )
+    servers[0].await_until(lambda: asyncio.run(pair.standby.run("SELECT pg_get_wal_replay_pause_state() = 'paused'")))
     yield
     asyncio.run(pair.standby.run("SELECT pg_wal_replay_resume()"))
 
@@ -62,7 +63,9 @@ def texts(api: Api, query: str = "stones", **more: Any) -> list[str]:
 
 
 def write(api: Api, name: str, text: str) -> int:
-    answer = api.client.post("/index", json={"collection": "stones", "documents": [{"external_id": name, "text": text}]})
+    answer = api.client.post(
+        "/index", json={"collection": "stones", "documents": [{"external_id": name, "text": text}]}
+    )
     assert answer.status_code == 200, answer.text
     return int(answer.json()["epoch"])
 
@@ -121,7 +124,9 @@ def test_an_epoch_that_never_was_is_refused(servers: tuple[Api, Api]) -> None:
     refused = two.client.post("/search", json=body)
     assert (refused.status_code, refused.json()["code"]) == (409, "epoch-not-reached")
     assert refused.json()["epochs"]["stones"] > 0
-    assert two.client.post("/query", json={"question": "x", "collection": "stones", "min_epoch": 10**9}).status_code == 409
+    assert (
+        two.client.post("/query", json={"question": "x", "collection": "stones", "min_epoch": 10**9}).status_code == 409
+    )
     several = {"query": "stones", "collections": ["stones", "others"], "min_epoch": 1}
     assert two.client.post("/search", json=several).status_code == 422
     assert two.client.post("/search", json={**body, "min_epoch": {"others": 1}}).status_code == 422
@@ -145,7 +150,14 @@ def test_a_server_on_a_standby_alone_answers_reads_and_refuses_writes(
         asked = api.client.post("/query", json={"question": "What is a cairn?", "collection": "stones"})
         assert asked.status_code == 200, asked.text
         assert "pile of stones" in asked.json()["answer"]
-        for path in ("/collections", "/collections/stones", "/collections/stones/documents", "/cache", "/jobs", "/chat/sessions"):
+        for path in (
+            "/collections",
+            "/collections/stones",
+            "/collections/stones/documents",
+            "/cache",
+            "/jobs",
+            "/chat/sessions",
+        ):
             listed = api.client.get(path)
             assert listed.status_code == 200, f"{path}: {listed.text}"
         write = {"collection": "stones", "documents": [{"external_id": "x", "text": "Never."}]}
@@ -156,13 +168,17 @@ def test_a_server_on_a_standby_alone_answers_reads_and_refuses_writes(
             ("PATCH", f"/collections/stones/documents/{document}", {"metadata": {"a": 1}}),
         ):  # fmt: skip
             refused = api.client.request(method, path, json=body)
-            assert (refused.status_code, refused.json()["code"]) == (503, "read-only"), f"{method} {path} {refused.text}"
+            assert (refused.status_code, refused.json()["code"]) == (503, "read-only"), (
+                f"{method} {path} {refused.text}"
+            )
             assert "primary" in refused.json()["detail"]
         said = {"question": "What is a cairn?", "collection": "stones", "session_id": "talk", "stream": True}
         with api.client.stream("POST", "/query", json=said) as stream:
             assert stream.status_code == 200, stream.read()
             last = list(read_events(stream))[-1]
-        assert (last.event, last.data["code"]) == ("error", "read-only"), last
+        assert last.event == "answer", last
+        (note,) = last.data["degraded"]
+        assert "could not be saved (read-only" in note, "who chats is told that it will not be remembered"
         resumed = api.client.post("/query", json={**said, "session_id": None, "resumable": True})
         assert (resumed.status_code, resumed.json()["code"]) == (503, "read-only")
         assert "Traceback" not in api.log, api.log[-4000:]
