@@ -142,6 +142,7 @@ class Services:
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
         dimensions = await _dimensions(self.search_deps.embedders.get(name))
         await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
+        self.database.note_elsewhere()
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:

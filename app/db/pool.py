@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -329,6 +329,11 @@ class Database:
         """How they are; of none where there are none."""
         return self._replicas.state() if self._replicas else ReplicasState((), 0)
 
+    def note_elsewhere(self) -> None:
+        """Something was committed on a connection that is not of this pool: reads see it, at the primary if need be."""
+        if self._replicas is not None:
+            self._replicas.doubt()
+
     async def close(self) -> None:
         if self._replicas is not None:
             await self._replicas.close()
@@ -367,15 +372,9 @@ class Database:
                 raise
             raise known from error
 
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Any]:
+    def reading(self) -> AbstractAsyncContextManager[Any]:
         """The same for statements that change nothing, of a replica where one may answer."""
-        if not self._spreads:
-            async with self.connection() as connection:
-                yield connection
-            return
-        async with self._read(None, snapshot=False) as connection:
-            yield connection
+        return self._read(None, snapshot=False) if self._spreads else self.connection()
 
     @asynccontextmanager
     async def transaction(

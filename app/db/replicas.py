@@ -129,12 +129,16 @@ def one_direction(*, primary: bool = False) -> Iterator[None]:
 
 
 def at_primary(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """For functions that change something after reading it, or that read what other processes have only just written."""
+    """For functions that change something after reading it, or that read what other processes have only just written and has
+    nothing to do with the content of collections: what is read around them stays where it was."""
 
     @wraps(work)
     async def there(*args: P.args, **options: P.kwargs) -> T:
-        with one_direction(primary=True):
+        token = _pin.set(_Pin(primary=True))
+        try:
             return await work(*args, **options)
+        finally:
+            _pin.reset(token)
 
     return there
 

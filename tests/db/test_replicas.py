@@ -207,7 +207,16 @@ async def test_reads_of_one_piece_of_work_never_go_back_in_time(pair: Pair) -> N
                 assert await where(database) == "primary"
             assert await where(database) == "primary", "what was read there may not be on the standby yet"
         assert await where(database) == "standby"
-        assert await at_primary(where)(database) == "primary"
+        with one_direction():
+            assert await at_primary(where)(database) == "primary"
+            assert await where(database) == "standby", "that was about something else"
+        database.note_elsewhere()
+        assert await where(database) == "primary"
+
+        async def back() -> bool:
+            return await where(database) == "standby"
+
+        await until(back)
 
 
 def test_who_may_answer() -> None:

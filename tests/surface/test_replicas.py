@@ -200,5 +200,5 @@ async def test_a_standby_with_another_schema_is_refused_in_words(pair: Pair) -> 
     await pair.primary.run("CREATE DATABASE older")
     await pair.catch_up()
     dsn = pair.standby.dsn.replace("/cairn?", "/older?")
-    with pytest.raises(MigrationError, match="standby at revision none.*cairn migrate"):
+    with pytest.raises(MigrationError, match=r"standby at revision none.*cairn migrate"):
         await migrate(dsn)
