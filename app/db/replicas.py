@@ -509,6 +509,9 @@ class Reader:
 
     async def _go_on(self, error: BaseException) -> None:
         self._replicas.failed(self._replica, error)
+        if self._replica.away is not None:
+            with suppress(asyncpg.InterfaceError):  # the pool has let go of it
+                self._connection.terminate()  # nothing is said to it any more, and so nothing waited for
         if self._snapshot and self._answered:
             self._lost = True
             raise ReplicaLostError(f"a replica failed: {reason_of(error)}") from error

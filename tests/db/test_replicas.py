@@ -144,15 +144,17 @@ async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how:
 
 async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
     async with opened(pair) as database:
-        async with database.transaction(TENANT, readonly=True) as connection:
-            assert await connection.fetchval("SELECT pg_is_in_recovery()")
-            pair.standby.freeze(stopped=True)
-            try:
+        try:
+            async with database.transaction(TENANT, readonly=True) as connection:
+                assert await connection.fetchval("SELECT pg_is_in_recovery()")
+                pair.standby.freeze(stopped=True)
                 assert await connection.fetchval("SELECT 1", timeout=0.5) == 1
                 assert not await connection.fetchval("SELECT pg_is_in_recovery()")
                 assert await where(database) == "primary"
-            finally:
-                pair.standby.freeze(stopped=False)
+            async with asyncio.timeout(1):
+                assert await is_there(database, "nothing") is False
+        finally:
+            pair.standby.freeze(stopped=False)
         await until(lambda: problem(database) is None, 40)
 
 
