@@ -29,7 +29,6 @@ MinEpoch = Annotated[
     Field(
         description="The least epoch of the collection that is to be read, as what wrote returned it (`epoch`), or an object "
         "with one for each collection. Read replicas that are behind are passed over; 409 where there is no such state.",
-        examples=[14],
     ),
 ]
 
