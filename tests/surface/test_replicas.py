@@ -84,6 +84,13 @@ def test_searches_are_answered_by_the_standby(servers: tuple[Api, Api]) -> None:
     assert "cairn_database_read_only 0.0" in shown
 
 
+def test_searches_find_what_the_same_server_wrote(servers: tuple[Api, Api]) -> None:
+    _, two = servers
+    for number in range(30):
+        write(two, "same", f"Stones were counted: {number}.")
+        assert f"Stones were counted: {number}." in texts(two, mode="lexical")
+
+
 @pytest.mark.usefixtures("paused")
 def test_what_one_server_wrote_another_reads_by_its_epoch(servers: tuple[Api, Api]) -> None:
     one, two = servers
