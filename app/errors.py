@@ -8,6 +8,7 @@ RFC 9457 problem+json, the CLI as one line and an exit code. Anything else that 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 
@@ -91,6 +92,20 @@ class NotFoundError(CairnError):
 
 class ConflictError(CairnError):
     status, code, title = 409, "conflict", "Conflict"
+
+
+class EpochNotReachedError(ConflictError):
+    """`min_epoch` asks for a later state of a collection than the database has. `epochs`: where those collections are."""
+
+    code, title = "epoch-not-reached", "Epoch not reached"
+
+    def __init__(self, epochs: Mapping[str, int], least: Mapping[str, int]) -> None:
+        told = ", ".join(f"{name} is at {epoch} and not at {least[name]}" for name, epoch in sorted(epochs.items()))
+        super().__init__(
+            f"min_epoch is beyond what was ever written: {told}. It was deleted and made anew, or the epoch is that of "
+            "another collection",
+            epochs=dict(epochs),
+        )
 
 
 class IdempotencyReusedError(InputError):
@@ -274,6 +289,19 @@ class BudgetExceededError(ProviderError):
 
 class DatabaseUnavailableError(CairnError):
     status, code, title = 503, "database-unavailable", "Database unavailable"
+
+
+class ReadOnlyError(CairnError):
+    """The database is a standby, which follows another server: it answers reads, and nothing can be changed there."""
+
+    status, code, title = 503, "read-only", "Database is read-only"
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(
+            detail
+            or "the database is a standby: it answers reads only. Send what changes something to a server whose "
+            "CAIRN_DATABASE_URL is the primary, or promote the standby"
+        )
 
 
 class UnsafeRoleError(DatabaseUnavailableError):

@@ -65,7 +65,7 @@ from app.language.deadline import own_process
 from app.mcp import http as mcp
 from app.service.audit import follow_settings
 from app.service.key_ring import KeyRing, token_reader
-from app.service.operation import do_upkeep, watch_analysts
+from app.service.operation import do_upkeep, wait_for_primary, watch_analysts
 from app.settings import Environment, SettingsStore, read_environment
 from app.web import mount
 from app.wiring import Services, open_services
@@ -225,15 +225,13 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
         asyncio.create_task(_keep_on(door.serve)),
     ]
     if services.environment.auth == "keys":
-        ring = KeyRing(services.database, token_reader(services))
+        ring = KeyRing(services.database.primary, token_reader(services))
         running.authenticator = ring
         tasks.append(asyncio.create_task(_keep_on(ring.listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
-        work = services.worker(grace_seconds=WORKER_SECONDS)
-        running.worker_progress = lambda: work.last_progress
-        working = asyncio.create_task(work.run(running.stopping))
+        working = asyncio.create_task(_work(running, services))
     try:
         yield
     finally:
@@ -258,6 +256,14 @@ async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("companion.failed")
             await asyncio.sleep(5)
+
+
+async def _work(running: Running, services: Services) -> None:
+    """The worker; on a standby once that is promoted."""
+    await wait_for_primary(services, running.stopping)
+    work = services.worker(grace_seconds=WORKER_SECONDS)
+    running.worker_progress = lambda: work.last_progress
+    await work.run(running.stopping)
 
 
 async def _warm(services: Services) -> None:

@@ -142,6 +142,7 @@ class Services:
         name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
         dimensions = await _dimensions(self.search_deps.embedders.get(name))
         await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
+        self.database.note_elsewhere()
         async with self.database.connection() as connection:
             found = await vectors.model(connection, name)
         if found is None:
@@ -152,37 +153,38 @@ class Services:
         """A worker for every kind of job, or for `kinds`. When stopped, the job it has may go on for so long."""
         # the first document would wait a second or two for tables of languages and the splitters
         threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
+        database = self.database.primary
 
         def target(context: JobContext, collection_id: UUID) -> Target:
             return self.target(context.principal, collection_id)
 
         handlers = {
-            INDEX_UPLOADS: index_uploads(self.database, target),
-            FETCH_URLS: fetch_urls(self.database, target, self._page_fetcher),
-            REWEIGHT: reweight(self.database, lambda: self.settings.current.lexical),
+            INDEX_UPLOADS: index_uploads(database, target),
+            FETCH_URLS: fetch_urls(database, target, self._page_fetcher),
+            REWEIGHT: reweight(database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
-                self.database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
+                database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
             ),
             ENRICH: enrich(
-                self.database, lambda: self.settings.current, self.enriching_chat, target, self.spending.allowance
+                database, lambda: self.settings.current, self.enriching_chat, target, self.spending.allowance
             ),
-            reindex.REINDEX: reindex.reindex(self.database, target),
-            reindex.BACKFILL: reindex.backfill(self.database, target),
+            reindex.REINDEX: reindex.reindex(database, target),
+            reindex.BACKFILL: reindex.backfill(database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
-                self.database,
+                database,
                 lambda: vector_ddl(self.owner_dsn, self.settings.current.vector),
                 lambda: self.settings.current.vector,
             ),
             COMMUNITIES: refresh_communities(
-                self.database, lambda: self.settings.current, self.chat_for, self.spending.allowance
+                database, lambda: self.settings.current, self.chat_for, self.spending.allowance
             ),
-            vector_indexes.FILL: vector_indexes.fill_passages(self.database),
-            vector_indexes.CHECK: vector_indexes.check_recall(self.database, lambda: self.settings.current.vector),
+            vector_indexes.FILL: vector_indexes.fill_passages(database),
+            vector_indexes.CHECK: vector_indexes.check_recall(database, lambda: self.settings.current.vector),
         }
         if kinds is not None:
             handlers = {kind: handler for kind, handler in handlers.items() if kind in kinds}
         return Worker(
-            self.database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
+            database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
         )
 
     def _page_fetcher(self) -> PageFetcher:
@@ -222,26 +224,29 @@ async def open_services(
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )
-        database = await open_database(max_size=pool_size)
+        database = await open_database(
+            max_size=pool_size, replicas=environment.replica_urls,
+            most_lag_seconds=lambda: settings.current.replicas.max_lag_seconds,
+        )  # fmt: skip
         stack.push_async_callback(database.close)
         probe = await open_database(max_size=1)
         stack.push_async_callback(probe.close)
         principal, model = await _identify(database, environment.tenant, name)
-        traces = TraceWriter(database, started_with.trace.queue_size)
+        traces = TraceWriter(database.bookkeeping, started_with.trace.queue_size)
         stack.push_async_callback(traces.close)
         chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(chats.close)
-        runs = Runs(database, lambda: settings.current.runs)
+        runs = Runs(database.primary, lambda: settings.current.runs)
         reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
         stack.push_async_callback(reranker.close)
-        ledger, embeddings = CacheLedger(database), QueryEmbeddings(database)
+        ledger, embeddings = CacheLedger(database.bookkeeping), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
-        spending = Spending(database, lambda: settings.current.limits)
+        spending = Spending(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(spending.close)
-        slots = RunSlots(database, lambda: settings.current.limits)
+        slots = RunSlots(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(slots.close)
         stack.push_async_callback(runs.close)
         yield Services(
@@ -256,7 +261,7 @@ async def open_services(
             exemplars,
             circuits,
             runs,
-            RequestPermits(database, lambda: settings.current.limits),
+            RequestPermits(database.bookkeeping, lambda: settings.current.limits),
             slots,
             Admission(lambda: settings.current.admission),
             probe,

@@ -1095,7 +1095,9 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    IF found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute' THEN
+    -- a standby notes nothing
+    IF NOT pg_is_in_recovery()
+       AND (found_key.last_used_at IS NULL OR found_key.last_used_at < present - interval '1 minute') THEN
         -- nobody waits for another process that notes the same, nor for a revocation under way
         UPDATE rag.api_keys AS k
            SET last_used_at = present

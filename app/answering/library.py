@@ -35,7 +35,7 @@ from app.settings import Settings
 from app.store import collections, holdings, listing, passages, tools
 from app.store.holdings import look_up_words
 from app.store.passages import ChunkVector
-from app.store.session import Database
+from app.store.session import Database, again_on_primary
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for the graph: the question can be answered without it."""
@@ -255,6 +255,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.chunk_vectors(connection, self.principal, ids)
 
+    @again_on_primary
     async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
         """How two entities, by name, are related; none where one of them is unknown or nothing joins them. What many passages
         mention ("American") joins nothing. Raises QueryTimeoutError."""

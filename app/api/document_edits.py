@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api import problems
 from app.api.collections import CollectionName
 from app.api.document_addresses import DocumentId, Wanted
-from app.api.documents import DocumentOut, document_out
+from app.api.documents import EPOCH, EPOCH_HEADER, DocumentOut, document_out
 from app.api.models import Body, Metadata, example
 from app.api.running import ServicesDep, TypedRoute
 from app.service import editing
 from app.service.documents import MAX_TITLE
+from app.service.epochs import epoch_of
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
 
@@ -42,12 +43,13 @@ class DocumentPatch(Body):
 class DeletionOut(BaseModel):
     """How many documents were deleted."""
 
-    model_config = example({"deleted": 12, "more": False})
+    model_config = example({"deleted": 12, "more": False, "epoch": 14})
 
     deleted: int
     more: bool = Field(
         description=f"There are others that were meant, since one request deletes {editing.MOST_DELETED:,}: repeat it."
     )
+    epoch: int = EPOCH
 
 
 @router.patch(
@@ -56,12 +58,13 @@ class DeletionOut(BaseModel):
     summary="Change title or metadata",
 )
 async def change_document(
-    name: CollectionName, document_id: DocumentId, body: DocumentPatch, services: ServicesDep
+    name: CollectionName, document_id: DocumentId, body: DocumentPatch, services: ServicesDep, response: Response
 ) -> DocumentOut:
     """Answers when searches follow: filters by the new metadata, words of the new title. The version stays. When the document is
     handed over again, its metadata are those that come with it, and with new content so is its title. 409 while it is not
-    indexed and a title is given."""
+    indexed and a title is given. `X-Collection-Epoch`: `min_epoch` of requests that must see it."""
     changed = await editing.change_document(services, name, document_id, title=body.title, metadata=body.metadata)
+    response.headers[EPOCH_HEADER] = str(await epoch_of(services, name))
     return document_out(changed)
 
 
@@ -70,4 +73,4 @@ async def delete_documents(name: CollectionName, wanted: Wanted, services: Servi
     """Those that the list shows under the same filters, with everything derived from them. 422 without any: delete the collection
     for that."""
     done = await editing.delete_documents(services, name, wanted)
-    return DeletionOut(deleted=done.deleted, more=done.more)
+    return DeletionOut(deleted=done.deleted, more=done.more, epoch=await epoch_of(services, name))

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
@@ -36,6 +36,7 @@ from app.errors import CairnError, InputError, TooLargeError
 from app.language.text import normalise
 from app.service import documents, jobs
 from app.service.documents import check_source, index_now
+from app.service.epochs import epoch_of
 from app.settings import Settings
 
 router = APIRouter(tags=["documents"], route_class=TypedRoute)
@@ -58,6 +59,11 @@ _DOCUMENT = {
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
     "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "has_file": True, "enrichment": None,
 }  # fmt: skip
+
+
+EPOCH: Final = Field(description="Of the collection, with this written: `min_epoch` of a request that must see it.")
+EPOCH_HEADER: Final = "X-Collection-Epoch"
+"""The same, of what is answered with something else."""
 
 
 class Uploaded(BaseModel):
@@ -90,11 +96,12 @@ class FailedDocument(BaseModel):
 class UploadOut(BaseModel):
     """What became of each file."""
 
-    model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED], "counts": _COUNTS})
+    model_config = example({"uploaded": [_UPLOADED], "failed": [UPLOADED_FAILED], "counts": _COUNTS, "epoch": 14})
 
     uploaded: list[Uploaded]
     failed: list[FailedDocument]
     counts: Counts
+    epoch: int = EPOCH
 
 
 class EnrichmentOut(BaseModel):
@@ -188,7 +195,7 @@ async def upload_documents(
     sources = await received(files, metadata, settings)
     if wait:
         outcomes = await documents.index_now(services, name, sources)
-        return JSONResponse(upload_result(outcomes))
+        return JSONResponse(upload_result(outcomes, await epoch_of(services, name)))
     return accepted(await documents.index_later(services, name, sources))
 
 
@@ -298,9 +305,12 @@ async def get_document(
 
 
 @router.delete("/collections/{name}/documents/{document_id}", status_code=204, summary="Delete a document")
-async def delete_document(name: CollectionName, document_id: DocumentId, services: ServicesDep) -> None:
-    """With everything derived from it, in one transaction."""
+async def delete_document(
+    name: CollectionName, document_id: DocumentId, services: ServicesDep, response: Response
+) -> None:
+    """With everything derived from it, in one transaction. `X-Collection-Epoch`: `min_epoch` of requests that must see it."""
     await documents.delete_document(services, name, document_id)
+    response.headers[EPOCH_HEADER] = str(await epoch_of(services, name))
 
 
 @router.post("/collections/{name}/enrich", status_code=202, summary="Let the chat model write contexts for chunks")
@@ -372,12 +382,14 @@ class IndexOut(BaseModel):
             ],
             "failed": [{"external_id": "empty", "error": "the file is empty", "code": "empty-document"}],
             "counts": _COUNTS,
+            "epoch": 14,
         }
     )
 
     indexed: list[IndexedOut]
     failed: list[FailedDocument]
     counts: Counts
+    epoch: int = EPOCH
 
 
 @router.post("/index", responses=problems.declare(502, 504), summary="Index texts")
@@ -390,7 +402,8 @@ async def index_texts(body: IndexBody, services: ServicesDep) -> IndexOut:
     failed += [_failed(item) for item in outcomes if isinstance(item, Rejected)]
     indexed = [item for item in outcomes if isinstance(item, Indexed)]
     counts = Counts(**{**count_outcomes(indexed), "failed": len(failed)})
-    return IndexOut(indexed=[_indexed(item) for item in indexed], failed=failed, counts=counts)
+    epoch = await epoch_of(services, name)
+    return IndexOut(indexed=[_indexed(item) for item in indexed], failed=failed, counts=counts, epoch=epoch)
 
 
 def _sort(documents: list[IndexDocument], settings: Settings) -> tuple[list[Source], list[FailedDocument]]:

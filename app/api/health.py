@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
@@ -28,6 +29,12 @@ STALLED_SECONDS = 60.0
 """A job that could run and waits this long, while the worker gets no answer: the worker is a zombie."""
 
 
+READ_ONLY = (
+    "the database is a standby: reads are answered, writes are refused (read-only), no job is done, and traces, usage and "
+    "counters are not kept"
+)
+
+
 class Live(BaseModel):
     model_config = example({"status": "live"})
 
@@ -40,7 +47,9 @@ class Ready(BaseModel):
     model_config = example(
         {
             "status": "ready", "problems": [],
-            "database": {"answer_ms": 0.8, "iterative_scan": "relaxed_order", "revision": "0003"},
+            "database": {"answer_ms": 0.8, "iterative_scan": "relaxed_order", "revision": "0003", "read_only": False},
+            "replicas": [{"name": "replica.example.org:5432", "problem": None, "lag_bytes": 0, "lag_seconds": 0.0, "reads": 912,
+                          "failed_over": 0}], "primary_reads": 14,
             "worker": {"here": True, "seconds_since_progress": 0.4},
             "queue": {"queued": 0, "running": 0, "runnable": 0, "oldest_runnable_seconds": None},
             "settings": {"revision": "1f0c9a7be402", "problem": None},
@@ -53,6 +62,8 @@ class Ready(BaseModel):
     status: str
     problems: list[str]
     database: dict[str, Any]
+    replicas: list[dict[str, Any]] = Field([], description="Where reads go besides the primary (CAIRN_REPLICA_URL).")
+    primary_reads: int = Field(0, description="Reads that a replica might have answered and the primary did.")
     worker: dict[str, Any]
     queue: dict[str, Any] | None
     settings: dict[str, Any]
@@ -112,8 +123,15 @@ def _report(services: Services, database: DatabaseState, worker: dict[str, Any],
     answered = {"iterative_scan": database.scan} if database.scan else {}
     return Ready(
         status="ready" if not blocking else "not ready",
-        problems=[*blocking, *state.warnings],
-        database={"answer_ms": database.answer_ms, **answered, "revision": database.revision},
+        problems=[*blocking, *([READ_ONLY] if database.read_only else []), *state.warnings],
+        database={
+            "answer_ms": database.answer_ms,
+            **answered,
+            "revision": database.revision,
+            "read_only": database.read_only,
+        },
+        replicas=[asdict(one) for one in state.replicas.replicas],
+        primary_reads=state.replicas.primary_reads,
         worker=worker,
         queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
         settings={"revision": settings.revision, "problem": services.settings.problem},
@@ -137,6 +155,8 @@ async def get_metrics(services: ServicesDep, running: RunningDep) -> Response:
     """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
     found, database, state = running.metrics, await check_database(services), describe_service(services)
     found.queue(database.queue)
+    found.read_only.set(database.read_only)
+    found.replicas(state.replicas)
     for kind, gate in services.admission.gates.items():
         found.admission(kind, gate.running, gate.waiting, gate.refused)
     found.recall({})  # names of collections: never those of another tenant, whatever fails

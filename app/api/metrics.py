@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from app.domain.job import QueueState
+from app.domain.replicas import ReplicasState
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series, and nobody asks when a counter began
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -61,6 +62,17 @@ class Metrics:
             "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
             registry=self.registry,
         )  # fmt: skip
+        self.read_only = self._gauge("cairn_database_read_only", "1 while the database is a standby.")
+        self._replicas = {
+            name: Gauge(f"cairn_replica_{name}", meaning, ["replica"], registry=self.registry)
+            for name, meaning in (
+                ("up", "1 while reads may go there."),
+                ("lag_bytes", "Write-ahead log of the primary that it has not replayed."),
+                ("lag_seconds", "Age of the oldest of that."),
+                ("reads", "Reads since the start; `primary`: that a replica might have answered."),
+                ("failed_over", "Reads since the start that began there and went on at the primary."),
+            )
+        }
         self.traces_dropped = self._gauge("cairn_traces_dropped", "Traces lost since the start.")
 
     def _gauge(self, name: str, meaning: str) -> Gauge:
@@ -99,6 +111,19 @@ class Metrics:
         self._circuits.clear()
         for model, state in states.items():
             self._circuits.labels(model).set({"closed": 0, "half_open": 1, "open": 2}[state])
+
+    def replicas(self, state: ReplicasState) -> None:
+        """Nothing where there are none."""
+        for gauge in self._replicas.values():
+            gauge.clear()
+        for one in state.replicas:
+            values = {"up": one.problem is None, "reads": one.reads, "failed_over": one.failed_over}
+            lag = {"lag_bytes": one.lag_bytes, "lag_seconds": one.lag_seconds}
+            for name, value in {**values, **lag}.items():
+                if value is not None:
+                    self._replicas[name].labels(one.name).set(value)
+        if state.replicas:
+            self._replicas["reads"].labels("primary").set(state.primary_reads)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

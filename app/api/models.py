@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -22,6 +22,15 @@ Metadata = dict[str, Any]
 def example(value: Mapping[str, Any]) -> ConfigDict:
     """Model configuration with one example, which OpenAPI shows."""
     return ConfigDict(json_schema_extra={"examples": [dict(value)]})
+
+
+MinEpoch = Annotated[
+    Annotated[int, Field(ge=0)] | dict[str, Annotated[int, Field(ge=0)]] | None,
+    Field(
+        description="The least epoch of the collection that is to be read, as what wrote returned it (`epoch`), or an object "
+        "with one for each collection. Read replicas that are behind are passed over; 409 where there is no such state.",
+    ),
+]
 
 
 class Body(BaseModel):

@@ -19,6 +19,8 @@ MEANINGS: Final = {
     "embedded-server": "The PostgreSQL server that Cairn runs itself could not be started; `detail` and its log say why.",
     "empty-document": "The document has no text at all. Only it fails, never its batch.",
     "encrypted-document": "The document has a password. Remove it and upload the document again; only it fails, never its batch.",
+    "epoch-not-reached": "`min_epoch` asks for a later state of a collection than there is: the collection was deleted and made "
+    "anew, or the epoch is that of another one. Leave it out, or send one that this collection has had (`epochs` of a search).",
     "fetch-failed": "A page could not be fetched from its host; `detail` has its answer. Try again later.",
     "forbidden": "The key is valid and lacks the scope that the route asks for, which `scope` names. Use a key that has it.",
     "foreign-origin": "A web page of another host sent the request. Send it from this host's own page, or from a program.",
@@ -49,6 +51,8 @@ MEANINGS: Final = {
     "at once.",
     "provider-timeout": "The model's provider took longer than the settings allow. Try again later.",
     "query-timeout": "A statement took longer than the database may take for it. Ask for less, or try again later.",
+    "read-only": "The database is a standby that follows another server. It answers searches, questions and lists; send what "
+    "changes something to a server at the primary, or promote the standby.",
     "rate-limited": "The key has used up its requests, runs, tokens or cost; `Retry-After` says when there is "
     "more, GET /usage how much.",
     "request-timeout": "The request came too slowly, and the connection was closed. Send it again.",

@@ -18,6 +18,7 @@ from app.api.models import (
     PASSAGE_EXAMPLE,
     Body,
     Metadata,
+    MinEpoch,
     PassageOut,
     example,
     passage_fields,
@@ -32,6 +33,7 @@ from app.errors import InputError
 from app.service.ask import check_strategy
 from app.service.conversations import check_session_id
 from app.service.documents import get_collection
+from app.service.epochs import check_reached, least_epochs, of_one_state
 from app.service.search import check_query
 from app.wiring import Services
 
@@ -73,6 +75,7 @@ class QueryBody(Body):
     stream: bool = Field(False, description="Server-sent events; so does Accept: text/event-stream.")
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     session_id: str | None = Field(None, description="The conversation that the question belongs to.")
+    min_epoch: MinEpoch = None
     run_id: UUID | None = Field(
         None,
         description="Names the run, for GET /runs/{run_id} and /traces/{run_id}; 409 if in use, made if not given.",
@@ -200,9 +203,11 @@ async def ask_question(
     answer), `error` (a problem) or `cancelled`. Its text counts: where `replaced` is true, what the tokens said is not the
     answer."""
     question, without = _question(body, services), _left_out(include)
-    await get_collection(services, question.collection)  # while the status can still say 404
-    named = body.run_id is not None
-    task = await begin(running, services, question, resumable=body.resumable, named=named)
+    named, least = body.run_id is not None, least_epochs(body.min_epoch, [question.collection])
+    with of_one_state():
+        await check_reached(services, least)
+        await get_collection(services, question.collection)  # while the status can still say 404
+        task = await begin(running, services, question, resumable=body.resumable, named=named)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return stream(request, task, partial(query_frames, request, without=without))
     answered = await finish(request, task)

@@ -9,12 +9,14 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
+from app.api import problems
 from app.api.models import (
     COLLECTION_EXAMPLE,
     ID_EXAMPLE,
     PASSAGE_EXAMPLE,
     Body,
     Metadata,
+    MinEpoch,
     PassageOut,
     example,
     passage_fields,
@@ -24,6 +26,7 @@ from app.domain.passage import FusionForm, Leg, Mode, SearchRequest, SearchResul
 from app.domain.plan import WeightMode
 from app.errors import InputError
 from app.service import search as search_service
+from app.service.epochs import least_epochs
 from app.settings import Settings
 
 router = APIRouter(route_class=TypedRoute)
@@ -71,6 +74,7 @@ class SearchBody(Body):
     model: str | None = Field(
         None, description="Search by the vectors of this embedding model instead of those that serve, to compare them."
     )
+    min_epoch: MinEpoch = None
     cache: bool = Field(True, description="false: neither answered from the retrieval cache nor stored in it.")
 
 
@@ -97,7 +101,7 @@ class SearchOut(BaseModel):
                         "fusion": "relative_score", "reason": "the question names nothing that the graph could begin with",
                         "classifier": "names"},
             "timings_ms": {"embed": 6.1, "vector": 2.0, "lexical": 3.4, "total": 14.2}, "trace_id": ID_EXAMPLE,
-            "usage": {},
+            "epochs": {COLLECTION_EXAMPLE: 14}, "usage": {},
         }
     )  # fmt: skip
 
@@ -114,14 +118,16 @@ class SearchOut(BaseModel):
     )
     timings_ms: dict[str, float]
     trace_id: UUID
+    epochs: dict[str, int] = Field(description="State of each collection that was read.")
     usage: dict[str, Any] = Field(description="What a chat model that reranked has cost; empty where none was called.")
 
 
-@router.post("/search", tags=["search"], summary="Search passages")
+@router.post("/search", tags=["search"], responses=problems.declare(409), summary="Search passages")
 async def search_passages(body: SearchBody, request: Request, services: ServicesDep, running: RunningDep) -> SearchOut:
     """By meaning, by words, and by what the graph links with what they find; GET /traces/{trace_id} tells the details."""
     wanted = _request(body, services.settings.current)
-    result: SearchResult = await until_gone(request, search_service.run_search(services, wanted))
+    least = least_epochs(body.min_epoch, wanted.collections)
+    result: SearchResult = await until_gone(request, search_service.run_search(services, wanted, least))
     running.metrics.stages(result.timings_ms)
     return SearchOut(**_fields(result))
 

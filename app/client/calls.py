@@ -79,7 +79,7 @@ class Ingested:
 
 def search_call(
     query: str, collection: str | Sequence[str] | None, top_k: int, mode: Mode | None, filters: Mapping[str, Any] | None,
-    rerank: bool | None, fusion: FusionForm | None,
+    rerank: bool | None, fusion: FusionForm | None, min_epoch: int | Mapping[str, int] | None = None,
 ) -> ApiCall[FoundPassages]:  # fmt: skip
     where = {"collection": collection} if isinstance(collection, str | None) else {"collections": list(collection)}
     body = {
@@ -90,13 +90,14 @@ def search_call(
         "filters": filters,
         "rerank": rerank,
         "fusion": fusion,
+        "min_epoch": min_epoch,
     }
     return ApiCall("POST", "/search", read_found, given(body))
 
 
 def ask_call(
     question: str, collection: str | None, strategy: str, session: str | None, filters: Mapping[str, Any] | None,
-    *, stream: bool = False,
+    min_epoch: int | None = None, *, stream: bool = False,
 ) -> ApiCall[Answer]:  # fmt: skip
     body = {
         "question": question,
@@ -104,6 +105,7 @@ def ask_call(
         "strategy": strategy,
         "session_id": session,
         "filters": filters,
+        "min_epoch": min_epoch,
     }
     return ApiCall("POST", "/query", read_answer, {**given(body), "stream": stream})
 

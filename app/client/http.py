@@ -57,24 +57,29 @@ class Client:
     def search(
         self, query: str, *, collection: str | Sequence[str] | None = None, top_k: int = 10, mode: Mode | None = None,
         filters: Mapping[str, Any] | None = None, rerank: bool | None = None, fusion: FusionForm | None = None,
+        min_epoch: int | Mapping[str, int] | None = None,
     ) -> FoundPassages:  # fmt: skip
-        """Passages, best first. Without a collection it is that of the server's settings."""
-        return self._send(calls.search_call(query, collection, top_k, mode, filters, rerank, fusion))
+        """Passages, best first. Without a collection it is that of the server's settings. `min_epoch`: the least state of the
+        collection that is to be searched, as what wrote returned it."""
+        return self._send(calls.search_call(query, collection, top_k, mode, filters, rerank, fusion, min_epoch))
 
     def ask(
         self, question: str, *, collection: str | None = None, strategy: str = "auto", session: str | None = None,
-        filters: Mapping[str, Any] | None = None,
+        filters: Mapping[str, Any] | None = None, min_epoch: int | None = None,
     ) -> Answer:  # fmt: skip
         """The answer, with citations. `session`: the conversation that the question belongs to, which is remembered."""
-        return self._send(calls.ask_call(question, collection, strategy, session, filters))
+        return self._send(calls.ask_call(question, collection, strategy, session, filters, min_epoch))
 
     def stream(
         self, question: str, *, collection: str | None = None, strategy: str = "auto", session: str | None = None,
-        filters: Mapping[str, Any] | None = None,
+        filters: Mapping[str, Any] | None = None, min_epoch: int | None = None,
     ) -> Iterator[Event]:  # fmt: skip
         """The same run as it goes: RunStarted, Progress, SourcesFound, Token; the last one is Answered or Cancelled. Closing the
         iterator ends the run."""
-        call, reader = calls.ask_call(question, collection, strategy, session, filters, stream=True), EventReader()
+        call, reader = (
+            calls.ask_call(question, collection, strategy, session, filters, min_epoch, stream=True),
+            EventReader(),
+        )
         with _reached(), self._http.stream(call.method, call.path, json=call.body) as response:
             if response.status_code >= 300:
                 raise problem_of(response.status_code, response.read())
@@ -156,23 +161,27 @@ class AsyncClient:
     async def search(
         self, query: str, *, collection: str | Sequence[str] | None = None, top_k: int = 10, mode: Mode | None = None,
         filters: Mapping[str, Any] | None = None, rerank: bool | None = None, fusion: FusionForm | None = None,
+        min_epoch: int | Mapping[str, int] | None = None,
     ) -> FoundPassages:  # fmt: skip
         """See Client.search."""
-        return await self._send(calls.search_call(query, collection, top_k, mode, filters, rerank, fusion))
+        return await self._send(calls.search_call(query, collection, top_k, mode, filters, rerank, fusion, min_epoch))
 
     async def ask(
         self, question: str, *, collection: str | None = None, strategy: str = "auto", session: str | None = None,
-        filters: Mapping[str, Any] | None = None,
+        filters: Mapping[str, Any] | None = None, min_epoch: int | None = None,
     ) -> Answer:  # fmt: skip
         """See Client.ask."""
-        return await self._send(calls.ask_call(question, collection, strategy, session, filters))
+        return await self._send(calls.ask_call(question, collection, strategy, session, filters, min_epoch))
 
     async def stream(
         self, question: str, *, collection: str | None = None, strategy: str = "auto", session: str | None = None,
-        filters: Mapping[str, Any] | None = None,
+        filters: Mapping[str, Any] | None = None, min_epoch: int | None = None,
     ) -> AsyncIterator[Event]:  # fmt: skip
         """See Client.stream."""
-        call, reader = calls.ask_call(question, collection, strategy, session, filters, stream=True), EventReader()
+        call, reader = (
+            calls.ask_call(question, collection, strategy, session, filters, min_epoch, stream=True),
+            EventReader(),
+        )
         with _reached():
             async with self._http.stream(call.method, call.path, json=call.body) as response:
                 if response.status_code >= 300:

@@ -94,6 +94,8 @@ async def migrate(
         state = await _read_state(connection)
         if state.unknown_to(source):
             return _ahead(state, source)
+        if await connection.fetchval("SELECT pg_is_in_recovery()"):
+            return _of_standby(state, source)
         if state.equals(source):
             await _ensure_partitions(connection)
             return MigrationResult(source.head, "none")
@@ -122,6 +124,17 @@ CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
 {objects_sql(source)}
 SELECT rag.ensure_trace_partitions({PARTITIONS_AHEAD});
 """
+
+
+def _of_standby(state: _State, source: SchemaSource) -> MigrationResult:
+    """Nothing can be changed there. Raises MigrationError where something would have to be."""
+    if state.equals(source):
+        return MigrationResult(source.head, "none")
+    revision = ", ".join(sorted(state.revisions)) or "none"
+    raise MigrationError(
+        f"the database is a standby at revision {revision}, which is not the schema of this code ({source.head}): run "
+        "`cairn migrate` with the URL of its primary, or wait until the standby has replayed that"
+    )
 
 
 def _ahead(state: _State, source: SchemaSource) -> MigrationResult:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Literal
 
 import asyncpg
@@ -22,14 +23,19 @@ from pgvector.asyncpg import register_vector
 from pydantic_core import from_json
 
 from app import tracing
+from app.db import replicas as reads
 from app.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
+from app.db.queries import load_queries
+from app.db.replicas import Reader, Replica, ReplicaLostError, Replicas
 from app.db.roles import APP_ROLE, verify_role
 from app.domain.principal import Principal
+from app.domain.replicas import ReplicasState
 from app.errors import (
     CairnError,
     ConflictError,
     DatabaseUnavailableError,
     QueryTimeoutError,
+    ReadOnlyError,
     UnsafeRoleError,
     reason_of,
 )
@@ -69,6 +75,8 @@ CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
 
 def translate(error: BaseException) -> CairnError | None:
     """The CairnError that a database failure means to a caller; None for anything that is a bug."""
+    if reads.is_recovery_error(error):
+        return ReadOnlyError()
     if isinstance(error, asyncpg.QueryCanceledError):
         return QueryTimeoutError("the database did not answer in time; narrow the request or try again")
     if isinstance(error, asyncpg.DiskFullError):
@@ -82,6 +90,13 @@ def translate(error: BaseException) -> CairnError | None:
     if isinstance(error, CONNECTION_ERRORS):
         return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")
     return None
+
+
+def _is_replicas(error: BaseException) -> bool:
+    """Whether a read failed because it was made on a replica, and so may be made at the primary."""
+    if isinstance(error, TimeoutError):
+        return False
+    return isinstance(error, (*CONNECTION_ERRORS, *reads.RECOVERY_ERRORS)) or reads.is_recovery_error(error)
 
 
 async def _initialise(connection: Any) -> None:
@@ -127,10 +142,10 @@ async def _roll_back(connection: Any) -> None:
         connection.terminate()
 
 
-async def _execute(connection: Any, statement: str) -> None:
+async def _execute(connection: Any, statement: str, *, seconds: float = ANSWER_SECONDS) -> None:
     """What takes no time. A connection on which it does is ended: the pool would wait for the statement once more."""
     try:
-        await connection.execute(statement, timeout=ANSWER_SECONDS)
+        await connection.execute(statement, timeout=seconds)
     except TimeoutError:
         connection.terminate()
         raise
@@ -176,63 +191,159 @@ def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> s
     return f"BEGIN ISOLATION LEVEL {level} {'READ ONLY' if readonly else 'READ WRITE'}; SELECT {settings}"
 
 
-class Database:
-    """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions."""
+async def _open_pool(
+    dsn: str,
+    *,
+    max_size: int,
+    prepared_statements: bool,
+    also: Callable[[Any], Awaitable[None]] | None = None,
+) -> tuple[Any, bool]:
+    """A pool of connections that serve, each asked for its rights and given to `also`, and whether a pooler lies between. Raises
+    what `Database.open` raises."""
 
-    def __init__(self, pool: Any, own_dsn: str, *, notifies: bool) -> None:
+    async def initialise(connection: Any) -> None:
+        await _initialise(connection)
+        if also is not None:
+            await also(connection)
+
+    statements = {} if prepared_statements else {"statement_cache_size": 0}
+    try:
+        pool = await asyncpg.create_pool(
+            dsn,
+            min_size=1,
+            max_size=max_size,
+            init=initialise,
+            connection_class=_Connection,
+            server_settings=_SESSION,
+            timeout=15,
+            command_timeout=STATEMENT_SECONDS,
+            **statements,
+        )
+        try:
+            async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+                pooled = await is_between(connection)
+            if pooled and prepared_statements:
+                await check_statements(partial(_connect, dsn, command_timeout=ANSWER_SECONDS))
+        except BaseException:
+            pool.terminate()
+            raise
+    except STATEMENT_ERRORS as error:
+        raise statements_lost() from error
+    except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
+        raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
+    return pool, pooled
+
+
+async def _connect(dsn: str, **options: Any) -> Any:
+    """A connection that belongs to no pool."""
+    return await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15, **options)
+
+
+class Database:
+    """A small pool (1 to 4 connections per process by default) of tenant-scoped transactions, and one for each replica that may
+    answer those that only read."""
+
+    def __init__(
+        self,
+        pool: Any,
+        own_dsn: str,
+        *,
+        notifies: bool,
+        replicas: Replicas | None = None,
+        spreads: bool = True,
+        counts: bool = True,
+    ) -> None:
+        """`spreads`: reads may go to replicas. `counts`: reads that follow see what is committed here."""
         self._pool = pool
         self._own_dsn = own_dsn
         self.notifies = notifies
         """Whether a connection of the pool can listen: not behind a pooler, which gives its session to others meanwhile."""
+        self._replicas = replicas
+        self._spreads, self._counts = spreads and replicas is not None, counts and replicas is not None
 
     @classmethod
     async def open(
-        cls, dsn: str, *, max_size: int = 4, direct: str | None = None, prepared_statements: bool = True
+        cls,
+        dsn: str,
+        *,
+        max_size: int = 4,
+        direct: str | None = None,
+        prepared_statements: bool = True,
+        replicas: Sequence[str] = (),
+        most_lag_seconds: Callable[[], float] = lambda: 30.0,
     ) -> Database:
-        """Connect as cairn_app. `direct`: a URL that leads past a pooler, if there is one between; used for what needs a session
-        of its own. Raises DatabaseUnavailableError when the server cannot be reached or refuses, UnsafeRoleError when it gives
-        more rights than that, PreparedStatementsError when a pooler would lose statements."""
-        statements = {} if prepared_statements else {"statement_cache_size": 0}
-        try:
-            pool = await asyncpg.create_pool(
-                dsn,
-                min_size=1,
-                max_size=max_size,
-                init=_initialise,
-                connection_class=_Connection,
-                server_settings=_SESSION,
-                timeout=15,
-                command_timeout=STATEMENT_SECONDS,
-                **statements,
-            )
-            try:
-                async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
-                    pooled = await is_between(connection)
-                if pooled and prepared_statements:
-                    await check_statements(
-                        lambda: asyncpg.connect(
-                            dsn, server_settings=_SESSION, timeout=15, command_timeout=ANSWER_SECONDS
-                        )
-                    )
-            except BaseException:
-                pool.terminate()
-                raise
-        except STATEMENT_ERRORS as error:
-            raise statements_lost() from error
-        except (asyncpg.PostgresError, *CONNECTION_ERRORS) as error:
-            raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
+        """Connect as cairn_app. `direct`: a URL that leads past a pooler, if there is one between; used for what needs a
+        session of its own. `replicas`: URLs of standbys, connected to as soon as they can be; those more than
+        `most_lag_seconds` behind answer nothing. Raises DatabaseUnavailableError when the server cannot be reached or refuses,
+        UnsafeRoleError when it gives more rights than that, PreparedStatementsError when a pooler would lose statements."""
+        pool, pooled = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements)
         if pooled:
             log.info("database.pooled", prepared_statements=prepared_statements, listens="directly" if direct else "no")
-        return cls(pool, (direct if pooled else None) or dsn, notifies=not pooled)
+        opened = cls(pool, (direct if pooled else None) or dsn, notifies=not pooled)
+        if not replicas:
+            return opened
+        try:
+            open_one = partial(_open_replica, max_size=max_size, prepared_statements=prepared_statements)
+            found = await opened._begin_replicas(replicas, open_one, most_lag_seconds)
+        except BaseException:
+            pool.terminate()
+            raise
+        return cls(pool, opened._own_dsn, notifies=opened.notifies, replicas=found)
+
+    async def _begin_replicas(
+        self, dsns: Sequence[str], open_pool: Any, most_lag_seconds: Callable[[], float]
+    ) -> Replicas | None:
+        statements = load_queries("replicas")
+
+        async def ask() -> tuple[int, int]:
+            async with self.connection() as connection:
+                return tuple(await connection.fetchrow(statements["written"], timeout=reads.ANSWER_SECONDS))
+
+        async with self.connection() as connection:
+            mine = await connection.fetchrow(statements["identity"])
+        if mine["in_recovery"]:
+            log.warning("replicas.unused", problem="CAIRN_DATABASE_URL is a standby itself")
+            return None
+        all_of_them = tuple(Replica(reads.name_of(dsn), dsn) for dsn in dsns)
+        found = Replicas(all_of_them, mine["system_identifier"], open_pool, _connect, ask, most_lag_seconds)
+        _, written = await ask()
+        found.begin(written)
+        return found
+
+    @property
+    def primary(self) -> Database:
+        """The same without replicas, for what must see all that any process has committed: jobs, keys, limits, conversations, and
+        whatever is read in order to be changed."""
+        return Database(
+            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, spreads=False, counts=self._counts
+        )  # fmt: skip
+
+    @property
+    def bookkeeping(self) -> Database:
+        """The same for what no read waits for: traces, counters, the cache. It is read at the primary."""
+        return Database(
+            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, spreads=False, counts=False
+        )  # fmt: skip
+
+    def replicas(self) -> ReplicasState:
+        """How they are; of none where there are none."""
+        return self._replicas.state() if self._replicas else ReplicasState((), 0)
+
+    def note_elsewhere(self) -> None:
+        """Something was committed on a connection that is not of this pool: reads see it, at the primary if need be."""
+        if self._replicas is not None:
+            self._replicas.doubt()
 
     async def close(self) -> None:
+        if self._replicas is not None:
+            await self._replicas.close()
         await self._pool.close()
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Any]:
         """A connection of its own, past any pooler, which waits for nobody and keeps none from others. Raises CairnError."""
         try:
-            connection = await asyncpg.connect(self._own_dsn, server_settings=_SESSION, timeout=15)
+            connection = await _connect(self._own_dsn)
             try:
                 await verify_role(connection)
                 yield connection
@@ -261,6 +372,10 @@ class Database:
                 raise
             raise known from error
 
+    def reading(self) -> AbstractAsyncContextManager[Any]:
+        """The same for statements that change nothing, of a replica where one may answer."""
+        return self._read(None, snapshot=False) if self._spreads else self.connection()
+
     @asynccontextmanager
     async def transaction(
         self,
@@ -270,12 +385,26 @@ class Database:
         isolation: Isolation = "read_committed",
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
-        """A transaction in which only the principal's rows exist. `config` are settings local to it."""
+        """A transaction in which only the principal's rows exist. `config` are settings local to it. One that is `readonly`
+        may be a replica's; with `repeatable_read` it may raise ReplicaLostError then (app.db.replicas.again_on_primary)."""
+        settings = dict(config or {})
         begin = _begin(
             isolation,
             readonly,
-            {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **(config or {})},
+            {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **settings},
         )
+        if readonly and self._spreads:
+            async with self._read(begin, snapshot=isolation == "repeatable_read") as connection:
+                yield connection
+            return
+        async with self._on_primary(begin) as connection:
+            yield connection
+            if readonly or not self._counts or self._replicas is None:
+                return
+            await self._commit(connection, self._replicas, durable=settings.get("synchronous_commit") != "off")
+
+    @asynccontextmanager
+    async def _on_primary(self, begin: str) -> AsyncIterator[Any]:
         async with self.connection() as connection:
             try:
                 await _execute(connection, begin)  # may be cancelled when the server has begun
@@ -283,4 +412,58 @@ class Database:
             except BaseException:
                 await _roll_back(connection)
                 raise
+            if connection.is_in_transaction():
+                await connection.execute("COMMIT")
+
+    @staticmethod
+    async def _commit(connection: Any, replicas: Replicas, *, durable: bool) -> None:
+        try:
             await connection.execute("COMMIT")
+        except BaseException:
+            replicas.doubt()
+            raise
+        await replicas.note_commit(connection, durable=durable)
+
+    @asynccontextmanager
+    async def _read(self, begin: str | None, *, snapshot: bool) -> AsyncIterator[Any]:
+        """At a replica that may answer, else at the primary."""
+        assert self._replicas is not None
+        async with self._replicas.lend() as lent, AsyncExitStack() as stack:
+
+            async def primary() -> Any:
+                there = self._on_primary(begin) if begin else self.connection()
+                return await stack.enter_async_context(there)
+
+            if lent is None:
+                yield await primary()
+                return
+            replica, connection = lent
+            reader = Reader(self._replicas, replica, connection, _is_replicas, primary, snapshot=snapshot)
+            try:
+                if begin:
+                    await reader.begin(partial(_execute, statement=begin, seconds=reads.ANSWER_SECONDS))
+                yield reader
+            except BaseException as error:
+                await _leave(connection)
+                if not reader.on_replica or isinstance(error, CairnError) or not isinstance(error, Exception):
+                    raise
+                if _is_replicas(error):
+                    self._replicas.failed(replica, error)
+                    raise ReplicaLostError(f"a replica failed: {reason_of(error)}") from error
+                if (known := translate(error)) is None:
+                    raise
+                raise known from error
+            await _leave(connection)  # nothing is there to be committed
+
+
+async def _leave(connection: Any) -> None:
+    """A transaction at a replica. Where the connection was lost, the pool has let go of it."""
+    with suppress(asyncpg.InterfaceError):
+        await _roll_back(connection)
+
+
+async def _open_replica(
+    dsn: str, also: Callable[[Any], Awaitable[None]], *, max_size: int, prepared_statements: bool
+) -> Any:
+    pool, _ = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements, also=also)
+    return pool

@@ -13,7 +13,7 @@ import structlog
 from app.db.pool import translate
 from app.db.table_lock import table_lock
 from app.domain.job import PlannedIndex
-from app.errors import DatabaseUnavailableError, SettingsError, reason_of
+from app.errors import DatabaseUnavailableError, ReadOnlyError, SettingsError, reason_of
 from app.settings import VectorSettings
 
 log = structlog.get_logger(__name__)
@@ -40,6 +40,11 @@ async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: Vec
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
         if not await _ready(connection, name, dimensions):
+            if await connection.fetchval("SELECT pg_is_in_recovery()"):
+                raise ReadOnlyError(
+                    f"the database is a standby without the embedding model {name} or its index: start a server with this "
+                    "model at the primary first"
+                )
             async with table_lock(owner_dsn, LOCK_TABLE, name="cairn-indexes"):
                 await _create(connection, name, dimensions, settings)
     finally:

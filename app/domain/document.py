@@ -272,8 +272,8 @@ class Collection:
     model_id: int | None = None
 
 
-def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The body of an upload's answer, and the result of its job."""
+def upload_result(outcomes: Sequence[Outcome], epoch: int) -> dict[str, Any]:
+    """The body of an upload's answer, and the result of its job. `epoch`: of the collection, with all of it."""
     uploaded = [
         {"id": str(item.document_id), "external_id": item.external_id, "chunk_count": item.chunk_count,
          "duplicate": item.duplicate, "change": item.change, "notes": list(item.notes)}
@@ -285,7 +285,7 @@ def upload_result(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         for item in outcomes
         if not isinstance(item, Indexed)
     ]
-    return {"uploaded": uploaded, "failed": failed, "counts": count_outcomes(outcomes)}
+    return {"uploaded": uploaded, "failed": failed, "counts": count_outcomes(outcomes), "epoch": epoch}
 
 
 def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:

@@ -11,12 +11,13 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.document import Source, upload_result
+from app.domain.principal import Principal
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.ingest.reweight import reweight_in_batches
 from app.jobs.context import Handler, JobContext
 from app.settings import LexicalSettings
-from app.store import jobs
+from app.store import collections, jobs
 from app.store.session import Database
 
 INDEX_UPLOADS = "index_uploads"
@@ -41,9 +42,16 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(waiting), len(waiting), "done")
-        return upload_result(outcomes)
+        return upload_result(outcomes, await epoch_of(database, context.principal, target.collection_id))
 
     return handle
+
+
+async def epoch_of(database: Database, principal: Principal, collection_id: UUID) -> int:
+    """0 where the collection was deleted meanwhile."""
+    async with database.transaction(principal, readonly=True) as connection:
+        found = await collections.by_id(connection, principal, collection_id)
+    return found.epoch if found else 0
 
 
 def reweight(database: Database, settings: Callable[[], LexicalSettings]) -> Handler:

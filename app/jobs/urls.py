@@ -11,6 +11,7 @@ from app.errors import FetchError, InputError, TooLargeError
 from app.graph.refresh import follow
 from app.ingest.pipeline import Target, ingest
 from app.jobs.context import Handler, JobContext
+from app.jobs.documents import epoch_of
 from app.providers.pages import PageFetcher
 from app.store.session import Database
 
@@ -42,6 +43,7 @@ def fetch_urls(
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(urls), len(urls), "done")
-        return upload_result([*outcomes, *failed])
+        epoch = await epoch_of(database, context.principal, target.collection_id)
+        return upload_result([*outcomes, *failed], epoch)
 
     return handle

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from app.domain.principal import Principal
 from app.domain.usage import RateStanding
-from app.errors import RateLimitedError
+from app.errors import RateLimitedError, ReadOnlyError
 from app.limits.effective import limits_of
 from app.settings import LimitSettings
 from app.store import limits as store
@@ -87,8 +87,11 @@ class RequestPermits:
 
     async def _lease(self, principal: Principal, key: UUID, minute: _Minute, limit: int) -> None:
         asked = time.monotonic()
-        async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
-            block = max(1, limit // BLOCKS)
-            granted, taken, seconds = await store.lease_requests(connection, key, limit, block)
+        try:
+            async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
+                block = max(1, limit // BLOCKS)
+                granted, taken, seconds = await store.lease_requests(connection, key, limit, block)
+        except ReadOnlyError:  # nothing can be counted in a standby: each process counts for itself
+            granted, taken, seconds = limit, limit, 60.0
         minute.limit, minute.held, minute.left_for_all = limit, granted, max(0, limit - taken)
         minute.ends = asked + seconds  # counted from before the answer was made: never later than the minute's end

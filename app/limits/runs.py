@@ -13,7 +13,7 @@ import structlog
 
 from app.domain.ids import new_id
 from app.domain.principal import Principal
-from app.errors import CairnError, RateLimitedError
+from app.errors import CairnError, RateLimitedError, ReadOnlyError
 from app.limits.effective import limits_of
 from app.settings import LimitSettings
 from app.store import limits as store
@@ -49,8 +49,11 @@ class RunSlots:
         if key is None or most is None:
             return None
         slot = new_id()
-        async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
-            taken = await store.take_slot(connection, slot, key, self._owner, most, _LEASE)
+        try:
+            async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
+                taken = await store.take_slot(connection, slot, key, self._owner, most, _LEASE)
+        except ReadOnlyError:  # nothing can be counted in a standby; admission bounds what this process does
+            return None
         if not taken:
             raise RateLimitedError(
                 f"this key may have {most:,} runs under way at once, and has them", policy="runs", limit=most,

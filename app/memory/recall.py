@@ -6,9 +6,10 @@ from app.domain.principal import Principal
 from app.domain.question import Turn
 from app.settings import MemorySettings
 from app.store import memory
-from app.store.session import Database
+from app.store.session import Database, at_primary
 
 
+@at_primary
 async def recall(database: Database, principal: Principal, session_id: str, limit: int) -> tuple[Turn, ...]:
     """The last `limit` messages of a conversation, oldest first; () for an unknown one. Answers that lost their text with
     a deleted document are not recalled."""

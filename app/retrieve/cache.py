@@ -19,7 +19,7 @@ from pgvector import HalfVector
 
 from app.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.errors import named_reason
+from app.errors import ReadOnlyError, named_reason
 from app.language.identifiers import identifier_terms
 from app.language.lexicon import every
 from app.language.linear import bounded
@@ -108,7 +108,7 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
     default = deps.model.id
     reranker = context.reranker_choice.reranker
     serving = [default] * len(set(context.request.collections))
-    async with deps.database.connection() as connection:
+    async with deps.database.reading() as connection:
         while True:
             where = cache_address(
                 context.principal, context.request, settings, model_id=default, serving=serving,
@@ -132,7 +132,7 @@ async def _look_up_similar(context: SearchContext, where: CacheAddress, vector: 
 
 async def _store(context: SearchContext, where: CacheAddress, result: SearchResult, vector: HalfVector | None) -> None:
     await context.deps.ledger.settle(context.principal)
-    async with context.deps.database.transaction(
+    async with context.deps.database.bookkeeping.transaction(
         context.principal, config={**_QUICKLY, "synchronous_commit": "off"}
     ) as connection:
         await cache.store(connection, context.principal, where, result, vector, context.settings.cache)
@@ -157,6 +157,8 @@ async def _attempt(problems: list[str], what: str, work: Awaitable[T]) -> T | No
     """None and a problem where the cache does not work."""
     try:
         return await work
+    except ReadOnlyError:
+        return None  # a standby stores nothing, which is as it should be
     except Exception as error:
         log.exception("cache.failed", step=what)
         problems.append(f"cache: {what} failed ({named_reason(error)})")

@@ -20,10 +20,12 @@ from app.retrieve import single_statement, stepwise
 from app.retrieve.context import Executed, Reason, SearchContext
 from app.retrieve.embed import embed_query
 from app.retrieve.plan import graph_is_unsure
+from app.store.session import again_on_primary
 
 Way = Literal["single statement", "stepwise", "isolated"]
 
 
+@again_on_primary
 async def execute(context: SearchContext) -> Executed:
     """Passages of all retrievers that work, and why the others do not; `retry` is None.
 

@@ -22,6 +22,7 @@ from app.memory.recall import widest, window
 from app.memory.sources import sources_of
 from app.retrieve.trace import sample_trace
 from app.runs.task import OnEnd, Task, Tracing, final, held
+from app.service.epochs import of_one_state
 from app.service.runs import check_free
 from app.settings import Settings
 from app.wiring import Services
@@ -114,9 +115,10 @@ async def start(
         await services.slots.release(slot)
         raise
     try:
-        return await services.runs.start(
-            services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
-        )
+        with of_one_state():  # the run begins within
+            return await services.runs.start(
+                services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
+            )
     except BaseException:
         leave_gate()
         await services.slots.release(slot)

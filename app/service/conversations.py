@@ -11,6 +11,7 @@ from app.domain.question import Conversation, SavedMessage
 from app.errors import InputError, NotFoundError
 from app.language.text import normalise
 from app.store import audit, memory
+from app.store.session import at_primary
 from app.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
@@ -63,6 +64,7 @@ def session_collection(session_id: str) -> str:
     return f"chat_{session_id}"
 
 
+@at_primary
 async def list_conversations(
     services: Services, *, text: str | None = None, before: tuple[datetime, str] | None = None, limit: int = 50
 ) -> list[Conversation]:
@@ -73,6 +75,7 @@ async def list_conversations(
         return await memory.list_(connection, services.principal, text=wanted, before=before, limit=limit)
 
 
+@at_primary
 async def get_conversation(services: Services, session_id: str) -> Conversation:
     """Raises InputError, NotFoundError."""
     session_id = check_session_id(session_id)
@@ -102,6 +105,7 @@ def _one_line(text: str, what: str) -> str:
     return text
 
 
+@at_primary
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
     session_id = check_session_id(session_id)

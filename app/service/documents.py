@@ -30,6 +30,7 @@ from app.store import (
     traces,
 )
 from app.store import vector_indexes as vector_store
+from app.store.session import at_primary
 from app.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -99,6 +100,7 @@ async def list_collections(services: Services, *, after: str = "", limit: int = 
         return await collections.page(connection, services.principal, after=after, limit=limit)
 
 
+@at_primary
 async def delete_collection(services: Services, name: str) -> None:
     """Remove it with all its documents. Raises NotFoundError."""
     collection = await get_collection(services, name)
@@ -126,6 +128,7 @@ async def list_recall(services: Services, limit: int) -> dict[str, float]:
         return await vector_store.latest_checks(connection, services.principal, above, limit)
 
 
+@at_primary
 async def index_now(
     services: Services,
     collection: str,
@@ -147,6 +150,7 @@ async def index_now(
     return outcomes
 
 
+@at_primary
 async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
     """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
     found, settings = await get_collection(services, collection), services.settings.current
@@ -157,6 +161,7 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
     return await refresh(services.database, services.principal, found.id, settings.graph.communities)
 
 
+@at_primary
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
     """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
@@ -253,6 +258,7 @@ async def read_text(
     return found
 
 
+@at_primary
 async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
     """Remove it with everything derived from it. Raises NotFoundError."""
     found = await get_collection(services, collection)

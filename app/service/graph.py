@@ -41,11 +41,13 @@ from app.graph.walk import find_ways, neighbourhood, show_between, traverse
 from app.language.text import normalise
 from app.service.documents import get_collection
 from app.store import audit, communities, graph, graph_view, passages
+from app.store.session import again_on_primary
 from app.wiring import Services
 
 NAMES_SHOWN = 50
 
 
+@again_on_primary
 async def list_entities(
     services: Services,
     collection: str | None = None,
@@ -67,6 +69,7 @@ async def list_entities(
         )
 
 
+@again_on_primary
 async def get_entity(
     services: Services, entity: str, collection: str | None = None, *, relations: int = 20, mentions: int = 10
 ) -> EntityDetail:
@@ -92,6 +95,7 @@ async def get_entity(
         )  # fmt: skip
 
 
+@again_on_primary
 async def get_neighborhood(
     services: Services, entity: str, collection: str | None = None, *, hops: int = 2, limit: int = 50
 ) -> Surroundings:
@@ -174,6 +178,7 @@ class Connected:
     ways: tuple[Way, ...]
 
 
+@again_on_primary
 async def get_paths(
     services: Services, source: str, target: str, collection: str | None = None, *, hops: int = 3, limit: int = 3
 ) -> Connected:
@@ -205,6 +210,7 @@ async def get_paths(
 # --- communities --------------------------------------------------------------------------------------------------------
 
 
+@again_on_primary
 async def list_communities(
     services: Services,
     collection: str | None = None,
@@ -224,6 +230,7 @@ async def list_communities(
     return shown, keys[limit - 1] if len(keys) > limit else None
 
 
+@again_on_primary
 async def find_communities(
     services: Services, text: str, collection: str | None = None, *, limit: int
 ) -> list[CommunitySummary]:
@@ -268,6 +275,7 @@ async def undo_merge(services: Services, merge_id: UUID) -> Merge:
         return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
 
 
+@again_on_primary
 async def list_merges(
     services: Services, collection: str | None = None, *, before: UUID | None = None, limit: int = 50
 ) -> list[Merge]:
@@ -288,7 +296,8 @@ async def export_graph(services: Services, collection: str | None = None) -> Asy
     found = await _collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         await audit.record(connection, services.principal, "graph.export", found.name)
-    async with services.database.transaction(
+    # what is sent cannot be begun again, and a standby ends what reads for long
+    async with services.database.primary.transaction(
         services.principal, readonly=True, isolation="repeatable_read"
     ) as connection:
         async for node in graph_view.nodes(connection, services.principal, found.id):

@@ -14,6 +14,7 @@ from app.jobs import vector_indexes
 from app.service.documents import get_collection
 from app.store import jobs
 from app.store import vector_indexes as vector_store
+from app.store.session import at_primary
 from app.wiring import Services
 
 LOOK_SECONDS = 0.5
@@ -22,6 +23,7 @@ EXPIRY_BATCH = 1000
 """Jobs deleted per transaction: none of them waits long for a lock."""
 
 
+@at_primary
 async def list_jobs(
     services: Services, *, status: JobStatus | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Job]:
@@ -43,6 +45,7 @@ async def _release_lost(services: Services, seen: Sequence[Job]) -> bool:
         return await jobs.release_lost(connection, services.principal)
 
 
+@at_primary
 async def get_job(services: Services, job_id: UUID) -> Job:
     """Raises NotFoundError."""
     async with services.database.transaction(services.principal, readonly=True) as connection:
@@ -112,6 +115,7 @@ async def expire_jobs(services: Services) -> int:
             return total
 
 
+@at_primary
 async def extract_with_model(services: Services, collection: str | None = None) -> Job:
     """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
 
@@ -129,6 +133,7 @@ async def extract_with_model(services: Services, collection: str | None = None) 
         return await enqueue(connection, services.principal, found.id)
 
 
+@at_primary
 async def enrich_collection(services: Services, collection: str | None = None) -> Job:
     """Order contexts for the chunks of a collection; what was written already costs nothing (docs/adr/0053).
 

@@ -14,6 +14,7 @@ from app.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 from app.errors import ForbiddenError, InputError, NotFoundError
 from app.language.text import normalise
 from app.store import audit, keys, tenants
+from app.store.session import at_primary
 from app.wiring import Services
 
 MAX_NAME = 200
@@ -47,6 +48,7 @@ async def create_key(
     return made, secret
 
 
+@at_primary
 async def list_keys(services: Services, *, before: UUID | None = None, limit: int = 50) -> list[ApiKey]:
     """Of the caller's tenant, newest first, with those that were revoked. `before`: the last id of the page before."""
     async with services.database.transaction(services.principal, readonly=True) as connection:

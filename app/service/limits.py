@@ -10,6 +10,7 @@ from app.domain.usage import Holding, KeyUsage
 from app.errors import NotFoundError
 from app.limits.effective import limits_of
 from app.store import audit, limits, tenants
+from app.store.session import at_primary
 from app.wiring import Services
 
 
@@ -33,6 +34,7 @@ class CallerUsage:
     keys: tuple[KeyUsage, ...]
 
 
+@at_primary
 async def get_usage(services: Services) -> CallerUsage:
     """At this moment; what this process has not written yet included."""
     principal, key = services.principal, services.principal.caller.key_id
@@ -58,6 +60,7 @@ async def _tenant_usage(services: Services, connection: Any, principal: Principa
     return TenantUsage(principal.tenant, await limits.tenant_usage(connection, principal), most)
 
 
+@at_primary
 async def list_tenant_usage(services: Services) -> list[TenantUsage]:
     """Of all tenants; for who operates the server, never for a caller of one of them."""
     async with services.database.connection() as connection:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import structlog
 
 from app.domain.job import QueueState
 from app.domain.principal import Principal
+from app.domain.replicas import ReplicasState
 from app.errors import CairnError
 from app.extensions import broken_extensions
 from app.ingest import box
@@ -31,6 +33,8 @@ WATCH_SECONDS = 5.0
 """Between two looks at analysts' sessions."""
 GRACE_SECONDS = 4.0
 """For the current job to end by itself after the end was asked for; then it is handed back."""
+STANDBY_SECONDS = 5.0
+"""Between two looks whether a standby was promoted."""
 PARTITION_DAYS = 7
 """Trace partitions are made so many days ahead, so that a week without maintenance does no harm."""
 
@@ -38,13 +42,15 @@ PARTITION_DAYS = 7
 @dataclass(frozen=True, slots=True)
 class DatabaseState:
     """What real statements on a real connection said. `problem`: why the database cannot serve; None where it can. The other
-    fields are None where it did not answer. `scan`: hnsw.iterative_scan in force; `revision` of the tables."""
+    fields are None where it did not answer. `scan`: hnsw.iterative_scan in force; `revision` of the tables; `read_only`: it is
+    a standby."""
 
     problem: str | None
     answer_ms: float | None = None
     scan: str | None = None
     revision: str | None = None
     queue: QueueState | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class ServiceState:
     warnings: tuple[str, ...]
     traces_dropped: int
     estimated_tokens: bool
+    replicas: ReplicasState
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,7 @@ async def check_database(services: Services) -> DatabaseState:
             async with services.probe.connection() as connection:
                 queue = await jobs.queue_state(connection)
                 revision = await upkeep.schema_revision(connection)
+                read_only = await upkeep.is_standby(connection)
             async with services.probe.transaction(services.principal, readonly=True) as connection:
                 scan = await upkeep.iterative_scan(connection)
     except Exception as error:  # whatever it is, this process cannot serve
@@ -87,7 +95,7 @@ async def check_database(services: Services) -> DatabaseState:
         return DatabaseState(f"the database does not answer: {reason}")
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
     problem = None if scan == upkeep.EXPECTED_SCAN else wrong_scan
-    return DatabaseState(problem, round((time.monotonic() - started) * 1000, 1), scan, revision, queue)
+    return DatabaseState(problem, round((time.monotonic() - started) * 1000, 1), scan, revision, queue, read_only)
 
 
 def describe_service(services: Services) -> ServiceState:
@@ -102,6 +110,8 @@ def describe_service(services: Services) -> ServiceState:
     warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
     warnings += [str(broken) for broken in broken_extensions()]
     warnings += box.missing()
+    replicas = services.database.replicas()
+    warnings += [f"replica {one.name} is not used: {one.problem}" for one in replicas.replicas if one.problem]
     return ServiceState(
         search.model.name,
         chat.name if chat else None,
@@ -110,6 +120,7 @@ def describe_service(services: Services) -> ServiceState:
         tuple(warnings),
         services.traces.dropped,
         search.embedder.tokens.name == "estimate-v1",
+        replicas,
     )
 
 
@@ -155,8 +166,26 @@ async def watch_analysts(services: Services) -> None:
         await asyncio.sleep(WATCH_SECONDS)
 
 
+async def wait_for_primary(services: Services, stop: asyncio.Event) -> None:
+    """Until the database can be written to, or `stop` is set: a standby may be promoted some day."""
+    told = False
+    while not stop.is_set():
+        try:
+            async with services.database.connection() as connection:
+                if not await upkeep.is_standby(connection):
+                    return
+        except CairnError:
+            return  # whatever is wrong, the worker will say so
+        if not told:
+            log.info("worker.waits", reason="the database is a standby, where nothing can be written")
+            told = True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), STANDBY_SECONDS)
+
+
 async def run_worker(services: Services, stop: asyncio.Event, *, grace_seconds: float = GRACE_SECONDS) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
+    await wait_for_primary(services, stop)
     watching = asyncio.create_task(follow_settings(services))
     worker = services.worker(grace_seconds=grace_seconds)
     log.info("worker.started", worker=worker.name)

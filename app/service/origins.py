@@ -15,6 +15,7 @@ from uuid import UUID
 from app.errors import ConflictError
 from app.language.text import normalise
 from app.store import collections, documents
+from app.store.session import at_primary
 from app.wiring import Services
 
 SHOWN = 1
@@ -46,6 +47,7 @@ def origin_of(path: Path) -> str:
     return normalise(str(path))
 
 
+@at_primary
 async def refuse_taken(services: Services, collection: str, files: Sequence[NamedFile]) -> None:
     """Raises ConflictError where documents of the collection have these ids and were read from other files that are still
     there. One whose file is gone was moved, and its successor may take the id."""
@@ -76,6 +78,7 @@ def _is_other_file(stored: str, path: Path) -> bool:
         return False  # what it was read from is not there
 
 
+@at_primary
 async def find_gone(
     services: Services, collection: str, selection: NamedFiles, *, may_be_empty: bool = False
 ) -> dict[UUID, str]:

@@ -31,6 +31,7 @@ from app.service.evaluation import code_version
 from app.settings import Settings
 from app.settings.changes import change_settings, write_changes
 from app.store import documents, evals
+from app.store.session import at_primary
 from app.wiring import Services
 
 Step = Callable[[str], None]
@@ -41,6 +42,7 @@ SEVERAL: Final = UUID(int=0)
 LEAVES_NOTHING: Final = {"cache.enabled": False, "cache.queryEmbeddings": 0, "trace.enabled": False}
 
 
+@at_primary
 async def load_judged(
     services: Services, collection: str | None, limit: int
 ) -> tuple[list[replay.JudgedQuestion], Mapping[str, int], Mapping[str, int]]:

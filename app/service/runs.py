@@ -21,6 +21,7 @@ from app.errors import ConflictError, InputError, NotFoundError
 from app.language.text import normalise
 from app.runs.log import follow, look
 from app.store import runs, traces
+from app.store.session import at_primary
 from app.wiring import Services
 
 ViewedStatus = Literal["running", "succeeded", "failed", "cancelled"]
@@ -51,9 +52,10 @@ class RunView:
     source_changed: bool = False
 
 
+@at_primary
 async def check_free(services: Services, run_id: UUID) -> None:
     """Raises ConflictError for a run id that is, or was, in use."""
-    state = await look(services.database, services.principal, run_id)
+    state = await look(services.database.primary, services.principal, run_id)
     if state is not None:
         raise ConflictError(
             f"the run {run_id} exists already ({_VIEWED[state.status]}); read it at /runs/{run_id}/events",
@@ -63,6 +65,7 @@ async def check_free(services: Services, run_id: UUID) -> None:
         raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")
 
 
+@at_primary
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await runs.find_run(connection, services.principal, run_id)
@@ -71,9 +74,10 @@ async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None
 # --- looking, following, cancelling ---------------------------------------------------------------------------------------
 
 
+@at_primary
 async def get_run(services: Services, run_id: UUID) -> RunView:
     """Resumable runs of any process, plain ones of this process, and those that are traced. Raises NotFoundError."""
-    state = await look(services.database, services.principal, run_id)
+    state = await look(services.database.primary, services.principal, run_id)
     if state is not None:
         return replace(_view(state), source_changed=state.status == "ok" and await _source_changed(services, run_id))
     if task := services.runs.find(services.principal, run_id):
@@ -87,6 +91,7 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     )
 
 
+@at_primary
 async def list_runs(
     services: Services,
     *,
@@ -136,7 +141,7 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
     if task := services.runs.find(services.principal, run_id):
         return run, task.events(after)
-    return run, follow(services.database, services.principal, run_id, after)
+    return run, follow(services.database.primary, services.principal, run_id, after)
 
 
 async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
@@ -175,6 +180,7 @@ async def rate_run(services: Services, run_id: UUID, rating: int, comment: str |
         return await runs.put_feedback(connection, services.principal, run_id, found[0], found[1], rating, comment)
 
 
+@at_primary
 async def list_judgements(services: Services, run_ids: Sequence[UUID]) -> dict[UUID, Judgement]:
     """What users think of the answers of these runs, by run; none for a run that nobody judged."""
     async with services.database.transaction(services.principal, readonly=True) as connection:

@@ -19,9 +19,11 @@ from app.retrieve.cache import cached_search
 from app.retrieve.plan import default_legs, legs_of
 from app.retrieve.trace import complete_trace, sample_trace, search_trace
 from app.service.documents import get_collection
+from app.service.epochs import check_reached, of_one_state
 from app.settings import Settings
 from app.store import audit, passages, traces
 from app.store import cache as cache_store
+from app.store.session import at_primary
 from app.wiring import Services
 
 
@@ -86,6 +88,7 @@ def make_request(
     )
 
 
+@at_primary
 async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     """Waits for the trace to be written. Raises NotFoundError."""
     await services.traces.flush()
@@ -96,6 +99,7 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
+@at_primary
 async def explain_passage(services: Services, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:
     """Why a run returned a passage or not, stage by stage. Raises NotFoundError for an unknown run."""
     await get_trace(services, run_id)
@@ -109,6 +113,7 @@ async def load_passages(services: Services, ids: Collection[UUID]) -> Mapping[UU
         return await passages.fetch(connection, services.principal, dict.fromkeys(ids))
 
 
+@at_primary
 async def get_cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
     await services.search_deps.ledger.flush()
@@ -117,6 +122,7 @@ async def get_cache_stats(services: Services) -> CacheStats:
         return await cache_store.stats(connection, services.principal, services.settings.current.cache)
 
 
+@at_primary
 async def clear_cache(services: Services, collection: str | None = None) -> int:
     """Remove cached results, of one collection or all; how many. Raises NotFoundError for an unknown collection."""
     found = await get_collection(services, collection) if collection is not None else None
@@ -130,13 +136,20 @@ async def clear_cache(services: Services, collection: str | None = None) -> int:
         return removed
 
 
-async def run_search(services: Services, request: SearchRequest) -> SearchResult:
-    """Search and leave a trace, also of a failure."""
+async def run_search(
+    services: Services, request: SearchRequest, least: Mapping[str, int] | None = None
+) -> SearchResult:
+    """Search and leave a trace, also of a failure. `least`: epochs that collections must have reached. Raises
+    EpochNotReachedError."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
     meter = Meter(settings.answer.prices, services.spending.allowance(services.principal))
     try:
-        result = await cached_search(services.search_deps, services.principal, request, settings, run_id, meter=meter)
+        with of_one_state():
+            await check_reached(services, least or {})
+            result = await cached_search(
+                services.search_deps, services.principal, request, settings, run_id, meter=meter
+            )
         trace = complete_trace(trace, result)
         return replace(result, usage=meter.usage)
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +28,13 @@ class OidcIssuer:
 class Environment:
     """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
     called by, besides those of the settings; a container's, which its settings cannot know. `prepared_statements`: whether the
-    connections that serve keep them, which some poolers cannot carry."""
+    connections that serve keep them, which some poolers cannot carry. `replica_urls`: of standbys that may answer reads."""
 
     database_url: str | None
     app_database_url: str | None
     analyst_database_url: str | None
     prepared_statements: bool
+    replica_urls: tuple[str, ...]
     home: Path
     tenant: str
     settings_path: Path | None
@@ -78,6 +80,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         app_database_url=environ.get("CAIRN_APP_DATABASE_URL") or None,
         analyst_database_url=environ.get("CAIRN_ANALYST_DATABASE_URL") or None,
         prepared_statements=prepared == "on",
+        replica_urls=_read_replicas(environ.get("CAIRN_REPLICA_URL") or ""),
         home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
         tenant=environ.get("CAIRN_TENANT") or "default",
         settings_path=Path(named) if named else (local if local.exists() else None),
@@ -92,6 +95,14 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
     )
+
+
+def _read_replicas(text: str) -> tuple[str, ...]:
+    """URLs separated by commas. One may have commas itself, between hosts."""
+    urls = tuple(url.strip() for url in re.split(r",\s*(?=postgres(?:ql)?://)", text) if url.strip())
+    if wrong := [url for url in urls if not url.startswith(("postgresql://", "postgres://"))]:
+        raise SettingsError(f"CAIRN_REPLICA_URL has {len(wrong)} that is no URL of PostgreSQL (postgresql://...)")
+    return urls
 
 
 def _read_issuer(environ: Mapping[str, str], keys: bool) -> OidcIssuer | None:

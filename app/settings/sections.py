@@ -585,6 +585,14 @@ class AuditSettings(SettingsSection):
     )
 
 
+class ReplicaSettings(SettingsSection):
+    """Standbys that answer reads (CAIRN_REPLICA_URL)."""
+
+    max_lag_seconds: float = Field(
+        30, gt=0, description="One that is further behind the primary answers nothing until it has caught up, seconds."
+    )
+
+
 class AnalystSettings(SettingsSection):
     """What sessions of analysts' logins may do to the others; the server ends those that do more."""
 

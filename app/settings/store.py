@@ -37,6 +37,7 @@ from app.settings.sections import (
     PlannedSettings,
     ProviderSettings,
     RagSettings,
+    ReplicaSettings,
     RetrieveSettings,
     RewriteSettings,
     RoutingSettings,
@@ -76,6 +77,7 @@ class Settings(SettingsSection):
     runs: RunSettings = RunSettings()
     trace: TraceSettings = TraceSettings()
     audit: AuditSettings = AuditSettings()
+    replicas: ReplicaSettings = ReplicaSettings()
     analysts: AnalystSettings = AnalystSettings()
     limits: LimitSettings = LimitSettings()
     admission: AdmissionSettings = AdmissionSettings()

@@ -12,6 +12,7 @@ import structlog
 
 from app.domain.passage import CacheCounts
 from app.domain.principal import Principal
+from app.errors import ReadOnlyError
 from app.store import cache
 from app.store.session import Database
 
@@ -101,6 +102,8 @@ class CacheLedger:
                     await cache.count(connection, principal, counts)
                 if due:
                     await cache.touch(connection, principal, {key: (use.hits, use.last) for key, use in due.items()})
+        except ReadOnlyError:
+            return  # a standby counts nothing, which health says
         except BaseException:
             self._counts[tenant_id] = self._counts[tenant_id].plus(counts)
             self._keep(tenant_id, due)

@@ -11,6 +11,7 @@ from pgvector import HalfVector
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
+from app.errors import ReadOnlyError
 from app.store.session import Database
 from app.store.vectors import EmbeddingModel
 
@@ -84,10 +85,12 @@ class QueryEmbeddings:
         while not self._queue.empty():
             key, vector, capacity = self._queue.get_nowait()
             try:
-                async with self._database.transaction(
+                async with self._database.bookkeeping.transaction(
                     Principal(key[0], ""), config={"synchronous_commit": "off", "statement_timeout": "5000"}
                 ) as connection:
                     await connection.execute(SQL["keep_embedding"], *key, vector, capacity)
+            except ReadOnlyError:
+                pass  # a standby keeps none, which health says
             except Exception:
                 log.exception("query_embeddings.not_written")
             finally:

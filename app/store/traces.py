@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from app.db.queries import load_queries
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
-from app.errors import RunLostError
+from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
 from app.store.session import Database
 
@@ -208,6 +208,8 @@ class TraceWriter:
             batch = [self._queue.get_nowait() for _ in range(min(self.BATCH, self._queue.qsize()))]
             try:
                 await self._write(batch)
+            except ReadOnlyError:
+                pass  # a standby keeps none, which health says
             except Exception:
                 self.dropped += len(batch)
                 log.exception("traces.dropped", count=len(batch))

@@ -24,6 +24,11 @@ async def schema_revision(connection: Any) -> str | None:
     return found
 
 
+async def is_standby(connection: Any) -> bool:
+    """Whether the server follows another one, so that nothing can be written."""
+    return bool(await connection.fetchval(SQL["is_standby"]))
+
+
 async def tenant_ids(connection: Any) -> list[int]:
     """Of all tenants."""
     return [row["id"] for row in await connection.fetch(SQL["tenant_ids"])]

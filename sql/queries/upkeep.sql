@@ -21,3 +21,6 @@ SELECT ended, unwatched FROM rag.end_overdue_analysts($1, $2)
 
 -- name: tenant_ids
 SELECT id FROM rag.tenant_ids() AS id
+
+-- name: is_standby
+SELECT pg_is_in_recovery();

@@ -225,11 +225,12 @@ def test_many_documents_are_deleted_by_filter_or_id(api: Api) -> None:
     path = "/collections/many/documents"
     assert "delete the collection" in problem(api.client.delete(path), 422)
     assert "delete the collection" in problem(api.client.delete(path, params={"q": "", "metadata": "{}"}), 422)
-    assert api.client.delete(path, params={"q": "old-"}).json() == {"deleted": 23, "more": False}
+    before = api.client.get("/collections/many").json()["epoch"]
+    assert api.client.delete(path, params={"q": "old-"}).json() == {"deleted": 23, "more": False, "epoch": before + 23}
     kept = api.client.get(path).json()["items"]
     assert {one["external_id"][:4] for one in kept} == {"new-"}
     assert api.client.get("/collections/many").json()["document_count"] == 23
     ids = [one["id"] for one in kept[:2]]
-    assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 2, "more": False}
-    assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 0, "more": False}
+    assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 2, "more": False, "epoch": before + 25}
+    assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 0, "more": False, "epoch": before + 25}
     assert api.client.delete(path, params={"external_id": "new-9"}).json()["deleted"] == 1

@@ -198,3 +198,8 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not read_environment({"CAIRN_PREPARED_STATEMENTS": "off"}).prepared_statements
     with pytest.raises(SettingsError, match="CAIRN_PREPARED_STATEMENTS must be on or off, not '0'"):
         read_environment({"CAIRN_PREPARED_STATEMENTS": "0"})
+    assert plain.replica_urls == ()
+    several = read_environment({"CAIRN_REPLICA_URL": "postgresql://a,b/x, postgres://u:p,w@c/x"}).replica_urls
+    assert several == ("postgresql://a,b/x", "postgres://u:p,w@c/x")
+    with pytest.raises(SettingsError, match="CAIRN_REPLICA_URL"):
+        read_environment({"CAIRN_REPLICA_URL": "replica.example.org"})

@@ -1,0 +1,262 @@
+"""Reads on a real standby: never older than what this process has committed, and never an error while the primary lives."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from app.db import runtime
+from app.db.embedded import EmbeddedServer
+from app.db.migrate import migrate
+from app.db.pool import Database
+from app.db.replicas import Replica, again_on_primary, at_primary, eligible, one_direction
+from app.domain.principal import Principal
+from app.store import collections
+from tests.standby import Pair, primary_and_standby
+from tests.waiting import until
+
+TENANT = Principal(1, "one")
+PAIRS = 1000
+
+
+@pytest.fixture(scope="module")
+def pair(server: EmbeddedServer) -> Iterator[Pair]:
+    with primary_and_standby(server.home / "postgres" / runtime.VERSION) as running:
+        asyncio.run(migrate(running.primary.dsn))
+        asyncio.run(running.primary.run("SELECT rag.ensure_tenant('one')"))
+        yield running
+
+
+@asynccontextmanager
+async def opened(pair: Pair, *, most_lag_seconds: float = 30.0, size: int = 4) -> AsyncIterator[Database]:
+    """Serving from both, as soon as the standby is used."""
+    database = await Database.open(
+        pair.primary.dsn, replicas=[pair.standby.dsn], most_lag_seconds=lambda: most_lag_seconds, max_size=size
+    )
+    try:
+        await pair.catch_up()
+        await until(lambda: problem(database) is None)
+        yield database
+    finally:
+        await database.close()
+
+
+def problem(database: Database) -> str | None:
+    return database.replicas().replicas[0].problem
+
+
+def reads(database: Database) -> int:
+    return database.replicas().replicas[0].reads
+
+
+async def write(database: Database, name: str) -> None:
+    async with database.transaction(TENANT) as connection:
+        await collections.ensure(connection, TENANT, name)
+
+
+async def is_there(database: Database, name: str) -> bool:
+    async with database.transaction(TENANT, readonly=True) as connection:
+        return bool(await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = $1", name))
+
+
+async def where(database: Database) -> str:
+    """Which server answers a read now."""
+    async with database.reading() as connection:
+        return "standby" if await connection.fetchval("SELECT pg_is_in_recovery()") else "primary"
+
+
+async def test_a_thousand_reads_after_writes_are_never_stale_and_nearly_all_on_the_standby(pair: Pair) -> None:
+    async with opened(pair) as database:
+        before, stale = reads(database), 0
+        for number in range(PAIRS):
+            await write(database, f"pair-{number}")
+            await asyncio.sleep(0.01)  # about what embedding a query takes
+            stale += not await is_there(database, f"pair-{number}")
+        assert stale == 0
+        assert reads(database) - before >= 0.95 * PAIRS
+
+
+async def test_with_replay_paused_reads_go_to_the_primary_until_it_goes_on(pair: Pair) -> None:
+    async with opened(pair) as database:
+        await pair.standby.run("SELECT pg_wal_replay_pause()")
+        await until(lambda: pair.standby.run("SELECT pg_get_wal_replay_pause_state() = 'paused'"))
+        assert await where(database) == "standby", "nothing was written, so it is not behind"
+        await write(database, "while-paused")
+        for _ in range(20):
+            assert await is_there(database, "while-paused")
+            assert await where(database) == "primary"
+        await pair.standby.run("SELECT pg_wal_replay_resume()")
+        await pair.catch_up()
+        assert await where(database) == "standby"
+        assert await is_there(database, "while-paused")
+
+
+async def test_bookkeeping_keeps_no_read_from_the_standby(pair: Pair) -> None:
+    async with opened(pair) as database:
+        await pair.standby.run("SELECT pg_wal_replay_pause()")
+        try:
+            async with database.bookkeeping.transaction(TENANT) as connection:
+                await collections.ensure(connection, TENANT, "bookkept")
+            assert await where(database) == "standby"
+            async with database.primary.transaction(TENANT, readonly=True) as connection:
+                assert not await connection.fetchval("SELECT pg_is_in_recovery()")
+        finally:
+            await pair.standby.run("SELECT pg_wal_replay_resume()")
+
+
+async def test_one_that_is_further_behind_than_allowed_is_not_used(pair: Pair) -> None:
+    async with opened(pair, most_lag_seconds=0.5) as database:
+        await pair.standby.run("SELECT pg_wal_replay_pause()")
+        try:
+            await pair.primary.run("UPDATE rag.tenants SET name = name WHERE id = 1")  # by somebody else
+            await until(lambda: problem(database) is not None)
+            assert "behind" in str(problem(database))
+            assert await where(database) == "primary"
+            (state,) = database.replicas().replicas
+            assert (state.lag_bytes or 0) > 0
+            assert (state.lag_seconds or 0) > 0.5
+        finally:
+            await pair.standby.run("SELECT pg_wal_replay_resume()")
+        await until(lambda: problem(database) is None)
+        assert await where(database) == "standby"
+        assert database.replicas().replicas[0].lag_bytes == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT])
+async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how: signal.Signals) -> None:
+    async with opened(pair) as database:
+        async with database.transaction(TENANT, readonly=True) as connection:
+            assert await connection.fetchval("SELECT pg_is_in_recovery()")
+            await asyncio.to_thread(pair.standby.stop, how)
+            assert not await connection.fetchval("SELECT pg_is_in_recovery()"), "it goes on at the primary"
+        for number in range(20):
+            await write(database, f"ended-{how}-{number}")
+            assert await is_there(database, f"ended-{how}-{number}")
+        assert problem(database) is not None
+        await asyncio.to_thread(pair.standby.start)
+        await until(lambda: problem(database) is None, 40)
+        assert await where(database) == "standby"
+
+
+async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
+    async with opened(pair) as database:
+        try:
+            async with database.transaction(TENANT, readonly=True) as connection:
+                assert await connection.fetchval("SELECT pg_is_in_recovery()")
+                pair.standby.freeze(stopped=True)
+                assert await connection.fetchval("SELECT 1", timeout=0.5) == 1
+                assert not await connection.fetchval("SELECT pg_is_in_recovery()")
+                assert await where(database) == "primary"
+            async with asyncio.timeout(1):
+                assert await is_there(database, "nothing") is False
+        finally:
+            pair.standby.freeze(stopped=False)
+        await until(lambda: problem(database) is None, 40)
+
+
+async def test_the_limit_of_a_slow_statement_is_no_failure_of_the_standby(pair: Pair) -> None:
+    async with opened(pair) as database, database.reading() as connection:
+        with pytest.raises(TimeoutError):
+            await connection.fetchval("SELECT pg_sleep(5)", timeout=0.2)
+        assert problem(database) is None
+
+
+async def test_what_a_standby_refuses_is_done_at_the_primary(pair: Pair) -> None:
+    async with opened(pair) as database:
+        for refused in ("SELECT pg_current_wal_lsn()", "LISTEN nothing", "SELECT rag.ensure_tenant('new')"):
+            async with database.reading() as connection:
+                await connection.execute(refused) if refused.startswith("LISTEN") else await connection.fetchval(
+                    refused
+                )
+        assert database.replicas().replicas[0].failed_over == 3
+        assert problem(database) is None
+        assert await where(database) == "standby"
+
+
+async def test_a_snapshot_that_the_replay_ends_is_taken_again_at_the_primary(pair: Pair) -> None:
+    tries: list[bool] = []
+
+    @again_on_primary
+    async def read(database: Database) -> int:
+        async with database.transaction(TENANT, readonly=True, isolation="repeatable_read") as connection:
+            tries.append(await connection.fetchval("SELECT pg_is_in_recovery()"))
+            if len(tries) == 1:
+                await pair.primary.run("DELETE FROM rag.collections WHERE name = 'conflict'")
+                await pair.primary.run("VACUUM rag.collections")
+                for _ in range(200):
+                    await connection.fetchval("SELECT count(*) FROM rag.collections")
+                    await asyncio.sleep(0.02)
+            count: int = await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = 'conflict'")
+            return count
+
+    async with opened(pair) as database:
+        await write(database, "conflict")
+        await pair.catch_up()
+        assert await read(database) == 0
+        assert tries == [True, False]
+        await until(lambda: problem(database) is None)
+
+
+async def test_reads_of_one_piece_of_work_never_go_back_in_time(pair: Pair) -> None:
+    async with opened(pair) as database:
+        with one_direction():
+            assert await where(database) == "standby"
+            with one_direction(primary=True):
+                assert await where(database) == "primary"
+            assert await where(database) == "primary", "what was read there may not be on the standby yet"
+        assert await where(database) == "standby"
+        with one_direction():
+            assert await at_primary(where)(database) == "primary"
+            assert await where(database) == "standby", "that was about something else"
+        database.note_elsewhere()
+        assert await where(database) == "primary"
+
+        async def back() -> bool:
+            return await where(database) == "standby"
+
+        await until(back)
+
+
+def test_who_may_answer() -> None:
+    behind, busy, idle, away = (Replica(name, "", away=None) for name in ("behind", "busy", "idle", "away"))
+    behind.replayed, busy.replayed, idle.replayed = 10, 20, 30
+    busy.in_use, away.away = 3, "it does not answer"
+    every = [behind, busy, idle, away]
+    assert eligible(every, 20, 30) == [idle, busy, behind]
+    assert eligible(every, 5, 30) == [behind, idle, busy]
+    assert eligible(every, None, 30) == [], "nobody knows what was committed last"
+    idle.lag_seconds = 31
+    assert eligible(every, 20, 30) == [busy, behind]
+
+
+async def test_copies_of_another_server_and_other_rights_are_never_used(pair: Pair, database: str) -> None:
+    opened = await Database.open(pair.primary.dsn, replicas=[database, pair.primary.dsn])
+    try:
+        await until(lambda: all("not connected" not in str(one.problem) for one in opened.replicas().replicas))
+        other, itself = opened.replicas().replicas
+        assert "copy of another server" in str(other.problem)
+        assert "promoted" in str(itself.problem)
+        assert await where(opened) == "primary"
+    finally:
+        await opened.close()
+
+
+async def test_a_standby_that_was_promoted_is_never_used_again(pair: Pair) -> None:
+    async with opened(pair) as database:
+        await write(database, "before")
+        await pair.catch_up()
+        async with database.transaction(TENANT, readonly=True) as connection:
+            assert await connection.fetchval("SELECT pg_is_in_recovery()")
+            assert await pair.standby.run("SELECT pg_promote()")
+            await pair.standby.run("UPDATE rag.collections SET name = 'diverged' WHERE name = 'before'")
+            assert await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = 'before'") == 1
+        assert "promoted" in str(problem(database))
+        await asyncio.to_thread(pair.standby.stop)
+        await asyncio.to_thread(pair.standby.start)
+        await asyncio.sleep(1.5)
+        assert "promoted" in str(problem(database))
+        assert await where(database) == "primary"
