@@ -122,8 +122,8 @@ async def _import(file: Path, name: str | None) -> int:
 async def _delete(tenant: str, yes: bool) -> int:
     from app.commands.terminal import count, say, services
     from app.db.tenant_delete import delete_tenant
-    from app.service.limits import find_tenant_usage
     from app.service.jobs import PLAN_INDEXES
+    from app.service.limits import find_tenant_usage
 
     async with services() as opened:
         usage = await find_tenant_usage(opened, tenant)

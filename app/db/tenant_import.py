@@ -21,7 +21,7 @@ from app.db.tenant_file import Manifest, ModelPart, TablePart, TenantReader, kno
 from app.db.tenant_tables import KEPT, MODEL, SQL, TenantTable, list_tables, owner_connection
 from app.db.vector_indexes import ensure_model
 from app.domain.job import PlannedIndex
-from app.errors import BackupError, ConflictError, SettingsError, TenantFileError, reason_of
+from app.errors import ConflictError, SettingsError, TenantFileError, reason_of
 from app.settings import VectorSettings
 
 OLDEST_READABLE: Final = "0023"
