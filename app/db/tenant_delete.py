@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
 import asyncpg
 
 from app.db.tenant_tables import SQL, find_tenant, list_tables, owner_connection
+from app.domain.ids import new_id
 from app.errors import ConflictError
 
 PORTION: Final = 5000
@@ -50,7 +50,7 @@ async def delete_tenant(owner_dsn: str, name: str, keeper: str, plan: str, progr
                 await connection.execute(SQL["delete_tenant"], tenant)
                 log = await connection.fetchval("SELECT rag.ensure_tenant($1)", keeper)
                 await connection.execute(SQL["record"], log, "tenant.delete", name, json.dumps({"rows": deleted}))
-                await connection.execute(SQL["order_job"], log, uuid.uuid4(), plan)
+                await connection.execute(SQL["order_job"], log, new_id(), plan)
                 await connection.execute(SQL["wake_workers"])
         except asyncpg.ForeignKeyViolationError:
             raise ConflictError(

@@ -8,7 +8,6 @@ no text of a file becomes a part of a statement.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from app.db.schema import SchemaSource
 from app.db.tenant_file import Manifest, ModelPart, TablePart, TenantReader, known_tenant_file
 from app.db.tenant_tables import KEPT, MODEL, SQL, TenantTable, list_tables, owner_connection
 from app.db.vector_indexes import ensure_model
+from app.domain.ids import new_id
 from app.domain.job import PlannedIndex
 from app.errors import ConflictError, SettingsError, TenantFileError, reason_of
 from app.settings import VectorSettings
@@ -185,7 +185,7 @@ class _Import:
                 left_out += part.rows - await self._load(tenant, table, part)
         if miscounted := await connection.fetchval(SQL["miscounted"], tenant):
             raise TenantFileError(f"the counts of collection {miscounted[:100]!r} are not those of its documents")
-        await connection.execute(SQL["order_job"], tenant, uuid.uuid4(), plan)
+        await connection.execute(SQL["order_job"], tenant, new_id(), plan)
         detail = {
             "exported_as": manifest.tenant,
             "exported_at": manifest.exported_at.isoformat(),
