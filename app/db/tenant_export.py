@@ -17,8 +17,8 @@ _HOLDS_MODEL: Final = "SELECT EXISTS (SELECT FROM {table} WHERE tenant_id = $1 A
 
 
 async def export_tenant(owner_dsn: str, name: str, file: Path, progress: Progress) -> Manifest:
-    """Write all rows of a tenant but those of LEFT_OUT. They are read as the serving role, in one snapshot: row security holds, and
-    no row of somebody else can come along. Memory is that of the largest single row, which may be a document's file.
+    """Write all rows of a tenant but those of LEFT_OUT. They are read as the serving role, in one snapshot: row security holds,
+    and no row of somebody else can come along. Memory is that of the largest single row, which may be a document's file.
 
     Raises NotFoundError, TenantFileError, DatabaseUnavailableError.
     """

@@ -1,7 +1,7 @@
 """A tenant out of a file: all of it, or nothing.
 
-Rows go into a temporary table first, and from there, with the id of the new tenant, into theirs: as the serving role wherever it may
-write, so that row security holds for what a file brings as well. Tables and columns are those of the catalog that a file names;
+Rows go into a temporary table first, and from there, with the id of the new tenant, into theirs: as the serving role wherever
+it may write, so that row security holds for what a file brings as well. Tables and columns are those of the catalog that a file names;
 no text of a file becomes a part of a statement.
 """
 
@@ -85,8 +85,8 @@ def _check_revision(file: Path, manifest: Manifest) -> None:
     source = SchemaSource.installed()
     if manifest.revision not in source.revisions:
         raise TenantFileError(
-            f"{file} is of revision {manifest.revision}, and this code knows none after {source.head}; install the cairn-rag that "
-            "made it, or a newer one"
+            f"{file} is of revision {manifest.revision}, and this code knows none after {source.head}; install the cairn-rag "
+            "that made it, or a newer one"
         )
     if manifest.revision < OLDEST_READABLE:
         raise TenantFileError(
