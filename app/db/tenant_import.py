@@ -1,8 +1,8 @@
 """A tenant out of a file: all of it, or nothing.
 
 Rows go into a temporary table first, and from there, with the id of the new tenant, into theirs: as the serving role wherever
-it may write, so that row security holds for what a file brings as well. Tables and columns are those of the catalog that a file names;
-no text of a file becomes a part of a statement.
+it may write, so that row security holds for what a file brings as well. Tables and columns are those of the catalog that a file
+names; no text of a file becomes a part of a statement.
 """
 
 from __future__ import annotations
