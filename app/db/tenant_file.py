@@ -1,8 +1,8 @@
 """The file that a tenant travels in: a ZIP archive with a member for each table and a manifest, nothing compressed.
 
 A member is what COPY writes in its binary format, so a file holds data and no statements. It has no tenant ids, so whose rows
-they become is not a matter of the file. Nothing is compressed, so nothing can grow: members are as large as the manifest, the archive
-and the file itself say, all three. Nothing is ever written to a path that a file names.
+they become is not a matter of the file. Nothing is compressed, so nothing can grow: members are as large as the manifest, the
+archive and the file itself say, all three. Nothing is ever written to a path that a file names.
 """
 
 from __future__ import annotations
