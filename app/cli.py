@@ -33,7 +33,8 @@ app.add_typer(jobs.group, name="jobs")
 app.add_typer(keys.group, name="keys")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")
-app.add_typer(tenants.group, name="tenants")
+app.add_typer(tenants.group, name="tenant")
+app.add_typer(tenants.group, name="tenants", hidden=True)  # what it was called before
 
 
 class SearchFusion(StrEnum):

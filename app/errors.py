@@ -366,6 +366,10 @@ class BackupError(CairnError):
     code, title = "backup-failed", "Backup failed"
 
 
+class TenantFileError(BackupError):
+    """The same of one tenant."""
+
+
 class ProgramMissingError(CairnError):
     """A program of PostgreSQL that is not installed here."""
 

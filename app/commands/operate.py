@@ -80,7 +80,7 @@ async def backup(file: Path) -> int:
 
     quiet_logs()
     with contextlib.ExitStack() as stack:
-        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        server = await asyncio.to_thread(owned_server, read_environment(), stack)
         size = await dump(server.dsn, file, binaries=server.binaries)
     say(
         f"{file} has all tenants' data ({size / 1e6:,.1f} MB); settings.json and keys in the environment are not in it."
@@ -94,7 +94,7 @@ async def restore(file: Path) -> int:
 
     quiet_logs()
     with contextlib.ExitStack() as stack:
-        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        server = await asyncio.to_thread(owned_server, read_environment(), stack)
         revision = await restore_database(server.dsn, file, binaries=server.binaries)
     say(f"Restored (revision {revision}).")
     return 0
@@ -110,25 +110,26 @@ async def migrate(sql_only: bool) -> int:
         print(await migration_sql(), flush=True)
         return 0
     with contextlib.ExitStack() as stack:
-        server = await asyncio.to_thread(_owned_server, read_environment(), stack)
+        server = await asyncio.to_thread(owned_server, read_environment(), stack)
         result = await migrate_database(server.dsn)
     say(f"The database {_SAID[result.action]} (revision {result.revision}).")
     return 0
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnedServer:
+class OwnedServer:
     """A database as its owner gets at it. `binaries`: PostgreSQL's programs that belong to it; None: not an embedded one."""
 
     dsn: str
     binaries: Path | None
 
 
-def _owned_server(environment: Environment, stack: contextlib.ExitStack) -> _OwnedServer:
+def owned_server(environment: Environment, stack: contextlib.ExitStack) -> OwnedServer:
+    """That of CAIRN_DATABASE_URL, else the embedded one, which runs as long as `stack` is open. Raises EmbeddedServerError."""
     if environment.database_url:
-        return _OwnedServer(environment.database_url, None)
+        return OwnedServer(environment.database_url, None)
     from app.db import runtime
     from app.db.embedded import ensure_running
 
     server = stack.enter_context(ensure_running(environment.home))
-    return _OwnedServer(server.dsn(), server.home / "postgres" / runtime.VERSION)
+    return OwnedServer(server.dsn(), server.home / "postgres" / runtime.VERSION)

@@ -1,19 +1,29 @@
-"""`cairn tenants ...`: options in, app.service.limits out. Imports nothing heavy, because `cairn --help` does."""
+"""`cairn tenant ...`: options in; app.service.limits, or files and deletions by the owner of the database, out. Imports nothing
+heavy, because `cairn --help` does."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from app.db.tenant_import import Progress
     from app.service.limits import TenantUsage
+    from app.settings import Environment
 
-group = typer.Typer(rich_markup_mode=None, help="Tenants: what they keep, and how much they may.")
+group = typer.Typer(
+    rich_markup_mode=None, help="Tenants: what they keep and may keep; one into a file, out of one, or gone."
+)
 
 DEFAULT = "default"
+NAMED = "As cairn tenant list shows it."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -34,7 +44,7 @@ def list_tenants(json: Json = False) -> int:
 
 @group.command()
 def limit(
-    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="As cairn tenants list shows it.")],
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help=NAMED)],
     documents: Annotated[str | None, typer.Option(metavar="N|default", help="Most indexed documents.")] = None,
     size: Annotated[str | None, typer.Option("--bytes", metavar="N|default", help="Most bytes of their files.")] = None,
     chunks: Annotated[str | None, typer.Option(metavar="N|default", help="Most chunks of them.")] = None,
@@ -46,6 +56,111 @@ def limit(
     if not changes:
         raise typer.BadParameter("give at least one of --documents, --bytes and --chunks")
     return asyncio.run(_limit(tenant, changes, json))
+
+
+@group.command("export")
+def export_tenant(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help=NAMED)],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Must not exist; - is stdout.")],
+) -> int:
+    """Write all that a tenant has to one file, while others go on working."""
+    return asyncio.run(_export(tenant, out))
+
+
+@group.command("import")
+def import_tenant(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What cairn tenant export wrote.")],
+    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Default: what it was called.")] = None,
+) -> int:
+    """Make a tenant of such a file, in this database: all of it, or nothing."""
+    return asyncio.run(_import(file, name))
+
+
+@group.command("delete")
+def delete_tenant(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help=NAMED)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> int:
+    """Delete a tenant with all that it has. Stop what serves it first."""
+    return asyncio.run(_delete(tenant, yes))
+
+
+async def _export(tenant: str, out: Path) -> int:
+    from app.commands.terminal import count, note
+    from app.db.tenant_export import export_tenant
+
+    if str(out) == "-" and sys.stdout.isatty():
+        raise typer.BadParameter("stdout is a terminal; give --out FILE, or send stdout to a file")
+    async with _owner() as (owner_dsn, _):
+        with _told() as progress:
+            manifest = await export_tenant(owner_dsn, tenant, out, progress)
+    size = sum(table.bytes for table in manifest.tables)
+    note(
+        f"{out} has tenant {tenant}: {count(manifest.rows, 'row')}, {size / 1e6:,.1f} MB, revision {manifest.revision}."
+    )
+    return 0
+
+
+async def _import(file: Path, name: str | None) -> int:
+    from app.commands.terminal import count, note, say
+    from app.db.tenant_import import import_tenant
+    from app.service.jobs import PLAN_INDEXES
+    from app.settings import SettingsStore
+
+    async with _owner() as (owner_dsn, environment):
+        settings = SettingsStore(environment.settings_path).current
+        with _told() as progress:
+            manifest, left_out = await import_tenant(owner_dsn, file, name, settings.vector, PLAN_INDEXES, progress)
+    if left_out:
+        note(
+            f"{count(left_out, 'API key')} left out: this database knows them already, and a key is that of one tenant."
+        )
+    say(f"Imported tenant {name or manifest.tenant}: {count(manifest.rows - left_out, 'row')}.")
+    return 0
+
+
+async def _delete(tenant: str, yes: bool) -> int:
+    from app.commands.terminal import count, say, services
+    from app.db.tenant_delete import delete_tenant
+    from app.service.jobs import PLAN_INDEXES
+    from app.service.limits import find_tenant_usage
+
+    async with services() as opened:
+        usage = await find_tenant_usage(opened, tenant)
+        _show(usage)
+        if not yes and typer.prompt("This cannot be undone. Its name, to delete it", err=True) != tenant:
+            say("Nothing was deleted.")
+            return 1
+        with _told() as progress:
+            rows = await delete_tenant(opened.owner_dsn, tenant, opened.principal.tenant, PLAN_INDEXES, progress)
+    say(f"Deleted tenant {tenant}: {count(rows, 'row')}.")
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _owner() -> AsyncIterator[tuple[str, Environment]]:
+    """How the owner gets at the database, brought up to date: CAIRN_DATABASE_URL, or the embedded server, which runs until then.
+    Never CAIRN_APP_DATABASE_URL, whose login must not make tenants."""
+    from app.commands.operate import owned_server
+    from app.commands.terminal import quiet_logs
+    from app.db.migrate import migrate
+    from app.settings import read_environment
+
+    quiet_logs()
+    environment = read_environment()
+    with contextlib.ExitStack() as stack:
+        owner_dsn = (await asyncio.to_thread(owned_server, environment, stack)).dsn
+        await migrate(owner_dsn)
+        yield owner_dsn, environment
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[Progress]:
+    """Says on stderr what is being done, where that is a terminal."""
+    from app.commands.terminal import STDERR
+
+    with STDERR.status("...") as status:
+        yield status.update
 
 
 async def _list(as_json: bool) -> int:
@@ -80,4 +195,4 @@ def _show(usage: TenantUsage) -> None:
 
     kept, most = asdict(usage.kept), asdict(usage.most)
     parts = [f"{kept[name]:,} {name}" + ("" if most[name] is None else f" of {most[name]:,}") for name in kept]
-    say(f"{usage.tenant}: {', '.join(parts)}")
+    say(f"{usage.tenant}: {', '.join(parts)}; since {usage.created_at:%Y-%m-%d}")

@@ -92,8 +92,9 @@ class PlannedIndex:
 
     @property
     def name(self) -> str:
-        """Of the index; the collection's part is its last 12 hex digits, which are random."""
-        return f"embeddings_hnsw_{self.model_id}_c{self.collection_id.hex[-12:]}"
+        """Of the index; the collection's part is its last 48 bits, which are random. A tenant may be a copy of another one, with
+        the same collections."""
+        return f"embeddings_hnsw_{self.model_id}_c{(self.collection_id.int ^ self.tenant_id) % 2**48:012x}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from app.store import vector_indexes as vector_store
 from app.store.session import at_primary
 from app.wiring import Services
 
+PLAN_INDEXES = vector_indexes.PLAN
+"""Kind of the job that makes vector indexes of all tenants what they should be."""
 LOOK_SECONDS = 0.5
 """How often a job that another worker has taken is looked at."""
 EXPIRY_BATCH = 1000

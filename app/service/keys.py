@@ -76,7 +76,7 @@ async def of_tenant(services: Services, tenant: str | None, *, create: bool = Fa
     async with services.database.connection() as connection:
         tenant_id = await (keys.ensure_tenant if create else tenants.find_id)(connection, name)
     if tenant_id is None:
-        raise NotFoundError(f"there is no tenant {name}; `cairn tenants list` has those there are")
+        raise NotFoundError(f"there is no tenant {name}; `cairn tenant list` has those there are")
     return replace(services, principal=Principal(tenant_id, name, services.principal.caller))
 
 

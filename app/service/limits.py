@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from app.domain.principal import KeyLimits, Principal
@@ -16,11 +17,12 @@ from app.wiring import Services
 
 @dataclass(frozen=True, slots=True)
 class TenantUsage:
-    """What a tenant keeps, and may keep."""
+    """What a tenant keeps, and may keep; since when it is there."""
 
     tenant: str
     kept: Holding
     most: Holding
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ async def _tenant_usage(services: Services, connection: Any, principal: Principa
         defaults.bytes if own.bytes is None else own.bytes,
         defaults.chunks if own.chunks is None else own.chunks,
     )
-    return TenantUsage(principal.tenant, await limits.tenant_usage(connection, principal), most)
+    name, created_at = await tenants.describe(connection, principal)
+    return TenantUsage(name, await limits.tenant_usage(connection, principal), most, created_at)
 
 
 @at_primary
@@ -68,21 +71,31 @@ async def list_tenant_usage(services: Services) -> list[TenantUsage]:
     found = []
     for tenant in (Principal(one, "") for one in known):
         async with services.database.transaction(tenant, readonly=True) as connection:
-            named = replace(tenant, tenant=await tenants.find_name(connection, tenant))
-            found.append(await _tenant_usage(services, connection, named))
+            found.append(await _tenant_usage(services, connection, tenant))
     return found
 
 
 async def limit_tenant(services: Services, name: str, changes: dict[str, int | None]) -> TenantUsage:
     """Set some of `documents`, `bytes` and `chunks` that a tenant may keep; None: as the settings say. For who operates the
     server. Raises NotFoundError for a tenant that there is none of."""
-    async with services.database.connection() as connection:
-        found = await tenants.find_id(connection, name)
-    if found is None:
-        raise NotFoundError(f"there is no tenant {name[:140]!r}; see cairn tenants list")
-    tenant = Principal(found, name, services.principal.caller)
+    tenant = await _find(services, name)
     async with services.database.transaction(tenant) as connection:
         wanted = replace(await limits.tenant_limits(connection, tenant), **changes)
         await limits.set_tenant_limits(connection, tenant, wanted)
         await audit.record(connection, tenant, "tenant.limit", name, asdict(wanted))
         return await _tenant_usage(services, connection, tenant)
+
+
+async def find_tenant_usage(services: Services, name: str) -> TenantUsage:
+    """For who operates the server. Raises NotFoundError."""
+    tenant = await _find(services, name)
+    async with services.database.transaction(tenant, readonly=True) as connection:
+        return await _tenant_usage(services, connection, tenant)
+
+
+async def _find(services: Services, name: str) -> Principal:
+    async with services.database.connection() as connection:
+        found = await tenants.find_id(connection, name)
+    if found is None:
+        raise NotFoundError(f"there is no tenant {name[:140]!r}; see cairn tenant list")
+    return Principal(found, name, services.principal.caller)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from app.db.queries import load_queries
@@ -20,6 +21,7 @@ async def find_id(connection: Any, name: str) -> int | None:
     return found
 
 
-async def find_name(connection: Any, principal: Principal) -> str:
-    """Of the tenant that the transaction serves."""
-    return str(await connection.fetchval(SQL["name"], principal.tenant_id))
+async def describe(connection: Any, principal: Principal) -> tuple[str, datetime]:
+    """Name of the tenant that the transaction serves, and since when it is there."""
+    row = await connection.fetchrow(SQL["describe"], principal.tenant_id)
+    return row["name"], row["created_at"]

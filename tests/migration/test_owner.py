@@ -14,8 +14,12 @@ import pytest
 from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.db.pool import Database
+from app.db.tenant_delete import delete_tenant
+from app.db.tenant_export import export_tenant
+from app.db.tenant_import import import_tenant
 from app.domain.principal import Principal
 from app.errors import MigrationError
+from app.settings import VectorSettings
 from tests.migration_support import Release
 
 
@@ -161,3 +165,35 @@ async def test_analysts_are_watched_and_what_is_missing_is_told(bare_server: Emb
             session.terminate()
     finally:
         await owner.close()
+
+
+async def test_an_owner_without_rights_moves_tenants(bare_server: EmbeddedServer, tmp_path: Path) -> None:
+    dsn = await database_of(bare_server, "mover", "CREATEROLE")
+    await migrate(dsn)
+    database = await Database.open(dsn, max_size=1)
+    try:
+        async with database.connection() as connection:
+            tenants = [await connection.fetchval("SELECT rag.ensure_tenant($1)", name) for name in ("one", "two")]
+        for tenant in tenants:
+            async with database.transaction(Principal(tenant, "")) as connection:
+                await connection.execute(
+                    "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, gen_random_uuid(), 'notes', 1)",
+                    tenant,
+                )
+                await connection.execute(
+                    "INSERT INTO rag.api_keys (tenant_id, id, name, key_hash, shown, scopes, created_by) "
+                    "VALUES ($1, gen_random_uuid(), 'key', sha256($2), 'x', '{read}', 'local')",
+                    tenant, str(tenant).encode(),
+                )  # fmt: skip
+    finally:
+        await database.close()
+    told: list[str] = []
+    file = tmp_path / "one.cairn"
+    manifest = await export_tenant(dsn, "one", file, told.append)
+    assert {table.name: table.rows for table in manifest.tables}["collections"] == 1
+    assert "collections" in told
+    _, left_out = await import_tenant(dsn, file, "copy", VectorSettings(), "vector_indexes", told.append)
+    assert left_out == 1
+    assert await delete_tenant(dsn, "one", "two", "vector_indexes", told.append)
+    names = "SELECT t.name, count(c.id) FROM rag.tenants t JOIN rag.collections c ON c.tenant_id = t.id GROUP BY 1 ORDER BY 1"
+    assert await run(dsn, names) == [("copy", 1), ("two", 1)]
