@@ -125,14 +125,14 @@ async def _delete(tenant: str, yes: bool) -> int:
     from app.service.jobs import PLAN_INDEXES
     from app.service.limits import find_tenant_usage
 
-    async with services() as opened:
+    async with _owner() as (owner_dsn, _), services() as opened:
         usage = await find_tenant_usage(opened, tenant)
         _show(usage)
         if not yes and typer.prompt("This cannot be undone. Its name, to delete it", err=True) != tenant:
             say("Nothing was deleted.")
             return 1
         with _told() as progress:
-            rows = await delete_tenant(opened.owner_dsn, tenant, opened.principal.tenant, PLAN_INDEXES, progress)
+            rows = await delete_tenant(owner_dsn, tenant, opened.principal.tenant, PLAN_INDEXES, progress)
     say(f"Deleted tenant {tenant}: {count(rows, 'row')}.")
     return 0
 
