@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from app.db.tenant_import import Progress
     from app.service.limits import TenantUsage
     from app.settings import Environment
 
@@ -155,7 +154,7 @@ async def _owner() -> AsyncIterator[tuple[str, Environment]]:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[Progress]:
+def _told() -> Iterator[Callable[[str], None]]:
     """Says on stderr what is being done, where that is a terminal."""
     from app.commands.terminal import STDERR
 

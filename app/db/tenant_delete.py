@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 import asyncpg
 
-from app.db.tenant_tables import SQL, find_tenant, list_tables, owner_connection
+from app.db.tenant_tables import SQL, Progress, find_tenant, list_tables, owner_connection, row_count
 from app.domain.ids import new_id
 from app.errors import ConflictError
 
 PORTION: Final = 5000
 """Rows that one transaction deletes."""
-
-Progress = Callable[[str], None]
-"""Told the table that comes next."""
 
 
 async def delete_tenant(owner_dsn: str, name: str, keeper: str, plan: str, progress: Progress) -> int:
@@ -41,12 +37,14 @@ async def delete_tenant(owner_dsn: str, name: str, keeper: str, plan: str, progr
         for table in tables:
             progress(table.name)
             statement = SQL["delete_portion"].format(table=table.quoted)
-            while done := _count(await connection.execute(statement, tenant, PORTION)):
+            while done := row_count(await connection.execute(statement, tenant, PORTION)):
                 deleted += done
         try:
             async with connection.transaction():
                 for table in tables:  # what came meanwhile
-                    deleted += _count(await connection.execute(SQL["delete_rest"].format(table=table.quoted), tenant))
+                    deleted += row_count(
+                        await connection.execute(SQL["delete_rest"].format(table=table.quoted), tenant)
+                    )
                 await connection.execute(SQL["delete_tenant"], tenant)
                 log = await connection.fetchval("SELECT rag.ensure_tenant($1)", keeper)
                 await connection.execute(SQL["record"], log, "tenant.delete", name, json.dumps({"rows": deleted}))
@@ -65,7 +63,3 @@ async def _check_idle(connection: Any, tenant: int, name: str) -> None:
         raise ConflictError(
             f"tenant {name[:140]!r} has work under way ({found['jobs']} jobs, {found['runs']} runs); stop what serves it, or wait"
         )
-
-
-def _count(done: str) -> int:
-    return int(done.split()[-1])

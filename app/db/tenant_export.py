@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.db.tenant_file import FORMAT, VERSION, Manifest, ModelPart, new_tenant_file
-from app.db.tenant_tables import LEFT_OUT, MODEL, SQL, TenantTable, find_tenant, list_tables, owner_connection, quote
-
-Progress = Callable[[str], None]
-"""Told the table that comes next."""
+from app.db.tenant_tables import (
+    LEFT_OUT,
+    MODEL,
+    SQL,
+    Progress,
+    TenantTable,
+    find_tenant,
+    list_tables,
+    owner_connection,
+    quote,
+    row_count,
+)
 
 _HOLDS_MODEL: Final = "SELECT EXISTS (SELECT FROM {table} WHERE tenant_id = $1 AND {column} = $2)"
 
@@ -50,7 +58,7 @@ def _copy(
 ) -> Callable[[Callable[[bytes], Awaitable[None]]], Awaitable[int]]:
     async def copy(take: Callable[[bytes], Awaitable[None]]) -> int:
         done = await connection.copy_from_query(table.reading(), tenant, output=take, format="binary")
-        return int(done.split()[-1])
+        return row_count(done)
 
     return copy
 

@@ -8,7 +8,7 @@ names; no text of a file becomes a part of a statement.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ import asyncpg
 
 from app.db.schema import SchemaSource
 from app.db.tenant_file import Manifest, ModelPart, TablePart, TenantReader, known_tenant_file
-from app.db.tenant_tables import KEPT, MODEL, SQL, TenantTable, list_tables, owner_connection
+from app.db.tenant_tables import KEPT, MODEL, SQL, Progress, TenantTable, list_tables, owner_connection, row_count
 from app.db.vector_indexes import ensure_model
 from app.domain.ids import new_id
 from app.domain.job import PlannedIndex
@@ -32,9 +32,6 @@ PAGES: Final = 4096
 
 PARTITION_DAYS: Final = 366
 """How far back traces get partitions; older ones stand in the default one until they expire."""
-
-Progress = Callable[[str], None]
-"""Told what is done next."""
 
 
 async def import_tenant(
@@ -209,8 +206,8 @@ class _Import:
         copied = await connection.copy_to_table(
             "staged", schema_name="pg_temp", source=self._reader.read(part), format="binary"
         )
-        if int(copied.split()[-1]) != part.rows:
-            raise TenantFileError(f"table {part.name} has {copied.split()[-1]} rows, and its manifest says {part.rows}")
+        if row_count(copied) != part.rows:
+            raise TenantFileError(f"table {part.name} has {row_count(copied)} rows, and its manifest says {part.rows}")
         await self._check_vectors(part)
         await connection.execute("GRANT SELECT ON pg_temp.staged TO cairn_app")
         if table.served and table.name not in KEPT:
@@ -220,7 +217,7 @@ class _Import:
         step = max(pages, 1) if table.recursive else PAGES
         for first in range(0, pages, step):
             done = await connection.execute(table.adding(part.columns), tenant, there, here, first, first + step)
-            added += int(done.split()[-1])
+            added += row_count(done)
         await connection.execute("RESET ROLE")
         await connection.execute("DROP TABLE pg_temp.staged")
         if table.name not in KEPT and added != part.rows:

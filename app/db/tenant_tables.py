@@ -6,7 +6,7 @@ name, text search configurations travel by name, and tenant ids not at all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +41,9 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "vector_indexes": "indexes are built anew",
 }
 """Tables whose rows stay behind, and why."""
+
+Progress = Callable[[str], None]
+"""Told what is done next."""
 
 MODEL: Final = "model_id"
 """The one column that holds a numeric id of rag.embedding_models, wherever it stands."""
@@ -136,6 +139,11 @@ class TenantTable:
         if column.name == MODEL:
             return _MAPPED
         return f"s.{column.quoted}::{column.type}" if column.type in BY_NAME else f"s.{column.quoted}"
+
+
+def row_count(done: str) -> int:
+    """Rows that a statement has read or written, by what the server said when it was done."""
+    return int(done.split()[-1])
 
 
 def quote(name: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
+from commands import Cairn, in_process
 from serving import Api, serving
 
 from app.db.embedded import EmbeddedServer
@@ -50,3 +52,16 @@ def api(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFact
     told = {"CAIRN_MODEL_DIR": str(model), "CAIRN_ALLOWED_HOSTS": "app"}
     with serving(fresh_database(), tmp_path_factory.mktemp("api"), **told) as running:
         yield running
+
+
+@pytest.fixture
+def cairn(
+    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Cairn]:
+    """Runs commands in this process, in an empty folder and on a database of this test."""
+    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
+    monkeypatch.chdir(tmp_path)
+    yield in_process(capfd)
+    structlog.reset_defaults()  # commands point it at the stderr of their time

@@ -17,8 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import structlog
-from commands import Cairn, in_process
+from commands import Cairn
 
 from app.cli import run
 from app.commands import demo
@@ -39,20 +38,6 @@ A rope that was loaded by a hard fall must be retired at once. Wash ropes in col
 
 A cairn is a pile of stones that marks a trail where paint would not last.
 """
-
-
-@pytest.fixture
-def cairn(
-    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Cairn]:
-    """Runs commands in this process on a database of this test."""
-    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
-    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
-    monkeypatch.chdir(tmp_path)
-
-    yield in_process(capfd)
-    structlog.reset_defaults()  # commands point it at the stderr of their time
 
 
 @pytest.fixture

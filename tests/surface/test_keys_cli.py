@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-import structlog
-from commands import Cairn, in_process
-
-
-@pytest.fixture
-def cairn(
-    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Cairn]:
-    """Runs commands in this process on a database of this test."""
-    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
-    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
-    yield in_process(capfd)
-    structlog.reset_defaults()
+from commands import Cairn
 
 
 def test_a_key_is_made_listed_without_its_secret_and_revoked_within_its_tenant(cairn: Cairn) -> None:

@@ -6,27 +6,14 @@ import io
 import json
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import structlog
-from commands import Cairn, in_process
+from commands import Cairn
 
 TEXT = "# Rocks\n\nBasalt is a dark rock. Ada Lovelace found basalt in Iceland. Lava cools and becomes basalt.\n"
-
-
-@pytest.fixture
-def cairn(
-    database: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Cairn]:
-    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
-    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
-    monkeypatch.chdir(tmp_path)
-    yield in_process(capfd)
-    structlog.reset_defaults()
 
 
 def test_a_tenant_moves(
