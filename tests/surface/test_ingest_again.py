@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 from commands import Cairn, Done
-from test_cli import cairn
-
-__all__ = ["cairn"]
 
 
 @pytest.fixture
