@@ -120,11 +120,12 @@ async def _import(file: Path, name: str | None) -> int:
 
 async def _delete(tenant: str, yes: bool) -> int:
     from app.commands.terminal import count, say, services
-    from app.db.tenant_delete import delete_tenant
+    from app.db.tenant_delete import check_keeper, delete_tenant
     from app.service.jobs import PLAN_INDEXES
     from app.service.limits import find_tenant_usage
 
     async with _owner() as (owner_dsn, _), services() as opened:
+        check_keeper(tenant, opened.principal.tenant)
         usage = await find_tenant_usage(opened, tenant)
         _show(usage)
         if not yes and typer.prompt("This cannot be undone. Its name, to delete it", err=True) != tenant:
