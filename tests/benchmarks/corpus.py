@@ -1,8 +1,11 @@
 """A corpus of any size that behaves like text: Zipfian words of which the most frequent are stop words, topics, headings,
 documents cut by the product's own chunker.
 
-Vectors lie in clouds around the topic of their document, as those of a real model do, so an HNSW index neither has it
-easy (few far clusters) nor impossibly hard (uniform noise). Everything follows from the seed.
+Vectors are drawn to be as far from each other as those of all-MiniLM-L6-v2, measured on 9,609 passages of nine collections of
+text (in brackets this corpus at 9,600 chunks): cosine of any two .03 with a deviation of .10 (.02, .10), of the nearest .63 (.64)
+and of the tenth .46 (.49); half of the variance in 50 dimensions and 90 % in 196 (35, 161), participation ratio of the covariance
+103 (98), local intrinsic dimension 19 (13). So an HNSW index neither has it easy (few far clusters) nor impossibly hard (uniform
+noise). Everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -24,14 +27,19 @@ DIMENSIONS = 384
 WORDS = 30_000
 TOPICS = 200
 TOPIC_WORDS = 300
-SECTION_SPREAD, SPREAD = 0.9, 0.6
-"""Length of the noise on a section around its topic, and on a chunk around its section: cosines of .4 and .7, as
-MiniLM's."""
+FIELDS = 20
+"""Each topic is of a field."""
+SPECTRUM = np.exp(-((np.arange(DIMENSIONS) / 44) ** 0.7))
+"""How the variance falls from dimension to dimension."""
+SHARES = {"field": 0.2, "topic": 0.2, "document": 0.12, "section": 0.08, "chunk": 0.4}
+"""Of the variance of a vector."""
+TOUCHED = 0.3
+"""Most that a section has of the topic of another, instead of its own."""
 SECTION_CHUNKS = 6
 QUERY_SPREAD = 0.5
 """The same for a query around the chunk that it asks for: cosine about .9."""
 QUESTION_SPREAD = 1.2
-"""For a question: cosine about .6."""
+"""For a question: cosine about .6, as of a question and the passage nearest to it by MiniLM (.61)."""
 STOP_WORDS = [
     "the", "of", "and", "to", "a", "in", "is", "it", "you", "that", "he", "was", "for", "on", "are", "with", "as", "i", "his",
     "they", "be", "at", "have", "this", "from", "or", "had", "by", "but", "what", "some", "we", "can", "out", "other", "were",
@@ -118,7 +126,8 @@ class Language:
         shares = 1 / (np.arange(WORDS) + 2.7)  # Zipf and Mandelbrot
         self.cumulative = np.cumsum(shares / shares.sum())
         self.topic_words = self.random.integers(200, WORDS, (TOPICS, TOPIC_WORDS))
-        self.centres = normalised(self.random.standard_normal((TOPICS, DIMENSIONS)))
+        fields = self._drawn("field", FIELDS)
+        self.centres = fields[self.random.integers(0, FIELDS, TOPICS)] + self._drawn("topic", TOPICS)
 
     def topic(self) -> int:
         return int(self.random.integers(TOPICS))
@@ -142,8 +151,11 @@ class Language:
 
     def vectors(self, topic: int, count: int) -> Vectors:
         sections = -(-count // SECTION_CHUNKS)
-        centres = self._around(np.repeat(self.centres[topic : topic + 1], sections, axis=0), SECTION_SPREAD)
-        return self._around(np.repeat(centres, SECTION_CHUNKS, axis=0)[:count], SPREAD)
+        document = self.centres[topic] + self._drawn("document", 1)
+        touched = self.centres[self.random.integers(0, TOPICS, sections)]
+        share = self.random.uniform(0, TOUCHED, (sections, 1))
+        centres = np.sqrt(1 - share) * document + np.sqrt(share) * touched + self._drawn("section", sections)
+        return normalised(np.repeat(centres, SECTION_CHUNKS, axis=0)[:count] + self._drawn("chunk", count))
 
     def query(self, loadable: Loadable, place: int) -> Query:
         """6 to 11 words of the chunk (known-item queries)."""
@@ -162,8 +174,13 @@ class Language:
         vector = self._around(loadable.vectors[place : place + 1], QUESTION_SPREAD)[0]
         return Query(f"what is the {text} {between[-1]}?", vector)
 
-    def _around(self, centres: Vectors, spread: float) -> Vectors:
-        return normalised(centres + spread * normalised(self.random.standard_normal(centres.shape)))
+    def _around(self, centre: Vectors, spread: float) -> Vectors:
+        return normalised(centre + spread * self._drawn("", len(centre)))
+
+    def _drawn(self, part: str, count: int) -> NDArray[np.float64]:
+        """Vectors with the spectrum, whose length is 1 or by the part's share."""
+        deviations = np.sqrt(SPECTRUM / SPECTRUM.sum() * SHARES.get(part, 1.0))
+        return self.random.standard_normal((count, DIMENSIONS)) * deviations
 
 
 def normalised(vectors: NDArray[np.floating]) -> Vectors:
