@@ -1,5 +1,5 @@
-"""A real primary and a standby that streams from it, or one server alone, of the embedded binaries; for tests that stop, pause and
-promote it."""
+"""A real primary and a standby that streams from it, or one server alone, of the embedded binaries; for tests that stop, pause
+and promote it."""
 
 from __future__ import annotations
 

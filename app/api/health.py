@@ -97,14 +97,15 @@ async def get_readiness(request: Request, running: RunningDep) -> Response:
     services = process_services(request)
     assert running.databases is not None
     databases = databases_of(request)
-    states = await databases.check()
+    admin = is_admin(request)
+    states = await (databases.check() if admin else databases.check(others_seconds=0))
     workers = {name: _worker(running.workers.get(name), state.queue) for name, state in states.items()}
     troubles = {name: [*filter(None, (state.problem, workers[name][1]))] for name, state in states.items()}
     several = len(states) > 1
     told = [f"database {name}: {one}" if several else one for name, found in troubles.items() for one in found]
     stopping = ["the server is stopping"] if running.stopping.is_set() else []
     blocking = [*stopping, *(told if all(troubles.values()) else [])]
-    if not is_admin(request):
+    if not admin:
         return _ready_for_anybody(request, bool(blocking))
     found = _report(services, states[DEFAULT], workers[DEFAULT][0], [*stopping, *told], ready=not blocking)
     if several:

@@ -27,10 +27,12 @@ log = structlog.get_logger(__name__)
 Beside = Callable[[str, Services], AbstractAsyncContextManager[None]]
 """What runs beside the requests of one database, by its name, while it is open."""
 
-START_SECONDS: Final = 20.0
+START_SECONDS: Final = 10.0
 """The start waits so long for databases of the map: who is asked at once should find them open."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 """Between two attempts to open one."""
+OTHERS_SECONDS: Final = 2.0
+"""Readiness waits so long for other databases once one has answered."""
 AWAY: Final = (
     "the database of this tenant cannot be used now: try again; /health/ready tells who operates the server why"
 )
@@ -43,6 +45,7 @@ class TenantDatabases:
         self._map = default.environment.tenant_map
         self._default = default
         self._open: dict[str, Services] = {DEFAULT: default}
+        self._asked: set[asyncio.Task[DatabaseState]] = set()
         self._problems: dict[str, str] = dict.fromkeys(self._map.databases, "it is being opened")
 
     def find(self, tenant: str) -> Services:
@@ -57,14 +60,27 @@ class TenantDatabases:
         """Those that are open, by name."""
         return self._open
 
-    async def check(self) -> dict[str, DatabaseState]:
-        """How each is, the default one first. Never raises."""
+    async def check(self, *, others_seconds: float = OTHERS_SECONDS) -> dict[str, DatabaseState]:
+        """How each is, the default one first. As soon as one is well, the others have so long to answer: a probe that waited for
+        what hangs would take this process from the tenants of the others. Never raises."""
 
         async def check(name: str) -> DatabaseState:
             services = self._open.get(name)
             return await check_database(services) if services else DatabaseState(self._problems[name])
 
-        return dict(zip(self._map.names, await asyncio.gather(*map(check, self._map.names)), strict=True))
+        asked = {name: asyncio.create_task(check(name)) for name in self._map.names}
+        self._asked.update(asked.values())
+        waiting, clock, until = set(asked.values()), asyncio.get_running_loop().time, None
+        while waiting and (until is None or clock() < until):
+            left = None if until is None else until - clock()
+            done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            self._asked -= done
+            if until is None and any(task.result().problem is None for task in done):
+                until = clock() + others_seconds
+        for task in waiting:  # ends by itself; its answer comes too late
+            task.add_done_callback(self._asked.discard)
+        late = DatabaseState("the database does not answer: it takes longer than others")
+        return {name: task.result() if task.done() else late for name, task in asked.items()}
 
     def gates(self) -> dict[str, list[Gate]]:
         """Of all that are open, by kind of work: a database that holds up what waits for it holds up nobody else."""

@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 from keyed import (
     COLLECTION,
+    MARKER,
     Keys,
     Operation,
     Victim,

@@ -1,4 +1,4 @@
-"""One server over two database servers: who is served from where, what nobody reaches, and what a server that is away costs whom."""
+"""One server over two database servers: who is served from where, what nobody reaches, and whom a server that is away costs."""
 
 from __future__ import annotations
 
@@ -394,6 +394,9 @@ def test_a_server_that_hangs_holds_up_nobody_else(api: Api, world: World, tmp_pa
             state = ready(api, other)
             assert [one["name"] for one in state["databases"] if one["problems"]] == ["east"]
             assert state["status"] == "ready"
+            began = time.monotonic()
+            assert api.client.get("/health/ready").json() == {"status": "ready"}
+            assert time.monotonic() - began < patience(0.5, least=0.5), "a balancer waits no longer for it"
     finally:
         world.east.freeze(stopped=False)
     for thread in waiting:

@@ -47,7 +47,7 @@ def test_a_tenant_leads_to_its_database(tmp_path: Path) -> None:
     assert told.for_tenant("anybody") is told
     with pytest.raises(SettingsError, match="'initech' is being moved"):
         told.for_tenant("initech")
-    with pytest.raises(SettingsError, match="no database 'north'; .* name default, east, west"):
+    with pytest.raises(SettingsError, match=r"no database 'north'; .* name default, east, west"):
         told.at("north")
     assert read_environment({}).tenant_map.names == (DEFAULT,)
 
@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_meant_is_one_line_without_passwords(tmp_path: Pat
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="CAIRN_TENANT_DATABASES=.*No such file or directory"):
+    with pytest.raises(SettingsError, match=r"CAIRN_TENANT_DATABASES=.*No such file or directory"):
         read_environment({"CAIRN_TENANT_DATABASES": str(tmp_path / "none.toml")})
 
 
