@@ -67,7 +67,7 @@ from app.store.traces import TraceWriter
 
 
 @dataclass(frozen=True)
-class Models:
+class SharedModels:
     """What a process has once, however many databases it works with. `name` of the embedding model."""
 
     name: str
@@ -105,7 +105,7 @@ class Services:
     spending: Spending
     started_with: Settings
     embedded: EmbeddedServer | None
-    models: Models
+    models: SharedModels
 
     def open_database(self, name: str) -> AbstractAsyncContextManager[Services]:
         """The same of another database of the map, with the models and settings of this process. Raises CairnError."""
@@ -221,7 +221,7 @@ class Services:
 async def open_services(
     environment: Environment, settings: SettingsStore, *, pool_size: int = 4
 ) -> AsyncIterator[Services]:
-    """Models, database (embedded unless a URL is given), migrations; closed in reverse order.
+    """SharedModels, database (embedded unless a URL is given), migrations; closed in reverse order.
 
     Raises CairnError with one line when something cannot be started.
     """
@@ -233,7 +233,7 @@ async def open_services(
 
 
 @asynccontextmanager
-async def _open_shared(environment: Environment, settings: SettingsStore) -> AsyncIterator[Models]:
+async def _open_shared(environment: Environment, settings: SettingsStore) -> AsyncIterator[SharedModels]:
     async with AsyncExitStack() as stack:
         started_with = settings.current
         circuits = Circuits(lambda: _limits(settings.current))
@@ -246,12 +246,12 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
         stack.push_async_callback(reranker.close)
         exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
-        yield Models(name, embedder, embedders, chats, reranker, circuits, exemplars, started_with)
+        yield SharedModels(name, embedder, embedders, chats, reranker, circuits, exemplars, started_with)
 
 
 @asynccontextmanager
 async def _open_database(
-    environment: Environment, settings: SettingsStore, models: Models, *, pool_size: int = 4
+    environment: Environment, settings: SettingsStore, models: SharedModels, *, pool_size: int = 4
 ) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         embedded = None if environment.database_url else await _embedded(environment, stack)
