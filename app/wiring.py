@@ -221,7 +221,7 @@ class Services:
 async def open_services(
     environment: Environment, settings: SettingsStore, *, pool_size: int = 4
 ) -> AsyncIterator[Services]:
-    """SharedModels, database (embedded unless a URL is given), migrations; closed in reverse order.
+    """Models, database (embedded unless a URL is given), migrations; closed in reverse order.
 
     Raises CairnError with one line when something cannot be started.
     """

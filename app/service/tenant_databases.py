@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import structlog
 
 from app.domain.replicas import ReplicasState
-from app.errors import CairnError, DatabaseUnavailableError
+from app.errors import CairnError, DatabaseUnavailableError, named_reason
 from app.limits.admission import Gate
 from app.service.audit import follow_settings
 from app.service.operation import GRACE_SECONDS, DatabaseState, check_database, do_jobs
@@ -29,6 +29,8 @@ Beside = Callable[[str, Services], AbstractAsyncContextManager[None]]
 
 START_SECONDS: Final = 10.0
 """The start waits so long for databases of the map: who is asked at once should find them open."""
+CLOSE_SECONDS: Final = 1.0
+"""At the end, for their connections to be closed."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 """Between two attempts to open one."""
 OTHERS_SECONDS: Final = 2.0
@@ -36,6 +38,14 @@ OTHERS_SECONDS: Final = 2.0
 AWAY: Final = (
     "the database of this tenant cannot be used now: try again; /health/ready tells who operates the server why"
 )
+
+
+@dataclass(slots=True)
+class _Course:
+    """Of one database: `tried`: it was opened, or could not be. `left`: what ran beside its requests has ended."""
+
+    tried: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class TenantDatabases:
@@ -111,45 +121,53 @@ class TenantDatabases:
     async def opened(self, beside: Beside) -> AsyncIterator[None]:
         """Within the block those of the map are open as soon as they can be, each with what runs beside it."""
         over = asyncio.Event()
-        tried = {name: asyncio.Event() for name in self._map.databases}
-        tasks = {name: asyncio.create_task(self._keep(name, beside, tried[name], over)) for name in tried}
+        courses = {name: _Course() for name in self._map.databases}
+        tasks = {name: asyncio.create_task(self._keep(name, beside, one, over)) for name, one in courses.items()}
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(START_SECONDS):
-                    for one in tried.values():
-                        await one.wait()
+                    await asyncio.gather(*(one.tried.wait() for one in courses.values()))
             yield
         finally:
             over.set()
             for name, task in tasks.items():
                 if name not in self._open:
                     task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
+                    courses[name].left.set()
+            await asyncio.gather(*(one.left.wait() for one in courses.values()))
+            if tasks:  # one that hangs keeps the default one from being closed no longer than this
+                await asyncio.wait(tasks.values(), timeout=CLOSE_SECONDS)
 
-    async def _keep(self, name: str, beside: Beside, tried: asyncio.Event, over: asyncio.Event) -> None:
+    async def _keep(self, name: str, beside: Beside, course: _Course, over: asyncio.Event) -> None:
         """Open it, and try again where that fails, until all is over."""
         structlog.contextvars.bind_contextvars(database=name)  # of this task, and of those that begin in it
         pause = FIRST_PAUSE_SECONDS
         while not over.is_set():
             try:
-                async with self._default.open_database(name) as services, beside(name, services):
-                    self._open[name] = services
-                    log.info("database.opened")
-                    tried.set()
-                    await over.wait()
+                async with self._default.open_database(name) as services:
+                    await self._stay(name, services, beside, course, over)
             except Exception as error:  # whatever it is, the others are served
-                known = isinstance(error, CairnError)
-                title = error.title if isinstance(error, CairnError) else "It failed"
+                foreseen = error if isinstance(error, CairnError) else CairnError(named_reason(error))
                 # the log has the reason, which may name servers; tenants' administrators see the kind
-                self._problems[name] = f"{title} (database.not_opened in the log says why)"
-                detail = error.detail if isinstance(error, CairnError) else type(error).__name__
-                log.warning("database.not_opened", problem=detail, retry_seconds=pause, exc_info=not known)
-            finally:
-                self._open.pop(name, None)
-                tried.set()
+                self._problems[name] = f"{foreseen.title} (database.not_opened in the log says why)"
+                unforeseen = foreseen is not error
+                log.warning("database.not_opened", problem=foreseen.detail, retry_seconds=pause, exc_info=unforeseen)
+            course.tried.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _stay(self, name: str, services: Services, beside: Beside, course: _Course, over: asyncio.Event) -> None:
+        course.left.clear()
+        try:
+            async with beside(name, services):
+                self._open[name] = services
+                log.info("database.opened")
+                course.tried.set()
+                await over.wait()
+        finally:
+            self._open.pop(name, None)
+            course.left.set()
 
 
 async def run_workers(services: Services, stop: asyncio.Event, *, grace_seconds: float = GRACE_SECONDS) -> None:
