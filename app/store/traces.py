@@ -92,7 +92,13 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _legs(traces: Sequence[RunTrace]) -> list[list[Any]]:
     """Arguments of the statement that inserts legs, see there."""
-    passages, scores, chunks, shares, fates = list[UUID](), list[float](), list[UUID | None](), list[float](), list[str]()
+    passages, scores, chunks, shares, fates = (
+        list[UUID](),
+        list[float](),
+        list[UUID | None](),
+        list[float](),
+        list[str](),
+    )
     rows: list[tuple[Any, ...]] = []
     for trace in traces:
         for leg in trace.legs:

@@ -1,5 +1,5 @@
 """Real texts in the place of the synthetic ones: retrieval sets in folders as BEIR lays them out (`BENCH_CORPUS=DIR,DIR`), cut by
-the product's chunker, with vectors of the default model. The vectors are computed once and kept in `BENCH_CORPUS_VECTORS` (a file,
+the product's chunker, with vectors of the default model. They are computed once and kept in a file (`BENCH_CORPUS_VECTORS`,
 default bench-vectors.npz)."""
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import os
 import random
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from app.evals import datasets
 from app.ingest.prepare import prepare
 from app.providers.minilm import MiniLM, find_model
 from app.providers.protocols import Vectors
+from app.retrieve.operators import parse_operators
 from app.settings import IngestSettings, Settings
 from tests.benchmarks.corpus import Corpus, Loadable, Query, WordCount
 
@@ -35,8 +37,8 @@ def corpus_of(size: int) -> Corpus | RealCorpus:
 
 @dataclass
 class RealCorpus:
-    """Documents of all sets in turn. `queries` are known items, 6 to 11 words that stand together in a chunk; `questions` are those of
-    the sets. Both are filled by the first pass."""
+    """Documents of all sets in turn. `queries` are known items, 6 to 11 words that stand together in a chunk; `questions` are
+    those of the sets. Both are filled by the first pass."""
 
     chunks: int
     folders: Sequence[Path]
@@ -50,10 +52,9 @@ class RealCorpus:
         texts = [chunk.content for document in documents for chunk in document.chunks]
         order = random.Random(7)
         known = [_words(order, texts[place]) for place in order.sample(range(len(texts)), self.query_count)]
-        judged = [text for one in sets for text in one.queries.values()]
+        judged = [text for one in sets for text in one.queries.values() if parse_operators(text).text == text]
         asked = order.sample(judged, min(len(judged), self.query_count))
-        with ThreadPoolExecutor(1) as pool:  # benchmarks have a loop of their own here
-            vectors = pool.submit(asyncio.run, _embedded(texts + known + asked)).result()
+        vectors = _vectors(texts + known + asked)
         if not self.queries:
             rows = vectors[len(texts) :]
             self.queries += [Query(text, row) for text, row in zip(known, rows, strict=False)]
@@ -70,7 +71,9 @@ class RealCorpus:
                 if source is None or not source.content.strip():
                     continue
                 named = replace(source, external_id=f"{one.name}/{source.external_id}", is_text=True)
-                document = prepare(named, LoadedDocument(source.content.decode(), "text/plain", markup="text"), settings, counter)
+                document = prepare(
+                    named, LoadedDocument(source.content.decode(), "text/plain", markup="text"), settings, counter
+                )
                 yield document
                 made += len(document.chunks)
                 if made >= self.chunks:
@@ -78,22 +81,26 @@ class RealCorpus:
 
 
 def _words(order: random.Random, text: str) -> str:
-    words = text.split()
+    words = re.findall(r"\w+", text)  # signs may be operators of a query
     length = order.randint(6, 11)
     start = order.randint(0, max(0, len(words) - length))
     return " ".join(words[start : start + length])
 
 
-async def _embedded(texts: Sequence[str]) -> Vectors:
+def _vectors(texts: Sequence[str]) -> Vectors:
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     if VECTORS.exists() and (kept := np.load(VECTORS))["digest"] == digest:
         return np.asarray(kept["vectors"])
     folder = find_model(Path.home())
     assert folder is not None, "no embedding model: run make install"
-    model = MiniLM(folder)
-    try:
-        vectors = np.concatenate([await model.embed(texts[at : at + 512]) for at in range(0, len(texts), 512)])
-    finally:
-        await model.close()
+    with ThreadPoolExecutor(1) as pool:  # benchmarks have a loop of their own in this thread
+        vectors = pool.submit(asyncio.run, _embed(MiniLM(folder), texts)).result()
     np.savez(VECTORS, digest=digest, vectors=vectors)
     return vectors
+
+
+async def _embed(model: MiniLM, texts: Sequence[str]) -> Vectors:
+    try:
+        return np.concatenate([await model.embed(texts[at : at + 512]) for at in range(0, len(texts), 512)])
+    finally:
+        await model.close()

@@ -129,7 +129,21 @@ def test_a_stream_says_what_the_whole_says_however_it_is_cut(seed: int) -> None:
         assert streamed(text, sorted(draw.sample(range(len(text)), min(len(text), draw.randrange(1, 30))))) == whole
 
 
-PLAIN: Final = [*" \n\t,;!?'()_-", ". ", ".\n", "www", "http", "evil", "com", "Ça", "naïve", "“so”", "–", "127", "x" * 300]
+PLAIN: Final = [
+    *" \n\t,;!?'()_-",
+    ". ",
+    ".\n",
+    "www",
+    "http",
+    "evil",
+    "com",
+    "Ça",
+    "naïve",
+    "“so”",
+    "–",
+    "127",
+    "x" * 300,
+]
 
 
 @pytest.mark.parametrize("seed", range(40))
