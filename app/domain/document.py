@@ -201,7 +201,8 @@ class PreparedChunk:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document after loading and chunking, before its vectors."""
+    """A document after loading and chunking, before its vectors. `titled`: it has a title, which is embedded with each chunk;
+    else its name is shown as one."""
 
     source: Source
     title: str
@@ -214,6 +215,7 @@ class PreparedDocument:
     chunks: tuple[PreparedChunk, ...]
     graph: DocumentGraph = NO_GRAPH
     notes: tuple[str, ...] = ()
+    titled: bool = True
 
     @property
     def token_count(self) -> int:

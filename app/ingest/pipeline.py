@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Seque
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from pgvector import HalfVector
+
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.domain.usage import Holding, total
 from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
@@ -315,13 +317,14 @@ async def _embed(
     check: Check | None = None,
 ) -> list[Embedded]:
     """With the vectors of all models in use, and of no other: those that are lacking are made."""
+    needed = {one.model.id for one in used}
     lacking = [one for one in used if any(one.model.id not in item.vectors for item in group)]
-    made: Sequence[documents.VectorsByModel] = [{}] * len(group)
+    made: Sequence[dict[int, list[HalfVector]]] = [{}] * len(group)
     if lacking:
         texts = [item.document for item in group]
         made = await embed_documents(database, target.principal, target.collection_id, lacking, texts, check)
     return [
-        replace(item, vectors={one.model.id: {**new, **item.vectors}[one.model.id] for one in used})
+        replace(item, vectors={model: vectors for model, vectors in (new | item.vectors).items() if model in needed})
         for item, new in zip(group, made, strict=True)
     ]
 
