@@ -45,7 +45,7 @@ _KEY: Final = FORMAT.encode()
 """Of the manifest within each part, by which parts of different runs are told apart."""
 
 
-class Manifest(BaseModel):
+class PreparedManifest(BaseModel):
     """What all parts of a folder have in common. `model`: the name that the vectors are registered under. `settings`: those that
     decide what is prepared; null where others wrote the rows."""
 
@@ -60,8 +60,8 @@ class Manifest(BaseModel):
     """Version that wrote it, for people."""
 
 
-def make_manifest(settings: Settings, model: str, dimensions: int, cairn: str) -> Manifest:
-    return Manifest(
+def make_manifest(settings: Settings, model: str, dimensions: int, cairn: str) -> PreparedManifest:
+    return PreparedManifest(
         format=FORMAT, version=VERSION, model=model, dimensions=dimensions, settings=deciding(settings), cairn=cairn
     )
 
@@ -81,7 +81,7 @@ def deciding(settings: Settings) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def check_settings(manifest: Manifest, settings: Settings, what: str) -> None:
+def check_settings(manifest: PreparedManifest, settings: Settings, what: str) -> None:
     """Raises InputError, which names the first that differ, where the rows were made by others than these."""
     if manifest.settings is None:
         return
@@ -189,7 +189,7 @@ class PartWriter:
     """Collects rows, and writes a part when there is enough for one; `close` writes the rest. Raises InputError where the folder
     cannot be written, or belongs to another manifest."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: PreparedManifest) -> None:
         self.written: list[Path] = []
         self._schema = schema_of(manifest.dimensions).with_metadata({_KEY: manifest.model_dump_json()})
         self._folder, self._dimensions = folder, manifest.dimensions
@@ -267,7 +267,7 @@ def _writing(folder: Path) -> Iterator[None]:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
-def _agree(folder: Path, manifest: Manifest) -> None:
+def _agree(folder: Path, manifest: PreparedManifest) -> None:
     """The first process writes the manifest, the others see that theirs is the same. Raises InputError."""
     unfinished = folder / f".{MANIFEST}.{new_id().hex}.tmp"
     try:
@@ -297,7 +297,7 @@ def _remove_abandoned(folder: Path) -> None:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> PreparedManifest:
     """Raises InputError."""
     file = folder / MANIFEST
     try:
@@ -310,13 +310,13 @@ def read_manifest(folder: Path) -> Manifest:
     return _parsed(text, str(file))
 
 
-def _parsed(text: bytes, where: str) -> Manifest:
+def _parsed(text: bytes, where: str) -> PreparedManifest:
     try:
         found = json.loads(text)
         version = found.get("version") if isinstance(found, dict) else None
         if isinstance(version, int) and version != VERSION:
             raise InputError(f"{where} has version {version} of the format, and this release reads {VERSION}")
-        return Manifest.model_validate(found)
+        return PreparedManifest.model_validate(found)
     except ValidationError as error:
         place: Any = error.errors(include_url=False, include_input=False)[0]
         raise InputError(f"{where}: {'.'.join(map(str, place['loc']))[:100]}: {place['msg']}") from None
@@ -338,7 +338,7 @@ class PreparedFolder:
     """Parts that were opened once and are what they should be. `places` by external id; `superseded`: rows that do not count."""
 
     path: Path
-    manifest: Manifest
+    manifest: PreparedManifest
     parts: Sequence[Path]
     places: Mapping[str, RowPlace] = field(repr=False)
     superseded: int
@@ -395,7 +395,7 @@ def open_prepared(folder: Path) -> PreparedFolder:
     return PreparedFolder(folder, manifest, parts, places, superseded)
 
 
-def _check_part(file: Any, part: Path, manifest: Manifest) -> None:
+def _check_part(file: Any, part: Path, manifest: PreparedManifest) -> None:
     """Raises InputError."""
     own = (file.schema_arrow.metadata or {}).get(_KEY)
     if own is not None and _parsed(own, str(part)) != manifest:
@@ -446,7 +446,7 @@ def _vectors_of(found: Any, dimensions: int) -> NDArray[np.floating[Any]]:
     return vectors
 
 
-def write_rows(rows: Iterable[PreparedRow], folder: Path, manifest: Manifest) -> list[Path]:
+def write_rows(rows: Iterable[PreparedRow], folder: Path, manifest: PreparedManifest) -> list[Path]:
     """Into parts; their paths. Raises InputError."""
     writer = PartWriter(folder, manifest)
     for row in rows:

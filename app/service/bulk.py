@@ -23,7 +23,7 @@ from app.ingest.outlines import OutlineReader, outline_reader
 from app.ingest.pipeline import DOCUMENT_ERRORS, ingest_prepared
 from app.ingest.prepare import source_hash
 from app.ingest.prepared_files import (
-    Manifest,
+    PreparedManifest,
     PartWriter,
     PreparedFolder,
     check_settings,
@@ -249,7 +249,7 @@ class _NamedOrigin:
     external_id: str
 
 
-async def _check_model(services: Services, collection: str, manifest: Manifest) -> None:
+async def _check_model(services: Services, collection: str, manifest: PreparedManifest) -> None:
     """Raises InputError where the collection, which may not be there yet, is of another model."""
     principal = services.principal
     async with services.database.transaction(principal, readonly=True) as connection:
