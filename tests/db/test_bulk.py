@@ -27,7 +27,7 @@ from app.service.jobs import build_indexes
 from app.service.models import start_backfill
 from app.settings import Environment, Settings, SettingsStore
 from app.wiring import Services, open_services
-from tests.bulk_environment import need_pyarrow
+from tests.bulk_environment import HASHED, need_pyarrow
 from tests.conftest import InstallPackage
 from tests.documents import find, index_texts
 from tests.office_files import workbook
@@ -35,30 +35,6 @@ from tests.pdf_files import Sheet, pdf_file
 
 pa, pq = need_pyarrow()
 
-HASHED = '''
-import hashlib
-import numpy as np
-from app.providers.protocols import Provider
-
-class Words:
-    name = "words"
-    def count(self, text):
-        return len(text.split())
-    def count_batch(self, texts):
-        return [self.count(text) for text in texts]
-
-class Hashed:
-    """Vectors that follow from each text alone."""
-    name, dimensions, max_tokens, tokens = "hashed:one", 32, 10_000, Words()
-    async def embed(self, texts):
-        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
-        made = np.stack([np.random.default_rng(seed).standard_normal(32) for seed in seeds]).astype(np.float32)
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
-    async def close(self):
-        pass
-
-HASHED = Provider("hashed", embedder=lambda model: Hashed())
-'''
 SETTINGS = {"rag": {"embeddingModel": "hashed:one"}}
 LOCAL = Settings()
 
