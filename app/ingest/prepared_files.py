@@ -88,8 +88,12 @@ def check_settings(manifest: PreparedManifest, settings: Settings, what: str) ->
     here = deciding(settings)
     other = [name for name in {**here, **manifest.settings} if here.get(name) != manifest.settings.get(name)]
     if other:
-        told = [f"{name} is {here.get(name)!r} here and was {manifest.settings.get(name)!r}" for name in other[:3]]
+        told = [_differs(name, here.get(name), manifest.settings.get(name)) for name in other[:3]]
         raise InputError(f"{what} was prepared with other settings: {'; '.join(told)}")
+
+
+def _differs(name: str, here: object, there: object) -> str:
+    return f"{name[:60]} is {str(here)[:60]} here and was {str(there)[:60]}"
 
 
 # --- the shape of a part ----------------------------------------------------------------------------------------------
@@ -278,12 +282,12 @@ def _agree(folder: Path, manifest: PreparedManifest) -> None:
         unfinished.unlink(missing_ok=True)
     known = read_manifest(folder)
     if known != manifest:
-        theirs, ours = known.model_dump(), manifest.model_dump()
-        other = [name for name in ("model", "dimensions", "cairn") if theirs[name] != ours[name]]
-        told = [f"{name} is {ours[name]!r} here and was {theirs[name]!r}" for name in other]
-        for name in {**(ours["settings"] or {}), **(theirs["settings"] or {})}:
-            mine, its = (ours["settings"] or {}).get(name), (theirs["settings"] or {}).get(name)
-            told += [f"{name} is {mine!r} here and was {its!r}"] if mine != its else []
+        theirs, ours = (one.model_dump() | (one.settings or {}) | {"settings": None} for one in (known, manifest))
+        told = [
+            _differs(name, ours.get(name), theirs.get(name))
+            for name in ours | theirs
+            if ours.get(name) != theirs.get(name)
+        ]
         raise InputError(f"{folder} holds documents prepared otherwise: {'; '.join(told[:3])}. Choose another folder")
 
 

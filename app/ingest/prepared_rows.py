@@ -58,6 +58,8 @@ Text = Annotated[str, AfterValidator(_without_nul)]
 Short = Annotated[Text, Field(max_length=2000)]
 Name = Annotated[Text, Field(max_length=600)]
 """What fits into an index."""
+LONGEST_PASSAGE: Final = 100_000
+"""Code points; PostgreSQL makes no more of a text searchable than 1 MB of words and places."""
 Number = Annotated[int, Field(ge=0, lt=2**31)]
 Page = Annotated[int, Field(ge=1, lt=2**31)]
 
@@ -79,7 +81,7 @@ class PassagePart(_Part):
     headings: list[Text] | None = None
     landmarks: list[LandmarkPart] | None = None
     tokens: Number | None = None
-    search_terms: Text | None = None
+    search_terms: Annotated[Text, Field(max_length=2 * LONGEST_PASSAGE)] | None = None
     config: Name | None = None
 
 
@@ -240,6 +242,8 @@ def _check_spans(part: DocumentPart) -> None:
         marks = [mark.start for mark in passage.landmarks or ()]
         if not before <= passage.start < passage.end <= length:
             raise InputError(f"passage {number} is no part of the text, or does not stand after the one before")
+        if passage.end - passage.start > LONGEST_PASSAGE:
+            raise InputError(f"passage {number} is longer than {LONGEST_PASSAGE:,} characters")
         if marks != sorted(marks):
             raise InputError(f"the landmarks of passage {number} are in no order")
         before = passage.start

@@ -429,6 +429,8 @@ BAD_ROWS: dict[str, tuple[dict[str, Any], str]] = {
     "no chunk": (
         given(passages=[{"start": 0, "end": 33}, {"start": 5, "end": 30}]), "passage 1 has no chunk",
     ),
+    "long passage": (given(text="basalt " * 20_000), "longer than 100,000 characters"),
+    "null passage": (given(passages=[None]), "passages.0"),
     "nul": (given(text="Basalt is dark.\0 Granite is light."), "NUL"),
     "path": (given("../a"), "has a part '..'"),
     "no id": (given(external_id=None), "external_id"),
