@@ -1,4 +1,4 @@
-"""Cairn as a library: what `import cairn` gives (docs/library.md). Five verbs, over the same services as CLI and HTTP.
+"""Cairn as a library: what `import cairn` gives (docs/library.md). Six verbs, over the same services as CLI and HTTP.
 
     async with cairn.open() as rag:
         await rag.ingest("papers/")
