@@ -338,6 +338,16 @@ class RowPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadRow:
+    """A row of a part, counted from 0. `vectors`: or what is wrong with them."""
+
+    part: str
+    row: int
+    values: PreparedRow
+    vectors: NDArray[np.floating[Any]] | InputError
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedFolder:
     """Parts that were opened once and are what they should be. `places` by external id; `superseded`: rows that do not count."""
 
@@ -359,9 +369,8 @@ class PreparedFolder:
                 if row["origin"] and self._counts(row["external_id"], number, at)
             ]
 
-    def rows(self) -> Iterator[tuple[PreparedRow, NDArray[np.floating[Any]] | InputError]]:
-        """The rows that count, one after the other: values, and the vectors or what is wrong with them. Raises InputError for a
-        part that is damaged."""
+    def rows(self) -> Iterator[ReadRow]:
+        """The rows that count, one after the other. Raises InputError for a part that is damaged."""
         for number, part in enumerate(self.parts):
             with _opened(part) as file:
                 at = 0
@@ -371,7 +380,7 @@ class PreparedFolder:
                     if any(self._counts(external_id, number, at + place) for place, external_id in enumerate(ids)):
                         for place, found in enumerate(_rows_of(file, group, self.manifest.dimensions)):
                             if self._counts(ids[place], number, at + place):
-                                yield found
+                                yield ReadRow(part.name, at + place, *found)
                     at += rows
 
     def _counts(self, external_id: str | None, part: int, row: int) -> bool:

@@ -23,9 +23,9 @@ from app.ingest.outlines import OutlineReader, outline_reader
 from app.ingest.pipeline import DOCUMENT_ERRORS, ingest_prepared
 from app.ingest.prepare import source_hash
 from app.ingest.prepared_files import (
-    PreparedManifest,
     PartWriter,
     PreparedFolder,
+    PreparedManifest,
     check_settings,
     make_manifest,
     open_prepared,
@@ -284,16 +284,17 @@ async def _documents(
     model_id, tokens = model.id, target.embedder_of(model).tokens
 
     def read() -> Iterator[Embedded | Rejected]:
-        for row, given in prepared.rows():
-            external_id = str(row.get("external_id") or "")
+        for found in prepared.rows():
             try:
-                if isinstance(given, InputError):
-                    raise given
-                document, made = document_of(row, given, settings, tokens, dominant)
+                if isinstance(found.vectors, InputError):
+                    raise found.vectors
+                document, made = document_of(found.values, found.vectors, settings, tokens, dominant)
                 check_source(document.source, settings)
                 yield Embedded(document, {model_id: made})
             except DOCUMENT_ERRORS as error:
-                yield Rejected(external_id, str(row.get("name") or external_id), error.code, error.detail)
+                external_id = str(found.values["external_id"] or "")
+                reason = f"{error.detail} (row {found.row:,} of {found.part})"
+                yield Rejected(external_id, str(found.values.get("name") or external_id), error.code, reason)
 
     rows = read()
     while some := await asyncio.to_thread(lambda: list(islice(rows, _READ_ROWS))):

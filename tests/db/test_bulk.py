@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -28,7 +29,7 @@ from app.service.models import start_backfill
 from app.settings import Environment, Settings, SettingsStore
 from app.wiring import Services, open_services
 from tests.bulk_environment import HASHED, need_pyarrow
-from tests.conftest import InstallPackage
+from tests.conftest import REPO, InstallPackage
 from tests.documents import find, index_texts
 from tests.office_files import workbook
 from tests.pdf_files import Sheet, pdf_file
@@ -268,6 +269,27 @@ async def test_dask_prepares_in_two_processes(pair: tuple[Services, Services], f
     assert_same(await rows(bulk), await rows(ordinary))
 
 
+async def test_the_program_of_the_documents_runs(
+    bulk: Services, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes write into one folder, each what it has prepared."""
+    import dask
+
+    text = (REPO / "docs" / "library.md").read_text()
+    [program] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "dask" in block]
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps(SETTINGS))
+    monkeypatch.setenv("CAIRN_SETTINGS", str(settings))
+    notes = [folder / f"note-{number:02}.txt" for number in range(30)]
+    files = [(file.name, file.read_bytes()) for file in notes]
+
+    with dask.config.set(num_workers=2):
+        exec(program.replace("/shared/prepared", str(tmp_path / "out")), {"files": files})
+
+    assert len(open_folder(tmp_path / "out").parts) > 1
+    assert (await loaded(bulk, tmp_path / "out")).counts["added"] == 30
+
+
 def _plain(row: PreparedRow) -> dict[str, Any]:
     """That can be compared."""
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()}
@@ -466,6 +488,7 @@ async def test_a_row_that_cannot_be_meant_is_told_of_and_the_others_are_loaded(
     assert [one.external_id for one in report.indexed] == ["good"]
     [failed] = report.failed
     assert reason in failed.error, failed.error
+    assert failed.error.endswith("(row 0 of bad.parquet)")
     assert "\n" not in failed.error
 
 
@@ -617,7 +640,7 @@ def test_parts_are_bounded_and_read_as_they_were_written(
     assert len(parts) == 2
     assert {file.name for file in (tmp_path / "out").iterdir()} == {MANIFEST, *(part.name for part in parts)}
     read = list(open_prepared(tmp_path / "out").rows())
-    assert [_plain({**values, "vectors": vectors}) for values, vectors in read] == [_plain(one) for one in made]
+    assert [_plain({**one.values, "vectors": one.vectors}) for one in read] == [_plain(one) for one in made]
     assert pq.ParquetFile(parts[0]).num_row_groups > 4
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import numpy as np
 import pytest
 from recounts import faults
 
@@ -85,7 +86,8 @@ def killed(process: subprocess.Popen[str]) -> None:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    return {row["external_id"]: (row, vectors.tolist()) for row, vectors in open_prepared(folder).rows()}  # type: ignore[union-attr]
+    rows = open_prepared(folder).rows()
+    return {one.values["external_id"]: (one.values, np.asarray(one.vectors).tolist()) for one in rows}
 
 
 def test_preparing_goes_on_where_it_was_killed(start: Start, texts: Path, tmp_path: Path) -> None:
