@@ -38,7 +38,7 @@ from app.service.documents import check_collection_name, check_source, index_now
 from app.service.files import IngestReport, Skipped, ingest_files, select_files
 from app.service.runs import cancel_run
 from app.service.search import check_query, make_request, run_search
-from app.settings import Environment, Settings, SettingsStore, parse_settings, read_environment
+from app.settings import Environment, Settings, SettingsStore, TenantMap, parse_settings, read_environment
 from app.wiring import Services, open_services
 
 __all__ = [
@@ -146,8 +146,10 @@ def _environment(home: str | PathLike[str] | None, database_url: str | None, ten
     if home is not None:
         environment = replace(environment, home=Path(home).expanduser().absolute())
     if database_url is not None:
-        environment = replace(environment, database_url=database_url, app_database_url=None)
-    return environment if tenant is None else replace(environment, tenant=tenant)
+        environment = replace(environment, database_url=database_url, app_database_url=None, tenant_map=TenantMap())
+    if tenant is not None:
+        environment = replace(environment, tenant=tenant)
+    return environment.for_tenant(environment.tenant)
 
 
 class Cairn:
