@@ -354,6 +354,14 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
         yield embedders.get(embedding_model_name(settings)), chats.get(settings)
 
 
+@asynccontextmanager
+async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
+    """The embedding model alone, which knows its dimensions. Raises ProviderError, SettingsError."""
+    async with open_models(environment, settings) as (embedder, _):
+        await _dimensions(embedder)
+        yield embedder
+
+
 def _limits(settings: Settings) -> Limits:
     return Limits(settings.providers.circuit_failures, settings.providers.circuit_seconds)
 
