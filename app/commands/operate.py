@@ -100,8 +100,9 @@ async def restore(file: Path) -> int:
     return 0
 
 
-async def migrate(sql_only: bool) -> int:
-    """Bring the database up to date, or print the statements. Raises MigrationError, DatabaseAheadError."""
+async def migrate(sql_only: bool, distribute: bool) -> int:
+    """Bring the database up to date, and spread it over its cluster if asked to; or print the statements. Raises MigrationError,
+    DatabaseAheadError."""
     from app.db.migrate import migrate as migrate_database
     from app.db.migrate import migration_sql
 
@@ -111,7 +112,7 @@ async def migrate(sql_only: bool) -> int:
         return 0
     with contextlib.ExitStack() as stack:
         server = await asyncio.to_thread(owned_server, read_environment(), stack)
-        result = await migrate_database(server.dsn)
+        result = await migrate_database(server.dsn, distribute=distribute)
     say(f"The database {_SAID[result.action]} (revision {result.revision}).")
     return 0
 

@@ -38,7 +38,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   ids uuid[]; present bigint[];
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id), array_agg(coalesce(c.model_id, (
       SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id
       ORDER BY e.model_id LIMIT 1)) ORDER BY c.name)

@@ -171,7 +171,7 @@ CREATE OR REPLACE FUNCTION rag.graph_leg_at(
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   IF EXISTS (
     SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
   THEN

@@ -36,7 +36,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
@@ -100,7 +100,7 @@ DECLARE
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  home collections, model smallint, vector halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
+  home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer, begun timestamptz
 ) RETURNS %2$s
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
@@ -199,6 +199,7 @@ BEGIN
   ORDER BY coalesce(b.place, 1);
 END
 $body$$function$, name, columns, settings, distance, predicate, tie);
+  PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
   EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
   EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
@@ -240,7 +241,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   RETURN QUERY
   SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
     p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end

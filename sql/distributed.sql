@@ -1,0 +1,47 @@
+-- What is otherwise where Citus distributes the database by tenant. Applied after everything else, in the same transaction; in
+-- any other database nothing comes of it (docs/adr/0082-citus.md).
+
+CREATE OR REPLACE FUNCTION rag.granted_tenants() RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(SELECT g.tenant_id FROM rag.analyst_grant AS g WHERE g.role_name = session_user);
+END
+$$;
+COMMENT ON FUNCTION rag.granted_tenants() IS 'Tenants that the login may read in schema analyst.';
+
+DO $distributed$
+DECLARE
+    item record;
+BEGIN
+    IF NOT rag.is_distributed() THEN
+        RETURN;
+    END IF;
+
+    -- A node that does not have the rows of the tenant could answer as if there were none: settings of the transaction, with
+    -- them the tenant, stay where they are set. So it must not answer.
+    CREATE OR REPLACE FUNCTION rag.enter_tenant(tenant bigint) RETURNS void
+    LANGUAGE plpgsql STABLE AS $$
+    BEGIN
+        IF NOT EXISTS (
+            SELECT 1 FROM pg_dist_placement AS p JOIN pg_dist_local_group AS here ON here.groupid = p.groupid
+            WHERE p.shardid = get_shard_id_for_distribution_column('rag.collections', tenant)) THEN
+            RAISE EXCEPTION 'tenant % is at another node', tenant USING ERRCODE = 'CR003';
+        END IF;
+        -- functions that read tables are called for rows of others: all of them are here
+        PERFORM set_config('app.tenant', tenant::text, true),
+            set_config('citus.allow_nested_distributed_execution', 'on', true);
+    END
+    $$;
+
+    -- Tables are found by the tenant, and so need to be planned for it.
+    FOR item IN
+        SELECT p.oid::regprocedure AS name FROM pg_proc AS p
+        WHERE p.pronamespace = 'rag'::regnamespace AND 'plan_cache_mode=force_generic_plan' = ANY (p.proconfig)
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', item.name);
+    END LOOP;
+
+    -- Of columns nothing is granted on shards.
+    GRANT INSERT ON rag.audit_events TO cairn_definer, cairn_app;
+END
+$distributed$;
