@@ -54,9 +54,14 @@ COMMENT ON FUNCTION rag.find_cached(bigint, text, text[], double precision) IS
   'Models that serve collections of a tenant, and the cached result of a key, if it is as true as when it was found.';
 
 CREATE OR REPLACE FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT (ids, epochs) = (
-    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id) FROM collections c WHERE c.id = ANY (ids))
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN (ids, epochs) = (
+    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+    FROM collections c WHERE c.tenant_id = tenant AND c.id = ANY (ids));
+END
 $$;
 COMMENT ON FUNCTION rag.cached_is_current(uuid[], bigint[]) IS
   'Whether collections (ids ascending) still have these epochs.';

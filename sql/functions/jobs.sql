@@ -67,9 +67,12 @@ COMMENT ON FUNCTION rag.claim_job(text, text[], interval) IS
 -- For readiness and metrics: a runnable job that nobody takes for a minute means that no worker lives.
 CREATE OR REPLACE FUNCTION rag.queue_state()
 RETURNS TABLE (queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, rag, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH job AS (
         SELECT status,
                CASE status WHEN 'queued' THEN run_at ELSE lease_until END AS runnable_at
@@ -81,7 +84,8 @@ AS $$
            count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
-      FROM job
+      FROM job;
+END
 $$;
 COMMENT ON FUNCTION rag.queue_state() IS
     'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';

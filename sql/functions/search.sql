@@ -37,7 +37,7 @@ DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
   PERFORM enter_tenant(tenant);
-  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
@@ -252,7 +252,7 @@ BEGIN
     SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
   ) AS k ON true
   WHERE EXISTS (
-    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
+    SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
 END
 $$;
 COMMENT ON FUNCTION rag.passages_at(bigint, uuid, bigint, uuid[], uuid[]) IS

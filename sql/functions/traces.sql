@@ -25,7 +25,7 @@ DECLARE
   told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents
@@ -74,9 +74,9 @@ BEGIN
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
     FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
-      AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
+      AND (EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'uploaded') AS item
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
-        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
   )
   UPDATE jobs j SET result = j.result || jsonb_build_object(
@@ -127,7 +127,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET
     question = '',
@@ -150,13 +150,13 @@ DECLARE
   known boolean;
   asked text[];
 BEGIN
-  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
   known := FOUND;
   asked := ARRAY(
     SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
     UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
   PERFORM blank_session_runs(session);
-  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  PERFORM 1 FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
   DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
   DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = session OR f.run_id::text = ANY (asked));
   PERFORM blank_run_events('{}', ARRAY[session]);

@@ -47,13 +47,13 @@ WITH unchanged AS MATERIALIZED (
   FROM rag.retrieval_cache o WHERE o.tenant_id = $1 AND o.key <> $2
 ), victim AS MATERIALIZED (
   SELECT v.key FROM rag.retrieval_cache v
-  WHERE v.tenant_id = $1 AND EXISTS (SELECT FROM stored) AND v.key IN (
+  WHERE v.tenant_id = $1 AND EXISTS (SELECT 1 FROM stored) AND v.key IN (
     SELECT k.key FROM ranked k WHERE k.place >= $10 OR k.created_at <= now() - make_interval(secs => $11))
   FOR UPDATE SKIP LOCKED
 ), evicted AS (
   DELETE FROM rag.retrieval_cache d USING victim WHERE d.tenant_id = $1 AND d.key = victim.key
 )
-SELECT EXISTS (SELECT FROM stored)
+SELECT EXISTS (SELECT 1 FROM stored)
 
 -- name: touch
 -- Uses that a process has collected. Rows that somebody holds are passed over: the order of last use may lag.
@@ -107,7 +107,7 @@ WITH kept AS (
   RETURNING xmax = 0 AS fresh
 ), surplus AS MATERIALIZED (
   SELECT o.model_id, o.query_hash FROM rag.query_embeddings o
-  WHERE o.tenant_id = $1 AND (o.model_id, o.query_hash) <> ($2::smallint, $3::bytea) AND EXISTS (SELECT FROM kept WHERE fresh)
+  WHERE o.tenant_id = $1 AND (o.model_id, o.query_hash) <> ($2::smallint, $3::bytea) AND EXISTS (SELECT 1 FROM kept WHERE fresh)
   ORDER BY o.used_at DESC, o.query_hash OFFSET greatest($5::integer - 1, 0)
 ), victim AS MATERIALIZED (
   SELECT v.model_id, v.query_hash FROM rag.query_embeddings v

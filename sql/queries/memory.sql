@@ -40,7 +40,7 @@ SELECT s.id AS session_id, coalesce(s.title, left(m.content, $6::integer), '') A
 FROM rag.sessions s LEFT JOIN rag.messages m ON m.tenant_id = s.tenant_id AND m.session_id = s.id AND m.position = 1
 WHERE s.tenant_id = $1
   AND ($2::text IS NULL OR strpos(lower(s.title), lower($2)) > 0 OR EXISTS (
-    SELECT FROM rag.messages said
+    SELECT 1 FROM rag.messages said
     WHERE said.tenant_id = $1 AND said.session_id = s.id AND strpos(lower(said.content), lower($2)) > 0))
   AND ($3::timestamptz IS NULL OR (s.last_used_at, s.id) < ($3, $4::text))
 ORDER BY s.last_used_at DESC, s.id DESC LIMIT $5

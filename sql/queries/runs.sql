@@ -4,7 +4,7 @@
 -- No row: the id is taken, by a resumable run or in a trace.
 INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until)
 SELECT $1, $2, $3, $4, $5, clock_timestamp() + $6::interval
-WHERE NOT EXISTS (SELECT FROM rag.runs WHERE tenant_id = $1 AND id = $2)
+WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id
 

@@ -79,8 +79,8 @@ UPDATE rag.runs r SET
   answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now()),
   plan = rag.wordless_plan(r.plan)
 WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND NOT r.answer ? 'source_deleted_at' AND EXISTS (
-  SELECT FROM unnest(r.document_ids) AS cited (id)
-  WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id))
+  SELECT 1 FROM unnest(r.document_ids) AS cited (id)
+  WHERE NOT EXISTS (SELECT 1 FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id))
 
 -- name: hold_sessions
 -- Those that are there; none of them can be deleted before this transaction ends.
