@@ -49,6 +49,7 @@ async def distribute_tables(connection: Any) -> int:
     which row security forbids: it is not forced on the owner meanwhile.
     """
     statements = load_queries("distribute")
+    await _show_shards(connection)
     tables = [row["name"] for row in await connection.fetch(statements["tables_to_distribute"])]
     shared = [row["name"] for row in await connection.fetch(statements["tables_to_share"], list(SHARED_TABLES))]
     if not tables and not shared:
@@ -82,3 +83,14 @@ async def _unforced(connection: Any, table: str, statement: str) -> None:
         await connection.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
     except asyncpg.PostgresError as error:
         raise MigrationError(f"{table} cannot be distributed: {error}") from error
+
+
+async def _show_shards(connection: Any) -> None:
+    """Citus hides shards in the catalogs by asking of each relation, often over, whether it is one: looking up a type takes a
+    client many seconds then."""
+    statement = await connection.fetchval(load_queries("distribute")["show_shards"])
+    try:
+        await connection.execute(statement)
+    except asyncpg.InsufficientPrivilegeError:
+        if await connection.fetchval("SELECT current_setting('citus.override_table_visibility') <> 'off'"):
+            raise MigrationError(f"let the owner of the database run, at the coordinator: {statement}") from None

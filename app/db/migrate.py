@@ -36,6 +36,8 @@ _SESSION = {
     "lock_timeout": "20s",
     "statement_timeout": "30min",
     "client_connection_check_interval": "1s",
+    # where Citus distributes the database, its shards are no tables of ours; servers without Citus take no notice
+    "citus.override_table_visibility": "on",
 }
 
 _STATE = """

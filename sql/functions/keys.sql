@@ -22,9 +22,9 @@ BEGIN
         -- nobody waits for another process that notes the same, nor for a revocation under way
         UPDATE rag.api_keys AS k
            SET last_used_at = present
-         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
-                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
-                                          FOR NO KEY UPDATE SKIP LOCKED);
+         WHERE k.tenant_id = found_key.tenant_id
+           AND k.id IN (SELECT o.id FROM rag.api_keys AS o
+                         WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
     RETURN QUERY SELECT found_key.tenant_id, found_key.id;
 END

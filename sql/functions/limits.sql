@@ -37,15 +37,17 @@ CREATE OR REPLACE FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, mo
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
+  present timestamptz;
 BEGIN
   INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
   PERFORM 1 FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
-  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < clock_timestamp();
+  present := clock_timestamp();  -- under the lock
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < present;
   IF (SELECT count(*) FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key) >= most THEN
     RETURN false;
   END IF;
   INSERT INTO run_slots (tenant_id, id, key_id, owner, lease_until)
-  VALUES (tenant, slot, key, owner, clock_timestamp() + lease);
+  VALUES (tenant, slot, key, owner, present + lease);
   RETURN true;
 END
 $$;
@@ -54,10 +56,12 @@ COMMENT ON FUNCTION rag.take_run_slot IS 'Takes a place among the concurrent run
 -- All slots of a process at once, of whatever tenants.
 CREATE OR REPLACE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  present timestamptz := clock_timestamp();
 BEGIN
   -- of keys that nobody uses any more
-  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
-  UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process;
+  DELETE FROM run_slots AS s WHERE s.lease_until < present - interval '1 hour' AND s.owner <> process;
+  UPDATE run_slots AS s SET lease_until = present + lease WHERE s.owner = process;
 END
 $$;
 COMMENT ON FUNCTION rag.renew_run_slots IS 'Renews the leases of the run slots that a process has.';

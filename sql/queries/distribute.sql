@@ -41,3 +41,6 @@ FROM pg_constraint
 WHERE contype = 'f' AND conparentid = 0
   AND (conrelid = ANY (($1::text[])::regclass[]) OR confrelid = ANY (($1::text[])::regclass[]))
 ORDER BY conrelid::regclass::text, conname
+
+-- name: show_shards
+SELECT format('ALTER DATABASE %I SET citus.override_table_visibility TO off', current_database())

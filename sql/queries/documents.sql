@@ -24,17 +24,17 @@ UPDATE rag.documents SET status = $4, error = $5, updated_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 AND status <> 'indexed'
 
 -- name: keep_alive
-UPDATE rag.documents SET updated_at = clock_timestamp()
+UPDATE rag.documents SET updated_at = statement_timestamp()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[])
   AND status IN ('pending', 'parsing', 'embedding')
 
 -- name: end_abandoned
 -- What waits for a job that is queued or running is not abandoned, however long that takes.
-UPDATE rag.documents SET status = 'failed', error = $2, updated_at = clock_timestamp()
+UPDATE rag.documents SET status = 'failed', error = $2, updated_at = statement_timestamp()
 WHERE tenant_id = $1 AND id IN (
   SELECT d.id FROM rag.documents d
   WHERE d.tenant_id = $1 AND d.status IN ('pending', 'parsing', 'embedding') 
-    AND d.updated_at NOT BETWEEN clock_timestamp() - $3::interval AND clock_timestamp() + $3::interval
+    AND d.updated_at NOT BETWEEN statement_timestamp() - $3::interval AND statement_timestamp() + $3::interval
     AND NOT EXISTS (
       SELECT 1 FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
       WHERE u.tenant_id = $1 AND u.collection_id = d.collection_id AND u.external_id = d.external_id

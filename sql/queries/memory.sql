@@ -5,7 +5,7 @@
 -- of who came first, so an exchange is never torn apart by another.
 INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count) VALUES ($1, $2, $3, $4)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  collection = coalesce(excluded.collection, s.collection), last_used_at = clock_timestamp(),
+  collection = coalesce(excluded.collection, s.collection), last_used_at = statement_timestamp(),
   message_count = s.message_count + excluded.message_count
 RETURNING message_count
 

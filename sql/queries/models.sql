@@ -35,7 +35,7 @@ WHERE j.tenant_id = $1 AND j.kind = 'reindex' AND j.status IN ('queued', 'runnin
 
 -- name: set_state
 INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) VALUES ($1, $2, $3, $4)
-ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = clock_timestamp()
+ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = statement_timestamp()
 
 -- name: state
 SELECT state FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3

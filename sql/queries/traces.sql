@@ -7,7 +7,7 @@ INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, st
   legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
 SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy,
   CASE WHEN r.outcome = 'running' THEN r.plan::jsonb
-       || jsonb_build_object('alive_until', extract(epoch FROM clock_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
+       || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
   r.timings_ms::jsonb,
   r.legs_used::text[], r.legs_failed::jsonb, r.degraded::text[], r.settings_revision, r.epochs::jsonb, r.outcome, r.error,
   r.answer::jsonb, r.usage::jsonb, r.document_ids::uuid[], r.session_id
@@ -38,13 +38,13 @@ WHERE rag.run_legs.passage_ids <> excluded.passage_ids OR rag.run_legs.fates <> 
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
   degraded, settings_revision, epochs, answer, usage, document_ids, session_id,
   CASE WHEN lost THEN 'error' ELSE outcome END AS outcome, CASE WHEN lost THEN $3 ELSE error END AS error
-FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost
+FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) AS lost
       FROM rag.runs WHERE tenant_id = $1 AND id = $2) AS run
 
 -- name: bury
 -- Runs whose process died: they were under way when they were last traced, and nobody says that they live.
 UPDATE rag.runs SET outcome = 'error', error = $2
-WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp())
+WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp())
 
 -- name: legs
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
@@ -60,7 +60,7 @@ FROM (
     CASE WHEN lost THEN $9 ELSE r.error END AS error_now
   FROM rag.runs r
   CROSS JOIN LATERAL (SELECT r.outcome = 'running'
-    AND (r.plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost) AS l
+    AND (r.plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) AS lost) AS l
   WHERE r.tenant_id = $1 AND ($2::text IS NULL OR r.kind = $2)
     AND ($5::int IS NULL OR r.started_at > now() - make_interval(days => $5))
     AND ($4::text IS NULL OR strpos(lower(r.question), lower($4)) > 0)
