@@ -61,12 +61,16 @@ DECLARE
   tenant bigint := current_tenant();
   names text[] := ARRAY(
     SELECT left(d.external_id, 200) FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents));
+  doomed uuid[]; results jsonb[];
 BEGIN
   DELETE FROM uploads u USING rag.documents d
   WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents)
     AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
-  WITH told AS (
-    SELECT j.id,
+  SELECT array_agg(told.id), array_agg(told.result || jsonb_build_object(
+    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]')))
+  INTO doomed, results
+  FROM (
+    SELECT j.id, j.result,
       (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"external_id": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
@@ -78,10 +82,9 @@ BEGIN
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
         OR EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
-  )
-  UPDATE jobs j SET result = j.result || jsonb_build_object(
-    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]'))
-  FROM told WHERE j.tenant_id = tenant AND j.id = told.id;
+  ) AS told;
+  UPDATE jobs j SET result = n.result FROM unnest(doomed, results) AS n (id, result)
+  WHERE j.tenant_id = tenant AND j.id = ANY (doomed) AND j.id = n.id;
   UPDATE jobs j SET progress = j.progress || '{"message": ""}'
   WHERE j.tenant_id = tenant AND j.progress ->> 'message' = ANY (names);
 END
@@ -96,15 +99,17 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pu
 AS $$
 DECLARE
   tenant bigint := current_tenant();
+  contents text[]; metadatas jsonb[];
   doomed uuid[] := ARRAY(
     SELECT m.id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
     ORDER BY m.id FOR UPDATE);
 BEGIN
-  UPDATE messages m SET
-    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
-    metadata = m.metadata || jsonb_build_object(
-      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  -- made first: Citus updates by no stable function of a row, which jsonb_build_object is
+  SELECT array_agg(o.id), array_agg(CASE WHEN blanked.cited THEN '' ELSE o.content END), array_agg(
+    o.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(o.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources))
+  INTO doomed, contents, metadatas
   FROM messages o
   CROSS JOIN LATERAL (
     SELECT coalesce(bool_or(gone AND (source -> 'cited')::boolean), false)
@@ -114,7 +119,10 @@ BEGIN
     FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
     CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
   ) AS blanked
-  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed);
+  UPDATE messages m SET content = n.content, metadata = n.metadata
+  FROM unnest(doomed, contents, metadatas) AS n (id, content, metadata)
+  WHERE m.tenant_id = tenant AND m.id = ANY (doomed) AND m.id = n.id;
 END
 $$;
 COMMENT ON FUNCTION rag.blank_messages IS

@@ -31,7 +31,8 @@ SELECT * FROM rag.jobs
 WITH job AS (
     UPDATE rag.jobs
        SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-           finished_at = CASE WHEN cancel_requested THEN statement_timestamp() END, lease_until = NULL, worker = NULL
+           finished_at = CASE WHEN cancel_requested THEN clock.present END, lease_until = NULL, worker = NULL
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id IN (
            SELECT id FROM rag.jobs
             WHERE tenant_id = $1 AND status = 'running' AND rag.is_past(lease_until, statement_timestamp())
@@ -49,9 +50,10 @@ WITH job AS (
     UPDATE rag.jobs
        SET cancel_requested = true,
            status = CASE status WHEN 'running' THEN status ELSE 'cancelled' END,
-           finished_at = CASE status WHEN 'running' THEN finished_at ELSE statement_timestamp() END
+           finished_at = CASE status WHEN 'running' THEN finished_at ELSE clock.present END
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running', 'parked')
-    RETURNING *
+    RETURNING rag.jobs.*
 ), gone AS (
     DELETE FROM rag.uploads AS u USING job
      WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status = 'cancelled'
@@ -96,9 +98,10 @@ SELECT status FROM job;
 WITH job AS (
     UPDATE rag.jobs
        SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-           finished_at = CASE WHEN cancel_requested THEN statement_timestamp() END,
-           attempts = attempts - $5, run_at = statement_timestamp() + $6::interval, error = coalesce($7, error),
+           finished_at = CASE WHEN cancel_requested THEN clock.present END,
+           attempts = attempts - $5, run_at = clock.present + $6::interval, error = coalesce($7, error),
            lease_until = NULL, worker = NULL
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
     RETURNING id, status
 ), gone AS (

@@ -17,9 +17,10 @@ ORDER BY id DESC LIMIT $3;
 -- name: revoke
 -- What is revoked stays so since then. The notification is sent when the caller commits.
 WITH key AS (
-    UPDATE rag.api_keys SET revoked_at = coalesce(revoked_at, statement_timestamp())
+    UPDATE rag.api_keys SET revoked_at = coalesce(revoked_at, clock.present)
+    FROM (SELECT statement_timestamp() AS present) AS clock
     WHERE tenant_id = $1 AND id = $2
-    RETURNING *
+    RETURNING rag.api_keys.*
 )
 SELECT key.*, pg_notify('cairn_keys', key.id::text) FROM key;
 

@@ -18,7 +18,7 @@ SELECT day, written, exceeded FROM rag.reserve_tokens($1, $2, $3, $4, $5, $6, $7
 -- name: book
 -- What calls have cost, without what was booked for them before.
 INSERT INTO rag.key_usage AS u (tenant_id, key_id, day, calls, tokens, cost)
-VALUES ($1, $2, coalesce($3, (now() AT TIME ZONE 'UTC')::date), $4, greatest($5::bigint, 0), greatest($6::double precision, 0))
+SELECT $1, $2, coalesce($3, (now() AT TIME ZONE 'UTC')::date), $4::integer, greatest($5::bigint, 0), greatest($6::double precision, 0)
 ON CONFLICT (tenant_id, key_id, day) DO UPDATE
 SET calls = u.calls + $4, tokens = greatest(u.tokens + $5, 0), cost = greatest(u.cost + $6, 0)
 

@@ -3,9 +3,10 @@
 -- name: open_session
 -- Takes the row of the conversation, made if it is new, and with it the next positions. Who comes second waits for the commit
 -- of who came first, so an exchange is never torn apart by another.
-INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count) VALUES ($1, $2, $3, $4)
+INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count, last_used_at)
+VALUES ($1, $2, $3, $4, statement_timestamp())
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  collection = coalesce(excluded.collection, s.collection), last_used_at = statement_timestamp(),
+  collection = coalesce(excluded.collection, s.collection), last_used_at = excluded.last_used_at,
   message_count = s.message_count + excluded.message_count
 RETURNING message_count
 

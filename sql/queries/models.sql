@@ -34,8 +34,9 @@ SELECT c.name FROM rag.jobs j JOIN rag.collections c ON c.tenant_id = $1 AND c.i
 WHERE j.tenant_id = $1 AND j.kind = 'reindex' AND j.status IN ('queued', 'running')
 
 -- name: set_state
-INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) VALUES ($1, $2, $3, $4)
-ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = statement_timestamp()
+INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state, changed_at)
+VALUES ($1, $2, $3, $4, statement_timestamp())
+ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = excluded.changed_at
 
 -- name: state
 SELECT state FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3

@@ -17,10 +17,11 @@ WITH held AS (
     last_seq = last_seq + cardinality($6::text[]),
     lease_until = statement_timestamp() + $4::interval,
     status = coalesce($9, status),
-    ended_at = CASE WHEN $9::text IS NOT NULL THEN statement_timestamp() END,
+    ended_at = CASE WHEN $9::text IS NOT NULL THEN clock.present END,
     document_ids = CASE WHEN $11::uuid[] <@ document_ids THEN document_ids
                    ELSE ARRAY(SELECT DISTINCT unnest(document_ids || $11::uuid[])) END,
-    blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, statement_timestamp()) ELSE blanked_at END
+    blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock.present) ELSE blanked_at END
+  FROM (SELECT statement_timestamp() AS present) AS clock
   WHERE tenant_id = $1 AND id = $2 AND owner = $3 AND status = 'running' AND last_seq = $5
   RETURNING cancel_requested, blanked_at
 ), written AS (
@@ -91,10 +92,10 @@ SELECT tenant_id, id FROM rag.expire_runs($1, $2, $3)
 
 -- name: put_feedback
 -- The run is the caller's to have looked up.
-INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp())
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET
-  rating = excluded.rating, comment = excluded.comment, updated_at = statement_timestamp()
+  rating = excluded.rating, comment = excluded.comment, updated_at = excluded.updated_at
 RETURNING run_id, session_id, rating, comment, created_at, updated_at
 
 -- name: list_feedback

@@ -20,10 +20,10 @@ SELECT EXISTS (
     ELSE x.state IS NOT NULL OR c.chunk_count > $3 END)
 
 -- name: building
-INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive)
-SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
+INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive, created_at)
+SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true, now() FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE
-SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = now(), ready_at = NULL,
+SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = excluded.created_at, ready_at = NULL,
     exclusive = true, bulk_until = NULL
 RETURNING true
 
