@@ -334,6 +334,11 @@ class Database:
         return found
 
     @property
+    def is_distributed(self) -> bool:
+        """Whether the rows of tenants are spread over nodes: then one transaction serves one tenant."""
+        return self._nodes is not None
+
+    @property
     def primary(self) -> Database:
         """The same without replicas, for what must see all that any process has committed: jobs, keys, limits, conversations, and
         whatever is read in order to be changed."""

@@ -96,6 +96,8 @@ DECLARE
   settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
   -- what the caller returns, but for what it knows itself
   columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
+  -- Citus plans for a tenant
+  mode text := CASE WHEN is_distributed() THEN 'force_custom_plan' ELSE 'force_generic_plan' END;
   statement text;
 BEGIN
   statement := format($function$
@@ -103,7 +105,7 @@ CREATE OR REPLACE FUNCTION rag.%1$I(
   home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer, begun timestamptz
 ) RETURNS %2$s
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = %7$s %3$s AS $body$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
@@ -198,7 +200,7 @@ BEGIN
   ) AS b ON b.place = a.place
   ORDER BY coalesce(b.place, 1);
 END
-$body$$function$, name, columns, settings, distance, predicate, tie);
+$body$$function$, name, columns, settings, distance, predicate, tie, mode);
   PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
   EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');

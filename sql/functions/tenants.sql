@@ -14,18 +14,6 @@ $$;
 COMMENT ON FUNCTION rag.current_tenant() IS
     'Tenant of the transaction, from app.tenant; raises when it is unset. Functions that see all rows ask it.';
 
--- Whether tenants are spread over the nodes of a cluster (`cairn migrate --distribute`, docs/adr/0082-citus.md).
-CREATE OR REPLACE FUNCTION rag.is_distributed() RETURNS boolean
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-BEGIN
-    IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN  -- no Citus
-        RETURN false;
-    END IF;
-    RETURN EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass('rag.collections') AND partmethod = 'h');
-END
-$$;
-COMMENT ON FUNCTION rag.is_distributed() IS 'Whether the tables of tenants are distributed by Citus.';
-
 -- For functions that are called outside a transaction: the tenant is set for this statement. sql/distributed.sql has another one.
 CREATE OR REPLACE FUNCTION rag.enter_tenant(tenant bigint) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
