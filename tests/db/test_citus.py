@@ -104,13 +104,15 @@ async def live(services: Services, tenant: str) -> dict[str, Any]:
     said["collection"] = (home.document_count, home.passage_count, home.chunk_count, home.epoch)
     said["entities"] = sorted((e.name, e.kind, e.passage_count) for e in await graph.list_entities(services, "test"))
     around = await graph.get_neighborhood(services, "Marie Curie", "test")
-    said["around"] = sorted((one.entity.name, round(one.score, 4)) for one in around.neighbours)
+    said["around"] = (sorted(place.entity.name for place in around.places), len(around.relations), around.truncated)
     await documents.refresh_communities(services, "test")
     said["communities"] = sorted(c.title for c in (await graph.list_communities(services, "test", limit=20))[0])
     await graph.merge_entities(services, "test", "Marie Curie", "Pierre Curie", "a couple")
     said["merged"] = sorted((e.name, e.passage_count) for e in await graph.list_entities(services, "test"))
 
-    said["history"] = [(m.role, m.content) for m in await conversations.get_history(services, "talk")]
+    said["history"] = [
+        (m.turn.role, m.turn.content) for m in await conversations.get_history(services, "talk")
+    ]
     await conversations.rename_conversation(services, "talk", "Secrets")
     said["talks"] = [(c.title, c.message_count) for c in await conversations.list_conversations(services)]
     said["forgotten"] = await conversations.delete_history(services, "talk")
