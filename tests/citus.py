@@ -1,5 +1,5 @@
-"""A database of its own on a real Citus cluster: CAIRN_TEST_CITUS_URL names a superuser of the coordinator, who may connect to every
-node as the coordinator knows it, and whose nodes trust each other."""
+"""A database of its own on a real Citus cluster: CAIRN_TEST_CITUS_URL names a superuser of the coordinator, who may connect to
+every node as the coordinator knows it, and whose nodes trust each other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from app.db.migrate import migrate
 URL: Final = os.environ.get("CAIRN_TEST_CITUS_URL")
 """Read when tests are collected: a test run forgets CAIRN_* of its surroundings."""
 OWNER: Final = "cairn_citus_owner"
+_MAKE_ROLE: Final = "DO $$ BEGIN IF to_regrole('{role}') IS NULL THEN CREATE ROLE {role} LOGIN; END IF; END $$"
 _ROLES: Final = ("cairn_app", "cairn_definer", "cairn_views", "cairn_analyst")
 
 
@@ -34,6 +35,13 @@ class Cluster:
         host = {} if node is None else {"host": node[0], "port": node[1]}
         return await asyncpg.connect(URL, database=self.name, **host, **({"user": user} if user else {}))
 
+    async def tenants(self) -> list[tuple[int, str]]:
+        """Ids and names."""
+        admin = await self.at()
+        rows = await admin.fetch("SELECT id, name FROM rag.tenants ORDER BY id")
+        await admin.close()
+        return [tuple(row) for row in rows]
+
 
 async def _run(dsn: str | None, *statements: str, **place: Any) -> None:
     connection = await asyncpg.connect(dsn, **place)
@@ -50,7 +58,9 @@ async def open_cluster(*, distributed: bool = True) -> AsyncIterator[Cluster]:
     admin = await asyncpg.connect(URL)
     nodes = [
         (row["nodename"], row["nodeport"])
-        for row in await admin.fetch("SELECT nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary' ORDER BY groupid")
+        for row in await admin.fetch(
+            "SELECT nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary' ORDER BY groupid"
+        )
     ]
     await admin.close()
     name = f"cairn_test_{os.getpid()}"
@@ -64,7 +74,7 @@ async def open_cluster(*, distributed: bool = True) -> AsyncIterator[Cluster]:
         URL,
         f"SELECT citus_set_coordinator_host('{coordinator[0]}', {coordinator[1]})",
         *(f"SELECT citus_add_node('{host}', {port})" for host, port in workers),
-        *(f"DO $$ BEGIN IF to_regrole('{role}') IS NULL THEN CREATE ROLE {role} LOGIN; END IF; END $$" for role in (*_ROLES, OWNER)),
+        *(_MAKE_ROLE.format(role=role) for role in (*_ROLES, OWNER)),
         *(f"ALTER ROLE {role} LOGIN" for role in _ROLES),
         f"GRANT cairn_app, cairn_definer, cairn_views TO {OWNER}",
         f"ALTER DATABASE {name} OWNER TO {OWNER}",

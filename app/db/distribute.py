@@ -1,8 +1,8 @@
 """`cairn migrate --distribute`: a migrated database on a Citus coordinator is spread over its worker nodes by tenant.
 
-Tables with a tenant_id are distributed by it in one group, so that all rows of a tenant lie on one node; what all tenants share is
-copied to every node. All in one transaction: the database is distributed, or as it was. Later migrations distribute the tables
-that they add (docs/adr/0082-citus.md).
+Tables with a tenant_id are distributed by it in one group, so that all rows of a tenant lie on one node; what all tenants share
+is copied to every node. All in one transaction: the database is distributed, or as it was. Later migrations distribute the
+tables that they add (docs/adr/0082-citus.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ async def check_cluster(connection: Any) -> None:
     if not await connection.fetchval(statements["is_coordinator"]):
         raise MigrationError("this is a worker node: connect to the coordinator")
     if not await connection.fetchval(statements["count_workers"]):
-        raise MigrationError("the cluster has no worker node: let an administrator run SELECT citus_add_node('HOST', 5432)")
+        raise MigrationError(
+            "the cluster has no worker node: let an administrator run SELECT citus_add_node('HOST', 5432)"
+        )
     if roles := await connection.fetchval(statements["roles_without_login"]):
         raise MigrationError(
             f"nodes connect to each other as {', '.join(roles)}: let an administrator run, at the coordinator, "

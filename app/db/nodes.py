@@ -12,11 +12,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple
 
-import asyncpg
 import structlog
 
 from app.db.queries import load_queries
-from app.errors import DatabaseUnavailableError
+from app.errors import BackupError, DatabaseUnavailableError
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +37,15 @@ def has_moved(error: BaseException) -> bool:
 
 async def is_distributed(connection: Any) -> bool:
     """Whether tenants are spread over the nodes of a cluster."""
-    return bool(await connection.fetchval("SELECT rag.is_distributed()"))
+    if not await connection.fetchval(load_queries("nodes")["has_citus"]):
+        return False
+    return bool(await connection.fetchval(load_queries("nodes")["is_distributed"]))
+
+
+async def refuse_distributed(connection: Any, what: str) -> None:
+    """Raises BackupError where `what`, which reads all rows in one session, would not find them."""
+    if await is_distributed(connection):
+        raise BackupError(f"{what} does not work on a database that is distributed by Citus; see docs/scale.md")
 
 
 class Nodes:

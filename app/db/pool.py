@@ -300,7 +300,9 @@ class Database:
             raise
         if distributed:
             if replicas:
-                log.warning("replicas.unused", problem="the database is distributed: reads go to the node of their tenant")
+                log.warning(
+                    "replicas.unused", problem="the database is distributed: reads go to the node of their tenant"
+                )
             open_node = partial(_open_node, dsn, max_size=max_size, prepared_statements=prepared_statements)
             return cls(pool, own_dsn, notifies=False, nodes=Nodes(pool, open_node, ACQUIRE_SECONDS))
         if not replicas:

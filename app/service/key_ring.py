@@ -191,7 +191,7 @@ class KeyRing:
         while True:
             try:
                 async with self._database.own_connection() as connection:
-                    await (self._ask(connection) if self._database.is_distributed else self._heed(connection))
+                    await (self._look_after(connection) if self._database.is_distributed else self._heed(connection))
             except (CairnError, TimeoutError) as error:
                 log.warning("keys.not_listening", problem=getattr(error, "detail", "notifications do not come through"))
             finally:
@@ -199,8 +199,8 @@ class KeyRing:
                 self.forget()
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _ask(self, connection: object) -> None:
-        """Where tenants notify at nodes of their own, nothing is heard of: look-ups are not kept, and what runs is looked after."""
+    async def _look_after(self, connection: object) -> None:
+        """Where tenants notify at nodes of their own, nothing is heard: look-ups are not kept, and what runs is looked after."""
         while True:
             await self._end_revoked(connection)
             await asyncio.sleep(PROOF_SECONDS)

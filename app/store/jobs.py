@@ -209,9 +209,7 @@ async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timed
         return claimed and await load_claimed(connection, *claimed)
 
 
-async def claim_any(
-    connection: Any, worker: str, kinds: Sequence[str], lease: timedelta
-) -> tuple[int, UUID] | None:
+async def claim_any(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[int, UUID] | None:
     """The same, unread: ids of tenant and job. It is read where the rows of its tenant are."""
     row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
     return row and (row["tenant_id"], row["id"])
