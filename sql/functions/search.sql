@@ -37,6 +37,7 @@ DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
   PERFORM enter_tenant(tenant);
+  tenant := current_tenant();  -- a value: Citus finds rows by no function
   SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
