@@ -114,6 +114,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     old record;
+    present timestamptz := clock_timestamp();
 BEGIN
     IF keep_days < 1 THEN
         RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
@@ -122,7 +123,7 @@ BEGIN
         SELECT o.tenant_id, array_agg(o.id) AS ids
           FROM (SELECT j.tenant_id, j.id FROM rag.jobs AS j
                  WHERE j.status NOT IN ('queued', 'running')
-                   AND j.finished_at < clock_timestamp() - make_interval(days => keep_days)
+                   AND j.finished_at < present - make_interval(days => keep_days)
                  ORDER BY j.finished_at
                  LIMIT max_jobs) AS o
          GROUP BY o.tenant_id
