@@ -1,14 +1,6 @@
 -- What is otherwise where Citus distributes the database by tenant. Applied after everything else, in the same transaction; in
 -- any other database nothing comes of it (docs/adr/0082-citus.md).
 
-CREATE OR REPLACE FUNCTION rag.granted_tenants() RETURNS bigint[]
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-BEGIN
-    RETURN ARRAY(SELECT g.tenant_id FROM rag.analyst_grant AS g WHERE g.role_name = session_user);
-END
-$$;
-COMMENT ON FUNCTION rag.granted_tenants() IS 'Tenants that the login may read in schema analyst.';
-
 DO $distributed$
 DECLARE
     item record;

@@ -8706,6 +8706,9 @@ GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rag.granted_tenants() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_app;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) TO cairn_app;

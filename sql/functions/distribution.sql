@@ -11,3 +11,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION rag.is_distributed() IS 'Whether the tables of tenants are distributed by Citus.';
+
+-- The policy of analysts asks it there, because Citus takes no sub-select in a policy.
+CREATE OR REPLACE FUNCTION rag.granted_tenants() RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(SELECT g.tenant_id FROM rag.analyst_grant AS g WHERE g.role_name = session_user);
+END
+$$;
+COMMENT ON FUNCTION rag.granted_tenants() IS 'Tenants that the login may read in schema analyst.';
