@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.commands.terminal import quiet_logs, say, services
 from app.ending import GuardedProcess
-from app.errors import CairnError
+from app.errors import CairnError, InputError
 from app.settings import Environment, SettingsStore, read_environment
 
 _SAID = {
@@ -101,12 +101,16 @@ async def restore(file: Path) -> int:
 
 
 async def migrate(sql_only: bool, distribute: bool) -> int:
-    """Bring the database up to date, and spread it over its cluster if asked to; or print the statements. Raises MigrationError,
-    DatabaseAheadError."""
+    """Bring the database up to date, and spread it over its cluster if asked to; or print the statements. Raises InputError,
+    MigrationError, DatabaseAheadError."""
     from app.db.migrate import migrate as migrate_database
     from app.db.migrate import migration_sql
 
     quiet_logs()
+    if sql_only and distribute:
+        raise InputError(
+            "--sql prints the statements for one server; --distribute needs the cluster itself: give one of them"
+        )
     if sql_only:
         print(await migration_sql(), flush=True)
         return 0

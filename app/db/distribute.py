@@ -37,6 +37,11 @@ async def check_cluster(connection: Any) -> None:
         raise MigrationError(
             "the cluster has no worker node: let an administrator run SELECT citus_add_node('HOST', 5432)"
         )
+    if await connection.fetchval(statements["holds_tenants_itself"]):
+        raise MigrationError(
+            "the coordinator would hold tenants too: let an administrator run SELECT citus_set_node_property(nodename, nodeport, "
+            "'shouldhaveshards', false) FROM pg_dist_node WHERE groupid = 0"
+        )
     if roles := await connection.fetchval(statements["roles_without_login"]):
         raise MigrationError(
             f"nodes connect to each other as {', '.join(roles)}: let an administrator run, at the coordinator, "

@@ -7,7 +7,10 @@ SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
 SELECT citus_is_coordinator()
 
 -- name: count_workers
-SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'
+SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary' AND groupid <> 0
+
+-- name: holds_tenants_itself
+SELECT EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0 AND shouldhaveshards)
 
 -- name: roles_without_login
 SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles
