@@ -10,18 +10,19 @@ BEGIN
     END IF;
 
     -- A node that does not have the rows of the tenant could answer as if there were none: settings of the transaction, with
-    -- them the tenant, stay where they are set. So it must not answer.
+    -- them the tenant, stay where they are set. So it must not answer. To where the rows move while a transaction is under way, SET
+    -- LOCAL goes with it. Functions that read tables are called for rows of others: all of them are here.
     CREATE OR REPLACE FUNCTION rag.enter_tenant(tenant bigint) RETURNS void
-    LANGUAGE plpgsql STABLE AS $$
+    LANGUAGE plpgsql VOLATILE AS $$
     BEGIN
         IF NOT EXISTS (
             SELECT 1 FROM pg_dist_placement AS p JOIN pg_dist_local_group AS here ON here.groupid = p.groupid
             WHERE p.shardid = get_shard_id_for_distribution_column('rag.collections', tenant)) THEN
             RAISE EXCEPTION 'tenant % is at another node', tenant USING ERRCODE = 'CR003';
         END IF;
-        -- functions that read tables are called for rows of others: all of them are here
-        PERFORM set_config('app.tenant', tenant::text, true),
+        PERFORM set_config('citus.propagate_set_commands', 'local', true),
             set_config('citus.allow_nested_distributed_execution', 'on', true);
+        EXECUTE format('SET LOCAL app.tenant TO %L', tenant);
     END
     $$;
 
