@@ -49,6 +49,9 @@ BEGIN
         $$, item.name, item.owner);
     END LOOP;
 
+    -- Shards of views are read as the login of the analyst, who may read no tables: said at the door.
+    REVOKE USAGE ON SCHEMA analyst FROM cairn_analyst;
+
     -- Of columns nothing is granted on shards.
     GRANT INSERT ON rag.audit_events TO cairn_definer, cairn_app;
 END

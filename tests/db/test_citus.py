@@ -239,6 +239,15 @@ async def test_a_node_without_the_tenant_does_not_answer(cluster: Cluster, settl
         await app.close()
 
 
+async def test_analysts_are_told_that_they_read_nothing(cluster: Cluster, settled: Any) -> None:
+    for node in (None, *cluster.workers):
+        analyst = await cluster.at(node, user="cairn_analyst")
+        for statement in ("SELECT * FROM analyst.documents", "SELECT * FROM analyst.search_lexical('own', 'stones')"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="schema analyst"):
+                await analyst.fetch(statement)
+        await analyst.close()
+
+
 async def crash(cluster: Cluster, node: tuple[str, int]) -> None:
     """The node's server loses all its sessions at once and recovers, as after any process of it was killed."""
     admin = await cluster.at(node)
