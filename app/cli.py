@@ -107,11 +107,14 @@ def worker() -> int:
 @app.command()
 def migrate(
     sql: Annotated[bool, typer.Option("--sql", help="Print the statements for an empty database instead.")] = False,
+    distribute: Annotated[
+        bool, typer.Option("--distribute", help="Spread it by tenant over the nodes of its Citus cluster, for good.")
+    ] = False,
 ) -> int:
     """Bring the database up to date; serve does so by itself."""
     from app.commands import operate
 
-    return _run(operate.migrate(sql))
+    return _run(operate.migrate(sql, distribute))
 
 
 @app.command()

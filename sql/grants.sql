@@ -38,6 +38,8 @@ DECLARE
     key     text := CASE WHEN target = 'rag.tenants'::regclass THEN 'id' ELSE 'tenant_id' END;
     own     text := format('%I = nullif(current_setting(''app.tenant'', true), '''')::bigint', key);
     granted text := CASE WHEN target = 'rag.analyst_grant'::regclass THEN 'role_name = session_user'
+        -- Citus takes no sub-select in a policy
+        WHEN rag.is_distributed() THEN format('%I = ANY (rag.granted_tenants())', key)
         ELSE format('%I IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user)', key) END;
 BEGIN
     IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN

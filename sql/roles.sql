@@ -57,7 +57,9 @@ BEGIN
             (format('REVOKE CONNECT, TEMPORARY ON DATABASE %I FROM PUBLIC', database),
                 has_database_privilege('public', database, 'CONNECT')
                 OR has_database_privilege('public', database, 'TEMPORARY')),
-            (format('GRANT CONNECT ON DATABASE %I TO %I, cairn_app, cairn_analyst', database, current_user), true),
+            -- nodes of a cluster connect to each other as whoever runs a statement, or owns the function that does
+            (format('GRANT CONNECT ON DATABASE %I TO %I, cairn_app, cairn_analyst, cairn_definer, cairn_views',
+                    database, current_user), true),
             (format('GRANT TEMPORARY ON DATABASE %I TO cairn_app', database), true),
             -- databases that began under PostgreSQL 14 or older: a stranger's operator there would be found by search_path
             ('REVOKE CREATE ON SCHEMA public FROM PUBLIC', has_schema_privilege('public', 'public', 'CREATE'))

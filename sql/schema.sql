@@ -29,7 +29,7 @@ CREATE FUNCTION analyst.search_lexical(collection text, query text, k integer DE
     AS $$
 #variable_conflict use_column
 BEGIN
-    IF NOT EXISTS (SELECT FROM collections AS c WHERE c.name = search_lexical.collection) THEN
+    IF NOT EXISTS (SELECT 1 FROM collections AS c WHERE c.name = search_lexical.collection) THEN
         RAISE EXCEPTION 'there is no collection % that % may read', search_lexical.collection, session_user
             USING ERRCODE = 'no_data_found', HINT = 'SELECT DISTINCT tenant, collection FROM analyst.documents;';
     END IF;
@@ -112,7 +112,7 @@ BEGIN
     -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
     -- catalog itself: to_regclass may still remember that there was none.
     EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
-    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
     -- Made apart and then attached: that does not lock readers and writers out of the parent.
@@ -158,12 +158,16 @@ DECLARE
   tenant bigint := current_tenant();
   names text[] := ARRAY(
     SELECT left(d.external_id, 200) FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents));
+  doomed uuid[]; results jsonb[];
 BEGIN
   DELETE FROM uploads u USING rag.documents d
   WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents)
     AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
-  WITH told AS (
-    SELECT j.id,
+  SELECT array_agg(told.id), array_agg(told.result || jsonb_build_object(
+    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]')))
+  INTO doomed, results
+  FROM (
+    SELECT j.id, j.result,
       (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"external_id": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
@@ -171,14 +175,13 @@ BEGIN
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
     FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
-      AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
+      AND (EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'uploaded') AS item
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
-        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
-  )
-  UPDATE jobs j SET result = j.result || jsonb_build_object(
-    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]'))
-  FROM told WHERE j.tenant_id = tenant AND j.id = told.id;
+  ) AS told;
+  UPDATE jobs j SET result = n.result FROM unnest(doomed, results) AS n (id, result)
+  WHERE j.tenant_id = tenant AND j.id = ANY (doomed) AND j.id = n.id;
   UPDATE jobs j SET progress = j.progress || '{"message": ""}'
   WHERE j.tenant_id = tenant AND j.progress ->> 'message' = ANY (names);
 END
@@ -194,15 +197,17 @@ CREATE FUNCTION rag.blank_messages(documents uuid[], among uuid[] DEFAULT NULL::
     AS $$
 DECLARE
   tenant bigint := current_tenant();
+  contents text[]; metadatas jsonb[];
   doomed uuid[] := ARRAY(
     SELECT m.id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
     ORDER BY m.id FOR UPDATE);
 BEGIN
-  UPDATE messages m SET
-    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
-    metadata = m.metadata || jsonb_build_object(
-      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  -- made first: Citus updates by no stable function of a row, which jsonb_build_object is
+  SELECT array_agg(o.id), array_agg(CASE WHEN blanked.cited THEN '' ELSE o.content END), array_agg(
+    o.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(o.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources))
+  INTO doomed, contents, metadatas
   FROM messages o
   CROSS JOIN LATERAL (
     SELECT coalesce(bool_or(gone AND (source -> 'cited')::boolean), false)
@@ -212,7 +217,10 @@ BEGIN
     FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
     CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
   ) AS blanked
-  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed);
+  UPDATE messages m SET content = n.content, metadata = n.metadata
+  FROM unnest(doomed, contents, metadatas) AS n (id, content, metadata)
+  WHERE m.tenant_id = tenant AND m.id = ANY (doomed) AND m.id = n.id;
 END
 $$;
 
@@ -230,8 +238,9 @@ DECLARE
     SELECT r.id FROM resumable_runs r
     WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) AND r.blanked_at IS NULL
     ORDER BY r.id FOR UPDATE);
+  present timestamptz := clock_timestamp();
 BEGIN
-  UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
+  UPDATE resumable_runs r SET blanked_at = present WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
   UPDATE run_events e SET data = wordless_event(e.kind, e.data) WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed);
 END
 $$;
@@ -247,7 +256,7 @@ CREATE FUNCTION rag.blank_session_runs(session text, among uuid[] DEFAULT NULL::
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET
     question = '',
@@ -423,11 +432,16 @@ ALTER FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document 
 COMMENT ON FUNCTION rag.broken_conditions(plan jsonb, passage rag.passages, document rag.documents) IS 'Operators and filters of a run that keep a passage out, in plain words.';
 
 CREATE FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) RETURNS boolean
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  SELECT (ids, epochs) = (
-    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id) FROM collections c WHERE c.id = ANY (ids))
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN (ids, epochs) = (
+    SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id)
+    FROM collections c WHERE c.tenant_id = tenant AND c.id = ANY (ids));
+END
 $$;
 
 ALTER FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) OWNER TO owner;
@@ -435,11 +449,13 @@ ALTER FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) OWNER TO owner
 COMMENT ON FUNCTION rag.cached_is_current(ids uuid[], epochs bigint[]) IS 'Whether collections (ids ascending) still have these epochs.';
 
 CREATE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-  SELECT a.name FROM rag.entity_aliases a
-  WHERE a.tenant_id = tenant AND a.entity_id = entity
-  GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1
+BEGIN
+  RETURN (SELECT a.name FROM rag.entity_aliases a
+    WHERE a.tenant_id = tenant AND a.entity_id = entity
+    GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1);
+END
 $$;
 
 ALTER FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) OWNER TO owner;
@@ -447,19 +463,24 @@ ALTER FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) OWNER TO
 COMMENT ON FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) IS 'Name of an entity in most passages, of those with its own normal form if there are any.';
 
 CREATE FUNCTION rag.canonical_entity(collection uuid, entity uuid) RETURNS uuid
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  WITH RECURSIVE chain AS (
-    SELECT entity AS id, 0 AS place
-    UNION ALL
-    SELECT m.into_id, c.place + 1 FROM chain c
-    JOIN entity_merges m ON m.tenant_id = current_tenant() AND m.entity_id = c.id
-      AND m.undone_at IS NULL
-  )
-  SELECT c.id FROM chain c
-  JOIN entities e ON e.tenant_id = current_tenant() AND e.id = c.id
-  ORDER BY c.place DESC LIMIT 1
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN (
+    WITH RECURSIVE chain AS (
+      SELECT entity AS id, 0 AS place
+      UNION ALL
+      SELECT m.into_id, c.place + 1 FROM chain c
+      JOIN entity_merges m ON m.tenant_id = tenant AND m.entity_id = c.id
+        AND m.undone_at IS NULL
+    )
+    SELECT c.id FROM chain c
+    JOIN entities e ON e.tenant_id = tenant AND e.id = c.id
+    ORDER BY c.place DESC LIMIT 1);
+END
 $$;
 
 ALTER FUNCTION rag.canonical_entity(collection uuid, entity uuid) OWNER TO owner;
@@ -471,13 +492,14 @@ CREATE FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigin
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 DECLARE
+  tenant bigint := current_tenant();
   most bigint[] := tenant_room(defaults);
   before bigint[];
 BEGIN
   IF num_nonnulls(most[1], most[2], most[3]) = 0 THEN RETURN; END IF;
   IF published THEN PERFORM lock_tenant_room(); END IF;
   SELECT ARRAY[coalesce(sum(c.document_count), 0), coalesce(sum(c.byte_count), 0), coalesce(sum(c.chunk_count), 0)]
-  INTO before FROM collections c WHERE c.tenant_id = current_tenant();
+  INTO before FROM collections c WHERE c.tenant_id = tenant;
   FOR part IN 1 .. 3 LOOP
     IF published THEN before[part] := before[part] - grows[part]; END IF;
     IF grows[part] > 0 AND before[part] + grows[part] > most[part] THEN
@@ -497,13 +519,14 @@ CREATE FUNCTION rag.check_waiting(defaults bigint[]) RETURNS void
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 DECLARE
+  tenant bigint := current_tenant();
   most bigint[] := tenant_room(defaults);
   waiting record;
 BEGIN
   IF num_nonnulls(most[1], most[2]) = 0 THEN RETURN; END IF;
   PERFORM lock_tenant_room();
   SELECT count(*) AS files, coalesce(sum(octet_length(u.content)), 0) AS bytes INTO waiting
-  FROM uploads u WHERE u.tenant_id = current_tenant();
+  FROM uploads u WHERE u.tenant_id = tenant;
   IF waiting.files > most[1] OR waiting.bytes > most[2] THEN
     RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % of % bytes would wait for indexing',
       coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'), waiting.files, waiting.bytes
@@ -517,16 +540,22 @@ ALTER FUNCTION rag.check_waiting(defaults bigint[]) OWNER TO owner;
 COMMENT ON FUNCTION rag.check_waiting(defaults bigint[]) IS 'Raises CR002 where more files wait for indexing than the tenant may keep.';
 
 CREATE FUNCTION rag.chunk_context_keys(document uuid) RETURNS TABLE(chunk_id uuid, content_hash bytea)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN QUERY
   SELECT c.id, sha256(convert_to(concat_ws(chr(31), d.title, left(t.text, 1500), array_to_string(c.headings, chr(30)),
     p.content, c.content), 'UTF8'))
   FROM documents d
   JOIN document_texts t ON t.tenant_id = d.tenant_id AND t.document_id = d.id
   JOIN chunks c ON c.tenant_id = d.tenant_id AND c.document_id = d.id
   JOIN passages p ON p.tenant_id = d.tenant_id AND p.id = c.passage_id
-  WHERE d.tenant_id = current_tenant() AND d.id = document
+  WHERE d.tenant_id = tenant AND d.id = document;
+END
 $$;
 
 ALTER FUNCTION rag.chunk_context_keys(document uuid) OWNER TO owner;
@@ -539,20 +568,31 @@ CREATE FUNCTION rag.claim_job(worker text, kinds text[], lease interval) RETURNS
     AS $$
 #variable_conflict use_column
 DECLARE
+    next_job record;
     found_job record;
     present timestamptz;
+    taken uuid[] := '{}';
 BEGIN
     LOOP
         present := clock_timestamp();
-        SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
+        -- Looked for among all tenants, then locked within its own: a lock over tenants cannot be had in a distributed database.
+        SELECT j.tenant_id, j.id INTO next_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
-           AND j.kind = ANY (claim_job.kinds)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END, present)
+           AND j.kind = ANY (claim_job.kinds) AND j.id <> ALL (taken)
          ORDER BY j.run_at, j.id
-         LIMIT 1
-           FOR UPDATE SKIP LOCKED;
+         LIMIT 1;
         IF NOT FOUND THEN
             RETURN;
+        END IF;
+        SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
+          FROM rag.jobs AS j
+         WHERE j.tenant_id = next_job.tenant_id AND j.id = next_job.id AND j.status IN ('queued', 'running')
+           AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END, present)
+           FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN  -- another worker has it
+            taken := taken || next_job.id;
+            CONTINUE;
         END IF;
 
         IF found_job.cancel_requested THEN
@@ -691,7 +731,7 @@ BEGIN
                OR clock_timestamp() - a.xact_start > statements  -- many short statements
                OR a.state LIKE 'idle in transaction%' AND clock_timestamp() - a.state_change > idle
                OR a.state = 'idle' AND clock_timestamp() - a.state_change > idle
-                  AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
+                  AND EXISTS (SELECT 1 FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
     LOOP
         IF session.hidden THEN
             unwatched := unwatched + 1;
@@ -772,6 +812,18 @@ ALTER FUNCTION rag.ensure_trace_partitions(ahead integer) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.ensure_trace_partitions(ahead integer) IS 'As the owner: makes the missing daily partitions of the trace tables from today (UTC) to so many days ahead; how many it made.';
 
+CREATE FUNCTION rag.enter_tenant(tenant bigint) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    PERFORM set_config('app.tenant', tenant::text, true);
+END
+$$;
+
+ALTER FUNCTION rag.enter_tenant(tenant bigint) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.enter_tenant(tenant bigint) IS 'Makes a tenant that of the transaction or statement.';
+
 CREATE FUNCTION rag.expire_audit(keep_days integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -817,20 +869,30 @@ CREATE FUNCTION rag.expire_jobs(keep_days integer, max_jobs integer) RETURNS TAB
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 #variable_conflict use_column
+DECLARE
+    old record;
+    present timestamptz := clock_timestamp();
 BEGIN
     IF keep_days < 1 THEN
         RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    RETURN QUERY
-    DELETE FROM rag.jobs AS j
-     USING (SELECT o.tenant_id, o.id FROM rag.jobs AS o
-             WHERE o.status NOT IN ('queued', 'running')
-               AND o.finished_at < clock_timestamp() - make_interval(days => keep_days)
-             ORDER BY o.finished_at
-             LIMIT max_jobs
-               FOR UPDATE SKIP LOCKED) AS old
-     WHERE j.tenant_id = old.tenant_id AND j.id = old.id
-    RETURNING j.tenant_id, j.id;
+    FOR old IN
+        SELECT o.tenant_id, array_agg(o.id) AS ids
+          FROM (SELECT j.tenant_id, j.id FROM rag.jobs AS j
+                 WHERE j.status NOT IN ('queued', 'running')
+                   AND j.finished_at < present - make_interval(days => keep_days)
+                 ORDER BY j.finished_at
+                 LIMIT max_jobs) AS o
+         GROUP BY o.tenant_id
+    LOOP
+        RETURN QUERY
+        DELETE FROM rag.jobs AS j
+         USING (SELECT o.id FROM rag.jobs AS o
+                 WHERE o.tenant_id = old.tenant_id AND o.id = ANY (old.ids) AND o.status NOT IN ('queued', 'running')
+                   FOR UPDATE SKIP LOCKED) AS free
+         WHERE j.tenant_id = old.tenant_id AND j.id = free.id
+        RETURNING j.tenant_id, j.id;
+    END LOOP;
 END
 $$;
 
@@ -843,21 +905,32 @@ CREATE FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 #variable_conflict use_column
+DECLARE
+  old record;
+  present timestamptz := clock_timestamp();
 BEGIN
   IF least(keep_days, keep_traces_days) < 1 THEN
     RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   DELETE FROM feedback AS f
-  WHERE f.run_started_at < clock_timestamp() - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
-  RETURN QUERY
-  DELETE FROM resumable_runs AS r
-  USING (SELECT o.tenant_id, o.id FROM resumable_runs AS o
-         WHERE o.started_at < clock_timestamp() - make_interval(days => keep_days)
-           AND (o.status <> 'running' OR o.lease_until < clock_timestamp())
-         ORDER BY o.started_at LIMIT max_runs FOR UPDATE SKIP LOCKED) AS old
-  WHERE r.tenant_id = old.tenant_id AND r.id = old.id
-  RETURNING r.tenant_id, r.id;
+  WHERE f.run_started_at < present - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
+  FOR old IN
+    SELECT o.tenant_id, array_agg(o.id) AS ids
+    FROM (SELECT r.tenant_id, r.id FROM resumable_runs AS r
+          WHERE r.started_at < present - make_interval(days => keep_days)
+            AND (r.status <> 'running' OR r.lease_until < present)
+          ORDER BY r.started_at LIMIT max_runs) AS o
+    GROUP BY o.tenant_id
+  LOOP
+    RETURN QUERY
+    DELETE FROM resumable_runs AS r
+    USING (SELECT o.id FROM resumable_runs AS o
+           WHERE o.tenant_id = old.tenant_id AND o.id = ANY (old.ids)
+             AND (o.status <> 'running' OR o.lease_until < present) FOR UPDATE SKIP LOCKED) AS free
+    WHERE r.tenant_id = old.tenant_id AND r.id = free.id
+    RETURNING r.tenant_id, r.id;
+  END LOOP;
 END
 $$;
 
@@ -883,7 +956,7 @@ BEGIN
     here := FOUND;
     SELECT d.* INTO document FROM documents AS d WHERE d.tenant_id = run.tenant_id AND d.id = it.document_id;
     SELECT c.name INTO home FROM collections AS c WHERE c.tenant_id = run.tenant_id AND c.id = it.collection_id;
-    traced := EXISTS (SELECT FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
+    traced := EXISTS (SELECT 1 FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
     SELECT l.* INTO fused FROM run_legs AS l
     WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'fused';
     place := array_position(fused.passage_ids, explain_passage.passage);
@@ -1045,11 +1118,17 @@ ALTER FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) OWNER TO owne
 COMMENT ON FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) IS 'What became of a candidate after fusion, in plain words.';
 
 CREATE FUNCTION rag.filter_documents(collections uuid[], filter jsonb) RETURNS TABLE(document_id uuid, chunk_count integer)
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN QUERY
   SELECT d.id, d.chunk_count FROM documents d
-  WHERE d.tenant_id = current_tenant() AND d.collection_id = ANY (collections) AND d.metadata @> filter
+  WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.metadata @> filter;
+END
 $$;
 
 ALTER FUNCTION rag.filter_documents(collections uuid[], filter jsonb) OWNER TO cairn_definer;
@@ -1063,7 +1142,7 @@ CREATE FUNCTION rag.find_cached(tenant bigint, wanted text, names text[], ttl_se
 DECLARE
   ids uuid[]; present bigint[];
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   SELECT array_agg(c.id ORDER BY c.id), array_agg(c.epoch ORDER BY c.id), array_agg(coalesce(c.model_id, (
       SELECT e.model_id FROM embeddings e WHERE e.tenant_id = tenant AND e.collection_id = c.id
       ORDER BY e.model_id LIMIT 1)) ORDER BY c.name)
@@ -1101,9 +1180,9 @@ BEGIN
         -- nobody waits for another process that notes the same, nor for a revocation under way
         UPDATE rag.api_keys AS k
            SET last_used_at = present
-         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
-                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
-                                          FOR NO KEY UPDATE SKIP LOCKED);
+         WHERE k.tenant_id = found_key.tenant_id
+           AND k.id IN (SELECT o.id FROM rag.api_keys AS o
+                         WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
     RETURN QUERY SELECT found_key.tenant_id, found_key.id;
 END
@@ -1114,10 +1193,12 @@ ALTER FUNCTION rag.find_key(key_hash bytea) OWNER TO cairn_definer;
 COMMENT ON FUNCTION rag.find_key(key_hash bytea) IS 'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
 
 CREATE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+BEGIN
+  RETURN (SELECT t.id FROM tenants AS t WHERE t.name = wanted);
+END
 $$;
 
 ALTER FUNCTION rag.find_tenant(wanted text) OWNER TO cairn_definer;
@@ -1165,7 +1246,7 @@ DECLARE
   told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents
@@ -1200,13 +1281,13 @@ DECLARE
   known boolean;
   asked text[];
 BEGIN
-  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
   known := FOUND;
   asked := ARRAY(
     SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
     UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
   PERFORM blank_session_runs(session);
-  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  PERFORM 1 FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
   DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
   DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = session OR f.run_id::text = ANY (asked));
   PERFORM blank_run_events('{}', ARRAY[session]);
@@ -1242,7 +1323,7 @@ BEGIN
     IF FOUND THEN
         PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
     END IF;
-    IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
+    IF NOT EXISTS (SELECT 1 FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN
@@ -1273,6 +1354,19 @@ $_$;
 ALTER FUNCTION rag.grant_analyst(role_name text, tenant text) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.grant_analyst(role_name text, tenant text) IS 'For the owner: lets a login read one tenant through schema analyst. Grants follow the name of the login.';
+
+CREATE FUNCTION rag.granted_tenants() RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN ARRAY(SELECT g.tenant_id FROM rag.analyst_grant AS g WHERE g.role_name = session_user);
+END
+$$;
+
+ALTER FUNCTION rag.granted_tenants() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.granted_tenants() IS 'Tenants that the login may read in schema analyst.';
 
 CREATE FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb DEFAULT NULL::jsonb, conditions jsonb DEFAULT NULL::jsonb) RETURNS TABLE(seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean, said integer[], held integer[], weights double precision[])
     LANGUAGE plpgsql STABLE
@@ -1373,7 +1467,7 @@ BEGIN
     SELECT h.* FROM held h
     WHERE (scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
-        SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
+        SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
   ), cue AS MATERIALIZED (
     -- where seeds mention what links them: the words of no other sentences are asked for, since finding them is dear
     SELECT s.seed_id, s.entity_id, x.start FROM spoken s CROSS JOIN LATERAL unnest(s.starts) AS x (start)
@@ -1386,7 +1480,7 @@ BEGIN
         SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
         FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
     ) AS p
-    WHERE EXISTS (SELECT FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
+    WHERE EXISTS (SELECT 1 FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
   ), sentence AS MATERIALIZED (
     SELECT p.seed_id, p.start, p.stop, w.places
     FROM part p
@@ -1402,7 +1496,7 @@ BEGIN
     GROUP BY c.seed_id, c.entity_id
   )
   SELECT h.passage_id, h.passage_id, h.document_id, NULL::uuid, NULL::integer, NULL::integer,
-    EXISTS (SELECT FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
+    EXISTS (SELECT 1 FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
     NULL::float8[]
   FROM held h WHERE h.passage_id = ANY (seeds)
   UNION ALL
@@ -1426,9 +1520,9 @@ CREATE FUNCTION rag.graph_leg_at(tenant bigint, collection uuid, epoch bigint, s
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   IF EXISTS (
-    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
+    SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
   THEN
     RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links);
   END IF;
@@ -1512,49 +1606,16 @@ ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double
 
 COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) IS 'Best entities within 1 to 3 hops of the seeds, with the way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
 
-CREATE TABLE rag.vector_indexes (
-    tenant_id bigint NOT NULL,
-    collection_id uuid NOT NULL,
-    model_id smallint NOT NULL,
-    name text NOT NULL,
-    state text NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    ready_at timestamp with time zone,
-    exclusive boolean DEFAULT false NOT NULL,
-    bulk_until timestamp with time zone,
-    CONSTRAINT vector_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'dropping'::text])))
-);
-
-ALTER TABLE ONLY rag.vector_indexes FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.vector_indexes OWNER TO owner;
-
-COMMENT ON TABLE rag.vector_indexes IS 'Partial HNSW indexes of large collections.';
-
-COMMENT ON COLUMN rag.vector_indexes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.vector_indexes.collection_id IS 'The collection that the index serves alone.';
-
-COMMENT ON COLUMN rag.vector_indexes.model_id IS 'The embedding model.';
-
-COMMENT ON COLUMN rag.vector_indexes.name IS 'Name of the partial HNSW index on rag.embeddings.';
-
-COMMENT ON COLUMN rag.vector_indexes.state IS 'building, ready or dropping; only ready ones are used.';
-
-COMMENT ON COLUMN rag.vector_indexes.chunk_count IS 'Chunks when it was built.';
-
-COMMENT ON COLUMN rag.vector_indexes.created_at IS 'When it was ordered.';
-
-COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
-
-COMMENT ON COLUMN rag.vector_indexes.exclusive IS 'Whether the vectors are not in the shared index; false: built by a release before revision 0023.';
-
-COMMENT ON COLUMN rag.vector_indexes.bulk_until IS 'Until then a run that writes very much is at work, and the index waits for its end; it renews this.';
-
 CREATE FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) RETURNS boolean
-    LANGUAGE sql STABLE
-    RETURN (EXISTS (SELECT FROM rag.vector_indexes x WHERE ((x.tenant_id = has_own_index.tenant) AND (x.collection_id = has_own_index.collection) AND (x.model_id = has_own_index.model) AND x.exclusive AND (x.state = ANY (ARRAY['building'::text, 'ready'::text])))));
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT 1 FROM rag.vector_indexes x
+    WHERE x.tenant_id = tenant AND x.collection_id = collection AND x.model_id = model
+      AND x.exclusive AND x.state IN ('building', 'ready'));
+END
+$$;
 
 ALTER FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) OWNER TO owner;
 
@@ -1641,14 +1702,39 @@ ALTER FUNCTION rag.insert_staged(collection uuid, model smallint) OWNER TO owner
 
 COMMENT ON FUNCTION rag.insert_staged(collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of documents.';
 
+CREATE FUNCTION rag.is_distributed() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
+    AS $$
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN  -- no Citus
+        RETURN false;
+    END IF;
+    RETURN EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass('rag.collections') AND partmethod = 'h');
+END
+$$;
+
+ALTER FUNCTION rag.is_distributed() OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_distributed() IS 'Whether the tables of tenants are distributed by Citus.';
+
+CREATE FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN ((instant <= present) OR (instant > (present + '01:00:00'::interval)));
+
+ALTER FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 CREATE FUNCTION rag.is_past(instant timestamp with time zone) RETURNS boolean
     LANGUAGE sql PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    RETURN ((instant <= clock_timestamp()) OR (instant > (clock_timestamp() + '01:00:00'::interval)));
+    RETURN rag.is_past(instant, clock_timestamp());
 
 ALTER FUNCTION rag.is_past(instant timestamp with time zone) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'Whether an instant has come, or is too far ahead to be meant.';
+COMMENT ON FUNCTION rag.is_past(instant timestamp with time zone) IS 'The same as the clock has it now.';
 
 CREATE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
     LANGUAGE plpgsql STABLE
@@ -1678,7 +1764,7 @@ DECLARE
   tenant bigint := current_tenant();
   kept integer;
 BEGIN
-  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  PERFORM 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
   IF NOT FOUND THEN RETURN 0; END IF;
   INSERT INTO chunk_contexts AS x (tenant_id, collection_id, document_id, content_hash, writer, context, reason)
   SELECT tenant, collection, document, made.hash, written_by, made.context, made.reason
@@ -1695,6 +1781,35 @@ ALTER FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text
 
 COMMENT ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) IS 'Keeps contexts that a model wrote for chunks of a document of the current tenant; returns how many are new.';
 
+CREATE FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+  present timestamptz := now();
+BEGIN
+  UPDATE query_embeddings q SET used_at = present
+  WHERE q.tenant_id = tenant AND q.model_id = model AND q.query_hash = hash AND q.used_at < present - interval '30 s';
+  IF FOUND THEN RETURN; END IF;
+  INSERT INTO query_embeddings (tenant_id, model_id, query_hash, embedding) VALUES (tenant, model, hash, vector)
+  ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN RETURN; END IF;
+  DELETE FROM query_embeddings d USING (
+    SELECT v.model_id, v.query_hash FROM query_embeddings v
+    WHERE v.tenant_id = tenant AND (v.model_id, v.query_hash) IN (
+      SELECT o.model_id, o.query_hash FROM query_embeddings o
+      WHERE o.tenant_id = tenant AND (o.model_id, o.query_hash) <> (model, hash)
+      ORDER BY o.used_at DESC, o.query_hash OFFSET greatest(capacity - 1, 0))
+    FOR UPDATE SKIP LOCKED) AS free
+  WHERE d.tenant_id = tenant AND d.model_id = free.model_id AND d.query_hash = free.query_hash;
+END
+$$;
+
+ALTER FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) IS 'Keeps the vector of a query, or that it was used again; the least recently used go.';
+
 CREATE FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
@@ -1704,7 +1819,7 @@ DECLARE
   tenant bigint := current_tenant();
   kept integer;
 BEGIN
-  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  PERFORM 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
   IF NOT FOUND THEN RETURN 0; END IF;
   INSERT INTO extractions AS x (tenant_id, collection_id, document_id, content_hash, extractor, result)
   SELECT tenant, collection, document, said.hash, $3, said.result
@@ -1796,9 +1911,11 @@ ALTER FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, a
 COMMENT ON FUNCTION rag.lexical_posting(vector tsvector, config text, seed integer, average real, OUT length integer, OUT keys integer[], OUT key_weights real[], OUT weights public.sparsevec) IS 'BM25 posting of a passage: length, keys and weights.';
 
 CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
+#variable_conflict use_column
+BEGIN
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
@@ -1837,7 +1954,9 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
          (SELECT jsonb_object_agg(regconfig::text, mass)
           FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY regconfig) AS m),
          ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec
-  FROM found
+  INTO terms, frequencies, idfs, bounds, masses, question
+  FROM found;
+END
 $$;
 
 ALTER FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text, OUT terms integer[], OUT frequencies bigint[], OUT idfs double precision[], OUT bounds double precision[], OUT masses jsonb, OUT question public.sparsevec) OWNER TO owner;
@@ -1891,7 +2010,7 @@ BEGIN
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
-          SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+          SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 3, 1 LIMIT k
     ) AS b;
     theta := -distances[k];  -- null where there are fewer
@@ -1924,7 +2043,7 @@ BEGIN
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
-             SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+             SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
          ORDER BY 3, 1 LIMIT k)
         ORDER BY 3, 1 LIMIT k
       ) AS b;
@@ -2102,10 +2221,13 @@ ALTER FUNCTION rag.link_relations(collection uuid, changed uuid[]) OWNER TO owne
 COMMENT ON FUNCTION rag.link_relations(collection uuid, changed uuid[]) IS 'Brings the adjacency of relations of the current tenant up to date.';
 
 CREATE FUNCTION rag.list_tenants() RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  SELECT t.id FROM tenants AS t ORDER BY t.name
+BEGIN
+  RETURN QUERY
+  SELECT t.id FROM tenants AS t ORDER BY t.name;
+END
 $$;
 
 ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
@@ -2113,12 +2235,15 @@ ALTER FUNCTION rag.list_tenants() OWNER TO cairn_definer;
 COMMENT ON FUNCTION rag.list_tenants() IS 'Ids of all tenants in order of their names, for who operates the server.';
 
 CREATE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+BEGIN
+    RETURN QUERY
     SELECT k.id FROM rag.api_keys AS k
      WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
-       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+END
 $$;
 
 ALTER FUNCTION rag.live_keys(ids uuid[]) OWNER TO cairn_definer;
@@ -2129,9 +2254,11 @@ CREATE FUNCTION rag.lock_tenant_room() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+DECLARE
+  tenant bigint := current_tenant();
 BEGIN
-  INSERT INTO tenant_limits (tenant_id) VALUES (current_tenant()) ON CONFLICT DO NOTHING;
-  PERFORM FROM tenant_limits l WHERE l.tenant_id = current_tenant() FOR UPDATE;
+  INSERT INTO tenant_limits (tenant_id) VALUES (tenant) ON CONFLICT DO NOTHING;
+  PERFORM 1 FROM tenant_limits l WHERE l.tenant_id = tenant FOR UPDATE;
 END
 $$;
 
@@ -2153,14 +2280,16 @@ DECLARE
   settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
   -- what the caller returns, but for what it knows itself
   columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
+  -- Citus plans for a tenant
+  mode text := CASE WHEN is_distributed() THEN 'force_custom_plan' ELSE 'force_generic_plan' END;
   statement text;
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  home collections, model smallint, vector halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
+  home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer, begun timestamptz
 ) RETURNS %2$s
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = %7$s %3$s AS $body$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
@@ -2255,7 +2384,8 @@ BEGIN
   ) AS b ON b.place = a.place
   ORDER BY coalesce(b.place, 1);
 END
-$body$$function$, name, columns, settings, distance, predicate, tie);
+$body$$function$, name, columns, settings, distance, predicate, tie, mode);
+  PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
   EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
   EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
@@ -2339,14 +2469,14 @@ DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[];
 BEGIN
-  PERFORM FROM documents d
+  PERFORM 1 FROM documents d
   WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
   old_passages := ARRAY(SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document);
   IF NOT (old_passages @> passages_read AND old_passages <@ passages_read) THEN RETURN false; END IF;
   UPDATE documents d SET extractor = $4 WHERE d.tenant_id = tenant AND d.id = document;
-  IF NOT EXISTS (SELECT FROM pg_temp.stage_mentions)
-     AND NOT EXISTS (SELECT FROM mentions m WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND m.by_model)
+  IF NOT EXISTS (SELECT 1 FROM pg_temp.stage_mentions)
+     AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND m.by_model)
   THEN RETURN true; END IF;
 
   -- What the rules found stays as it is; what the model says as well adds nothing.
@@ -2385,7 +2515,7 @@ CREATE FUNCTION rag.missing_words(query text, config regconfig, seed integer, ke
     AS $$
   SELECT array_agg(DISTINCT lower(d.token)) FROM ts_debug(config, query) AS d
   WHERE d.lexemes <> '{}'
-    AND NOT EXISTS (SELECT FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
+    AND NOT EXISTS (SELECT 1 FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
 $$;
 
 ALTER FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) OWNER TO owner;
@@ -2412,14 +2542,18 @@ ALTER FUNCTION rag.name_staged(document uuid) OWNER TO owner;
 COMMENT ON FUNCTION rag.name_staged(document uuid) IS 'Says of staged rows of an earlier release which document they are of.';
 
 CREATE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
   SELECT d.tenant_id, CASE WHEN $2 THEN 'deleted' WHEN d.version = 1 THEN 'added' ELSE 'replaced' END, c.name, d.id,
     d.version, d.passage_count, d.byte_size
   FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = current_tenant() AND d.id = ANY ($1) AND d.version > 0
+  WHERE d.tenant_id = tenant AND d.id = ANY ($1) AND d.version > 0;
+END
 $_$;
 
 ALTER FUNCTION rag.note_changes(documents uuid[], deleted boolean) OWNER TO owner;
@@ -2449,7 +2583,7 @@ CREATE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, id
     AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   RETURN QUERY
   SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
     p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
@@ -2460,7 +2594,7 @@ BEGIN
     SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
   ) AS k ON true
   WHERE EXISTS (
-    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
+    SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
 END
 $$;
 
@@ -2469,14 +2603,18 @@ ALTER FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids
 COMMENT ON FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[]) IS 'Passages by id, as long as the collection has this epoch; see sql/functions/search.sql.';
 
 CREATE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $_$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   UPDATE embeddings e SET own = NOT e.own
-  WHERE e.tenant_id = current_tenant() AND e.chunk_id = ANY ($2)
+  WHERE e.tenant_id = tenant AND e.chunk_id = ANY ($2)
     AND e.own <> (e.model_id = ANY (ARRAY(
       SELECT x.model_id FROM vector_indexes x
-      WHERE x.tenant_id = current_tenant() AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))))
+      WHERE x.tenant_id = tenant AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))));
+END
 $_$;
 
 ALTER FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) OWNER TO owner;
@@ -2484,14 +2622,17 @@ ALTER FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) OWNER TO owner;
 COMMENT ON FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) IS 'Corrects vectors that were written while the state of the index changed.';
 
 CREATE FUNCTION rag.plan_vector_indexes(above integer, most integer) RETURNS TABLE(tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
   WITH candidate AS (
     -- a model that is ready for its flip gets its index before, not after
     SELECT c.tenant_id, c.id AS collection_id, m.id AS model_id, m.dimensions, c.chunk_count
     FROM collections c JOIN embedding_models m ON m.dimensions <= 4000 AND (m.id = c.model_id OR EXISTS (
-      SELECT FROM collection_models w
+      SELECT 1 FROM collection_models w
       WHERE w.tenant_id = c.tenant_id AND w.collection_id = c.id AND w.model_id = m.id AND w.state = 'ready'))
     WHERE c.chunk_count > above * 0.8
   ), chosen AS (
@@ -2506,9 +2647,10 @@ CREATE FUNCTION rag.plan_vector_indexes(above integer, most integer) RETURNS TAB
   UNION ALL
   SELECT x.tenant_id, x.collection_id, x.model_id, 0, x.chunk_count, false, x.state = 'ready'
   FROM vector_indexes x
-  WHERE NOT EXISTS (SELECT FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
+  WHERE NOT EXISTS (SELECT 1 FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
     AND (x.bulk_until > now()) IS NOT TRUE
-  ORDER BY 6, 5 DESC
+  ORDER BY 6, 5 DESC;
+END
 $$;
 
 ALTER FUNCTION rag.plan_vector_indexes(above integer, most integer) OWNER TO cairn_definer;
@@ -2618,13 +2760,17 @@ ALTER FUNCTION rag.publish_documents(collection uuid, model smallint) OWNER TO o
 COMMENT ON FUNCTION rag.publish_documents(collection uuid, model smallint) IS 'Makes the staged passages and chunks the indexed versions of the staged documents; returns their versions.';
 
 CREATE FUNCTION rag.question_words(collection uuid, query text, OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs double precision[]) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
-    WHERE s.tenant_id = current_tenant() AND s.collection_id = collection
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
   ), word AS (
     SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
@@ -2632,14 +2778,16 @@ CREATE FUNCTION rag.question_words(collection uuid, query text, OUT configs regc
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df FROM word w LEFT JOIN LATERAL (
       SELECT t.document_frequency FROM lexical_terms t
-      WHERE t.tenant_id = current_tenant() AND t.collection_id = collection AND t.key = w.key LIMIT 1) AS t ON true
+      WHERE t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key LIMIT 1) AS t ON true
   ), pooled AS (
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
     FROM known WINDOW here AS (PARTITION BY place)
   )
   SELECT array_agg(regconfig), array_agg(lexeme), array_agg(key), array_agg(place::integer),
          array_agg(ln(1 + (everything - everywhere + .5) / (everywhere + .5))::float8)
-  FROM pooled
+  INTO configs, lexemes, codes, places, idfs
+  FROM pooled;
+END
 $$;
 
 ALTER FUNCTION rag.question_words(collection uuid, query text, OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs double precision[]) OWNER TO owner;
@@ -2647,9 +2795,12 @@ ALTER FUNCTION rag.question_words(collection uuid, query text, OUT configs regco
 COMMENT ON FUNCTION rag.question_words(collection uuid, query text, OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs double precision[]) IS 'Words of a question in the languages of a collection of the current tenant.';
 
 CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH job AS (
         SELECT status,
                CASE status WHEN 'queued' THEN run_at ELSE lease_until END AS runnable_at
@@ -2661,7 +2812,8 @@ CREATE FUNCTION rag.queue_state() RETURNS TABLE(queued bigint, running bigint, r
            count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
-      FROM job
+      FROM job;
+END
 $$;
 
 ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
@@ -2669,11 +2821,13 @@ ALTER FUNCTION rag.queue_state() OWNER TO cairn_definer;
 COMMENT ON FUNCTION rag.queue_state() IS 'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
 
 CREATE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $_$
+BEGIN
     INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
-    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4)
+    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4);
+END
 $_$;
 
 ALTER FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) OWNER TO owner;
@@ -2749,12 +2903,16 @@ ALTER FUNCTION rag.remove_document(document uuid, collection uuid) OWNER TO owne
 COMMENT ON FUNCTION rag.remove_document(document uuid, collection uuid) IS 'Removes a document of the current tenant with everything derived from it.';
 
 CREATE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
+DECLARE
+  present timestamptz := clock_timestamp();
+BEGIN
   -- of keys that nobody uses any more
-  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
-  UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
+  DELETE FROM run_slots AS s WHERE s.lease_until < present - interval '1 hour' AND s.owner <> process;
+  UPDATE run_slots AS s SET lease_until = present + lease WHERE s.owner = process;
+END
 $$;
 
 ALTER FUNCTION rag.renew_run_slots(process uuid, lease interval) OWNER TO cairn_definer;
@@ -2802,11 +2960,11 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   IF EXISTS (
-    SELECT FROM (
+    SELECT 1 FROM (
       SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection
       UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection
     ) AS needed
-    WHERE needed.model_id <> model AND NOT EXISTS (SELECT FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
+    WHERE needed.model_id <> model AND NOT EXISTS (SELECT 1 FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
   ) THEN
     RAISE EXCEPTION 'the embedding models of the collection have changed' USING ERRCODE = 'CR001';
   END IF;
@@ -2903,10 +3061,12 @@ ALTER FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) OWNER TO own
 COMMENT ON FUNCTION rag.reweight_passages(collection uuid, stale uuid[]) IS 'Renews the BM25 weights of passages and the bounds of their terms.';
 
 CREATE FUNCTION rag.schema_revision() RETURNS text
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-    SELECT string_agg(version_num, ', ' ORDER BY version_num) FROM rag.alembic_version
+BEGIN
+    RETURN (SELECT string_agg(version_num, ', ' ORDER BY version_num) FROM rag.alembic_version);
+END
 $$;
 
 ALTER FUNCTION rag.schema_revision() OWNER TO owner;
@@ -2928,7 +3088,7 @@ BEGIN
       SELECT d.id FROM documents d
       WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND (filter IS NULL OR d.metadata @> filter)
         AND NOT EXISTS (
-          SELECT FROM (
+          SELECT 1 FROM (
             SELECT c.field, lower(c.value) AS value, true AS must
             FROM jsonb_to_recordset(conditions -> 'must') AS c (field text, value text)
             UNION ALL
@@ -2973,8 +3133,9 @@ CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smal
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
-  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
+  PERFORM enter_tenant(tenant);
+  tenant := current_tenant();  -- a value: Citus finds rows by no function
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
@@ -3180,6 +3341,8 @@ DECLARE
     key     text := CASE WHEN target = 'rag.tenants'::regclass THEN 'id' ELSE 'tenant_id' END;
     own     text := format('%I = nullif(current_setting(''app.tenant'', true), '''')::bigint', key);
     granted text := CASE WHEN target = 'rag.analyst_grant'::regclass THEN 'role_name = session_user'
+        -- Citus takes no sub-select in a policy
+        WHEN rag.is_distributed() THEN format('%I = ANY (rag.granted_tenants())', key)
         ELSE format('%I IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user)', key) END;
 BEGIN
     IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN
@@ -3295,10 +3458,10 @@ DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[] := ARRAY(
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced) AND p.id <> ALL (keep));
-  renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
+  renamed uuid[]; names text[]; kinds text[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   -- What models said of passages that are gone.
-  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
+  IF NOT again AND EXISTS (SELECT 1 FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
     DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)
       AND x.content_hash <> ALL (ARRAY(
         SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s WHERE s.document_id = x.document_id));
@@ -3345,7 +3508,7 @@ BEGIN
   SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
   FROM pg_temp.stage_names;
   changed := ARRAY(SELECT relation_id FROM pg_temp.stage_relations);
-  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT FROM pg_temp.stage_entities) THEN RETURN; END IF;
+  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT 1 FROM pg_temp.stage_entities) THEN RETURN; END IF;
 
   -- Entities.
   SELECT array_agg(s.entity_id) FILTER (WHERE s.before > 0 AND s.before + s.delta > 0
@@ -3391,12 +3554,16 @@ BEGIN
            LIMIT 1) IS NULL;
   END IF;
 
-  -- What they are called most; "Curie" only where no passage says "Marie Curie".
-  UPDATE entities e SET name = called_most(e.tenant_id, e.id, e.normal),
-    kind = taken_for_most(e.tenant_id, e.id)
-  WHERE e.tenant_id = tenant AND e.id = ANY (renamed)
-    AND (e.name <> called_most(e.tenant_id, e.id, e.normal)
-      OR e.kind <> taken_for_most(e.tenant_id, e.id));
+  -- What they are called most; "Curie" only where no passage says "Marie Curie". Found first: Citus updates by no function of
+  -- a row that reads tables.
+  SELECT array_agg(n.id), array_agg(n.name), array_agg(n.kind) INTO renamed, names, kinds
+  FROM (
+    SELECT e.id, e.name AS old_name, e.kind AS old_kind, called_most(e.tenant_id, e.id, e.normal) AS name,
+      taken_for_most(e.tenant_id, e.id) AS kind
+    FROM entities e WHERE e.tenant_id = tenant AND e.id = ANY (renamed) OFFSET 0) AS n
+  WHERE n.name <> n.old_name OR n.kind <> n.old_kind;
+  UPDATE entities e SET name = n.name, kind = n.kind FROM unnest(renamed, names, kinds) AS n (id, name, kind)
+  WHERE e.tenant_id = tenant AND e.id = ANY (renamed) AND e.id = n.id;
 
   -- Relations, and how their ends see them. Ends that became a class more or less frequent see all of theirs otherwise.
   INSERT INTO relations AS r (tenant_id, collection_id, id, source_id, kind, target_id, evidence_count, strength)
@@ -3421,7 +3588,7 @@ BEGIN
   END IF;
   PERFORM link_relations(collection, changed);
 
-  IF EXISTS (SELECT FROM entity_merges m
+  IF EXISTS (SELECT 1 FROM entity_merges m
     WHERE m.tenant_id = tenant AND m.undone_at IS NULL
       AND (m.entity_id = ANY (came_or_went) OR m.into_id = ANY (came_or_went))) THEN
     PERFORM redirect_entities(collection, came_or_went);
@@ -3465,21 +3632,59 @@ ALTER FUNCTION rag.settle_published(published uuid[], replaced uuid[], collectio
 
 COMMENT ON FUNCTION rag.settle_published(published uuid[], replaced uuid[], collection uuid, model smallint) IS 'Removes what published documents had before, and brings all that is counted of the collection up to date.';
 
+CREATE FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+  held uuid[]; unchanged bigint[]; surplus text[];
+BEGIN
+  SELECT array_agg(u.id ORDER BY u.id), array_agg(u.epoch ORDER BY u.id) INTO held, unchanged
+  FROM (SELECT c.id, c.epoch FROM collections c WHERE c.tenant_id = tenant AND c.id = ANY (ids) FOR SHARE SKIP LOCKED) AS u;
+  IF held IS DISTINCT FROM ids OR unchanged IS DISTINCT FROM seen THEN
+    RETURN false;
+  END IF;
+  INSERT INTO retrieval_cache AS r (tenant_id, key, scope, query, query_vector, guards, collection_ids, epochs, result, hits)
+  VALUES (tenant, stored, scope, query, query_vector, guards, ids, seen, result, 0)
+  ON CONFLICT ON CONSTRAINT retrieval_cache_pkey DO UPDATE
+  SET query_vector = excluded.query_vector, collection_ids = excluded.collection_ids, epochs = excluded.epochs,
+      result = excluded.result, hits = 0, created_at = excluded.created_at, used_at = excluded.used_at;
+  surplus := ARRAY(
+    SELECT k.key FROM (
+      SELECT o.key, o.created_at, row_number() OVER (ORDER BY o.used_at DESC, o.created_at DESC, o.key) AS place
+      FROM retrieval_cache o WHERE o.tenant_id = tenant AND o.key <> stored) AS k
+    WHERE k.place >= capacity OR k.created_at <= now() - make_interval(secs => ttl_seconds));
+  IF cardinality(surplus) > 0 THEN
+    DELETE FROM retrieval_cache d
+    USING (SELECT v.key FROM retrieval_cache v WHERE v.tenant_id = tenant AND v.key = ANY (surplus) FOR UPDATE SKIP LOCKED) AS free
+    WHERE d.tenant_id = tenant AND d.key = free.key;
+  END IF;
+  RETURN true;
+END
+$$;
+
+ALTER FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) IS 'Keeps the result of a search as long as its collections are what they were; false where they are not.';
+
 CREATE FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
 DECLARE
   tenant bigint := current_tenant();
+  present timestamptz;
 BEGIN
   INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
-  PERFORM FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
-  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < clock_timestamp();
+  PERFORM 1 FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  present := clock_timestamp();  -- under the lock
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < present;
   IF (SELECT count(*) FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key) >= most THEN
     RETURN false;
   END IF;
   INSERT INTO run_slots (tenant_id, id, key_id, owner, lease_until)
-  VALUES (tenant, slot, key, owner, clock_timestamp() + lease);
+  VALUES (tenant, slot, key, owner, present + lease);
   RETURN true;
 END
 $$;
@@ -3489,11 +3694,13 @@ ALTER FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, 
 COMMENT ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) IS 'Takes a place among the concurrent runs of a key; false where none is free.';
 
 CREATE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-  SELECT a.kind FROM rag.entity_aliases a
-  WHERE a.tenant_id = tenant AND a.entity_id = entity
-  GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1
+BEGIN
+  RETURN (SELECT a.kind FROM rag.entity_aliases a
+    WHERE a.tenant_id = tenant AND a.entity_id = entity
+    GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1);
+END
 $$;
 
 ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
@@ -3501,10 +3708,13 @@ ALTER FUNCTION rag.taken_for_most(tenant bigint, entity uuid) OWNER TO owner;
 COMMENT ON FUNCTION rag.taken_for_most(tenant bigint, entity uuid) IS 'Kind that an entity is taken for in most passages.';
 
 CREATE FUNCTION rag.tenant_ids() RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-    SELECT t.id FROM rag.tenants AS t ORDER BY t.id
+BEGIN
+    RETURN QUERY
+    SELECT t.id FROM rag.tenants AS t ORDER BY t.id;
+END
 $$;
 
 ALTER FUNCTION rag.tenant_ids() OWNER TO cairn_definer;
@@ -3512,11 +3722,16 @@ ALTER FUNCTION rag.tenant_ids() OWNER TO cairn_definer;
 COMMENT ON FUNCTION rag.tenant_ids() IS 'Ids of all tenants, for what is done for each of them once a day.';
 
 CREATE FUNCTION rag.tenant_room(defaults bigint[]) RETURNS bigint[]
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'pg_temp'
     AS $$
-  SELECT ARRAY[coalesce(l.documents, defaults[1]), coalesce(l.bytes, defaults[2]), coalesce(l.chunks, defaults[3])]
-  FROM (SELECT current_tenant() AS id) AS t LEFT JOIN tenant_limits l ON l.tenant_id = t.id
+DECLARE
+  tenant bigint := current_tenant();
+  own record;
+BEGIN
+  SELECT l.documents, l.bytes, l.chunks INTO own FROM tenant_limits l WHERE l.tenant_id = tenant;
+  RETURN ARRAY[coalesce(own.documents, defaults[1]), coalesce(own.bytes, defaults[2]), coalesce(own.chunks, defaults[3])];
+END
 $$;
 
 ALTER FUNCTION rag.tenant_room(defaults bigint[]) OWNER TO owner;
@@ -3553,7 +3768,7 @@ CREATE FUNCTION rag.weed_contexts(document uuid) RETURNS void
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  IF EXISTS (SELECT FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+  IF EXISTS (SELECT 1 FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
     DELETE FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document
       AND x.content_hash <> ALL (ARRAY(SELECT k.content_hash FROM chunk_context_keys(document) AS k));
   END IF;
@@ -6926,6 +7141,46 @@ COMMENT ON COLUMN rag.uploads.content IS 'The bytes; deleted with the row when t
 
 COMMENT ON COLUMN rag.uploads.created_at IS 'When it arrived.';
 
+CREATE TABLE rag.vector_indexes (
+    tenant_id bigint NOT NULL,
+    collection_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    name text NOT NULL,
+    state text NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ready_at timestamp with time zone,
+    exclusive boolean DEFAULT false NOT NULL,
+    bulk_until timestamp with time zone,
+    CONSTRAINT vector_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'dropping'::text])))
+);
+
+ALTER TABLE ONLY rag.vector_indexes FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.vector_indexes OWNER TO owner;
+
+COMMENT ON TABLE rag.vector_indexes IS 'Partial HNSW indexes of large collections.';
+
+COMMENT ON COLUMN rag.vector_indexes.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.vector_indexes.collection_id IS 'The collection that the index serves alone.';
+
+COMMENT ON COLUMN rag.vector_indexes.model_id IS 'The embedding model.';
+
+COMMENT ON COLUMN rag.vector_indexes.name IS 'Name of the partial HNSW index on rag.embeddings.';
+
+COMMENT ON COLUMN rag.vector_indexes.state IS 'building, ready or dropping; only ready ones are used.';
+
+COMMENT ON COLUMN rag.vector_indexes.chunk_count IS 'Chunks when it was built.';
+
+COMMENT ON COLUMN rag.vector_indexes.created_at IS 'When it was ordered.';
+
+COMMENT ON COLUMN rag.vector_indexes.ready_at IS 'When it could be used.';
+
+COMMENT ON COLUMN rag.vector_indexes.exclusive IS 'Whether the vectors are not in the shared index; false: built by a release before revision 0023.';
+
+COMMENT ON COLUMN rag.vector_indexes.bulk_until IS 'Until then a run that writes very much is at work, and the index waits for its end; it renews this.';
+
 ALTER TABLE ONLY rag.cache_counters ALTER COLUMN tenant_id SET DEFAULT nextval('rag.cache_counters_tenant_id_seq'::regclass);
 
 ALTER TABLE ONLY rag.tenant_limits ALTER COLUMN tenant_id SET DEFAULT nextval('rag.tenant_limits_tenant_id_seq'::regclass);
@@ -8385,6 +8640,11 @@ GRANT ALL ON FUNCTION rag.ensure_tenant(name text) TO cairn_app;
 REVOKE ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.ensure_trace_partitions(ahead integer) TO cairn_app;
 
+REVOKE ALL ON FUNCTION rag.enter_tenant(tenant bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.enter_tenant(tenant bigint) TO cairn_app;
+GRANT ALL ON FUNCTION rag.enter_tenant(tenant bigint) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.enter_tenant(tenant bigint) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.expire_audit(keep_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.expire_audit(keep_days integer) TO cairn_app;
 
@@ -8445,6 +8705,11 @@ GRANT ALL ON FUNCTION rag.forget_session(session text) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.grant_analyst(role_name text, tenant text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION rag.granted_tenants() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_app;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.granted_tenants() TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) TO cairn_app;
 GRANT ALL ON FUNCTION rag.graph_leg(collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer, filter jsonb, conditions jsonb) TO cairn_definer;
@@ -8459,10 +8724,6 @@ REVOKE ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weight
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_app;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_views;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_definer;
-GRANT SELECT ON TABLE rag.vector_indexes TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_app;
 
 REVOKE ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_app;
@@ -8479,6 +8740,16 @@ GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cair
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.is_distributed() FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_distributed() TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_distributed() TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_distributed() TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) TO cairn_app;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone, present timestamp with time zone) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.is_past(instant timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_app;
 GRANT ALL ON FUNCTION rag.is_past(instant timestamp with time zone) TO cairn_definer;
@@ -8493,6 +8764,11 @@ REVOKE ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written
 GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_app;
 GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.keep_contexts(document uuid, collection uuid, written_by text, hashes bytea[], contexts text[], reasons text[]) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector public.halfvec, capacity integer) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.keep_extractions(document uuid, collection uuid, made_by text, hashes bytea[], results jsonb[]) TO cairn_app;
@@ -8715,6 +8991,11 @@ REVOKE ALL ON FUNCTION rag.settle_published(published uuid[], replaced uuid[], c
 GRANT ALL ON FUNCTION rag.settle_published(published uuid[], replaced uuid[], collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.settle_published(published uuid[], replaced uuid[], collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.settle_published(published uuid[], replaced uuid[], collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) TO cairn_app;
+GRANT ALL ON FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.store_cached(tenant bigint, stored text, scope text, query text, query_vector public.halfvec, guards text[], ids uuid[], seen bigint[], result jsonb, capacity integer, ttl_seconds double precision) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, most integer, lease interval) TO cairn_app;
@@ -9042,3 +9323,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.tenant_limits TO cairn_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_definer;
 GRANT SELECT ON TABLE rag.uploads TO cairn_views;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.uploads TO cairn_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_definer;
+GRANT SELECT ON TABLE rag.vector_indexes TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.vector_indexes TO cairn_app;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.commands.terminal import quiet_logs, say, services
 from app.ending import GuardedProcess
-from app.errors import CairnError
+from app.errors import CairnError, InputError
 from app.settings import Environment, SettingsStore, check_process, read_environment
 
 _SAID = {
@@ -101,18 +101,23 @@ async def restore(file: Path) -> int:
     return 0
 
 
-async def migrate(sql_only: bool) -> int:
-    """Bring the database up to date, or print the statements. Raises MigrationError, DatabaseAheadError."""
+async def migrate(sql_only: bool, distribute: bool) -> int:
+    """Bring the database up to date, and spread it over its cluster if asked to; or print the statements. Raises InputError,
+    MigrationError, DatabaseAheadError."""
     from app.db.migrate import migrate as migrate_database
     from app.db.migrate import migration_sql
 
     quiet_logs()
+    if sql_only and distribute:
+        raise InputError(
+            "--sql prints the statements for one server; --distribute needs the cluster itself: give one of them"
+        )
     if sql_only:
         print(await migration_sql(), flush=True)
         return 0
     with contextlib.ExitStack() as stack:
         server = await asyncio.to_thread(owned_server, read_environment(), stack)
-        result = await migrate_database(server.dsn)
+        result = await migrate_database(server.dsn, distribute=distribute)
     say(f"The database {_SAID[result.action]} (revision {result.revision}).")
     return 0
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import asyncpg
 
 from app.db.migrate import migrate
+from app.db.nodes import refuse_distributed
 from app.db.programs import find_program, without_password
 from app.db.schema import SchemaSource, apply_roles, bootstrap, check_server
 from app.errors import BackupError, DatabaseAheadError, DatabaseUnavailableError, reason_of
@@ -41,6 +42,7 @@ async def dump(owner_dsn: str, file: Path, *, binaries: Path | None = None) -> i
     try:
         if not await connection.fetchval(_HOLDS_TABLES):
             raise BackupError("there is nothing to back up: the database has no tables of Cairn")
+        await refuse_distributed(connection, "cairn backup")
         await _record(connection, "database.backup", file.name)
     finally:
         await connection.close(timeout=5)

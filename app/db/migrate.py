@@ -16,6 +16,8 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 
+from app.db.distribute import check_cluster, distribute_tables
+from app.db.nodes import is_distributed
 from app.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql
 from app.db.table_lock import LockHeldError, table_lock
 from app.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError, reason_of
@@ -34,6 +36,8 @@ _SESSION = {
     "lock_timeout": "20s",
     "statement_timeout": "30min",
     "client_connection_check_interval": "1s",
+    # where Citus distributes the database, its shards are no tables of ours; servers without Citus take no notice
+    "citus.override_table_visibility": "on",
 }
 
 _STATE = """
@@ -82,21 +86,28 @@ class _State:
 
 
 async def migrate(
-    owner_dsn: str, *, source: SchemaSource | None = None, lock_seconds: float = LOCK_SECONDS
+    owner_dsn: str,
+    *,
+    source: SchemaSource | None = None,
+    lock_seconds: float = LOCK_SECONDS,
+    distribute: bool = False,
 ) -> MigrationResult:
-    """Bring the database to the schema of this code; safe to call from any number of processes at once.
+    """Bring the database to the schema of this code; safe to call from any number of processes at once. `distribute`: and spread
+    it over the nodes of its Citus cluster, by tenant; once that is done, it stays so.
 
     Raises DatabaseAheadError when newer code left a revision that this code must not serve, DatabaseUnavailableError
     when the server cannot be reached, MigrationError with one line for everything else; then the old schema stays.
     """
     source = source or SchemaSource.installed()
     async with _connection(owner_dsn) as connection:
+        if distribute:
+            await check_cluster(connection)
         state = await _read_state(connection)
         if state.unknown_to(source):
             return _ahead(state, source)
         if await connection.fetchval("SELECT pg_is_in_recovery()"):
             return _of_standby(state, source)
-        if state.equals(source):
+        if state.equals(source) and not distribute:
             await _ensure_partitions(connection)
             return MigrationResult(source.head, "none")
         async with _lock(connection, owner_dsn, lock_seconds):
@@ -105,6 +116,9 @@ async def migrate(
                 return _ahead(state, source)
             if changed := not state.equals(source):
                 await _change(connection, owner_dsn, source, state)
+            if distribute and not await is_distributed(connection):
+                await _distribute(connection, source)
+                changed = True
             await _ensure_partitions(connection)
             return MigrationResult(source.head, "migrated" if changed else "none")
 
@@ -207,8 +221,18 @@ async def _change(connection: Any, dsn: str, source: SchemaSource, state: _State
             # left by a CREATE INDEX CONCURRENTLY that was interrupted; its migration runs again
             await connection.execute(f"DROP INDEX IF EXISTS {index[0]}")
         await _upgrade(connection, dsn, source)
-    await apply_objects(connection, source)
+    if "distributed.sql" in dict(state.hashes) and await is_distributed(connection):
+        await _distribute(connection, source)
+    else:
+        await apply_objects(connection, source)
     log.info("migrate.done", revision=source.head, seconds=round(time.monotonic() - began, 2))
+
+
+async def _distribute(connection: Any, source: SchemaSource) -> None:
+    """With the lock held: all or nothing. Policies, functions and views are made anew, for what a distributed database takes."""
+    async with connection.transaction():
+        await distribute_tables(connection)
+        await apply_objects(connection, source)
 
 
 async def _upgrade(connection: Any, dsn: str, source: SchemaSource) -> None:

@@ -24,6 +24,7 @@ from pydantic_core import from_json
 
 from app import tracing
 from app.db import replicas as reads
+from app.db.nodes import Node, Nodes, has_moved, is_distributed
 from app.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
 from app.db.queries import load_queries
 from app.db.replicas import Reader, Replica, ReplicaLostError, Replicas
@@ -87,6 +88,8 @@ def translate(error: BaseException) -> CairnError | None:
         return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
+    if has_moved(error):
+        return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")
     if isinstance(error, CONNECTION_ERRORS):
         return DatabaseUnavailableError(f"no connection to the database ({type(error).__name__}); try again")
     return None
@@ -180,15 +183,17 @@ async def stream(connection: Any, query: str, *arguments: Any, prefetch: int) ->
         yield row
 
 
-def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str]) -> str:
-    """BEGIN with the settings of the transaction, in one message and so in one round trip."""
+def _begin(isolation: Isolation, readonly: bool, config: Mapping[str, str], enter: int | None = None) -> str:
+    """BEGIN with the settings of the transaction, in one message and so in one round trip. `enter`: the tenant, where it must
+    be asked whether it is at this node."""
 
     def quoted(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
 
     settings = ", ".join(f"set_config({quoted(name)}, {quoted(value)}, true)" for name, value in config.items())
     level = isolation.replace("_", " ").upper()
-    return f"BEGIN ISOLATION LEVEL {level} {'READ ONLY' if readonly else 'READ WRITE'}; SELECT {settings}"
+    entered = "" if enter is None else f", rag.enter_tenant({enter})"
+    return f"BEGIN ISOLATION LEVEL {level} {'READ ONLY' if readonly else 'READ WRITE'}; SELECT {settings}{entered}"
 
 
 async def _open_pool(
@@ -197,9 +202,10 @@ async def _open_pool(
     max_size: int,
     prepared_statements: bool,
     also: Callable[[Any], Awaitable[None]] | None = None,
+    node: Node | None = None,
 ) -> tuple[Any, bool]:
-    """A pool of connections that serve, each asked for its rights and given to `also`, and whether a pooler lies between. Raises
-    what `Database.open` raises."""
+    """A pool of connections that serve, each asked for its rights and given to `also`, and whether a pooler lies between. `node`:
+    where they lead instead of the URL's host. Raises what `Database.open` raises."""
 
     async def initialise(connection: Any) -> None:
         await _initialise(connection)
@@ -218,6 +224,7 @@ async def _open_pool(
             timeout=15,
             command_timeout=STATEMENT_SECONDS,
             **statements,
+            **(node._asdict() if node else {}),
         )
         try:
             async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
@@ -250,14 +257,18 @@ class Database:
         *,
         notifies: bool,
         replicas: Replicas | None = None,
+        nodes: Nodes | None = None,
         spreads: bool = True,
         counts: bool = True,
     ) -> None:
-        """`spreads`: reads may go to replicas. `counts`: reads that follow see what is committed here."""
+        """`nodes`: of a distributed database. `spreads`: reads may go to replicas. `counts`: reads that follow see what is
+        committed here."""
         self._pool = pool
+        self._nodes = nodes
         self._own_dsn = own_dsn
         self.notifies = notifies
-        """Whether a connection of the pool can listen: not behind a pooler, which gives its session to others meanwhile."""
+        """Whether a connection of the pool can listen: not behind a pooler, which gives its session to others meanwhile, and not
+        where tenants notify at nodes of their own."""
         self._replicas = replicas
         self._spreads, self._counts = spreads and replicas is not None, counts and replicas is not None
 
@@ -279,7 +290,21 @@ class Database:
         pool, pooled = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements)
         if pooled:
             log.info("database.pooled", prepared_statements=prepared_statements, listens="directly" if direct else "no")
-        opened = cls(pool, (direct if pooled else None) or dsn, notifies=not pooled)
+        own_dsn = (direct if pooled else None) or dsn
+        opened = cls(pool, own_dsn, notifies=not pooled)
+        try:
+            async with opened.connection() as connection:
+                distributed = await is_distributed(connection)
+        except BaseException:
+            pool.terminate()
+            raise
+        if distributed:
+            if replicas:
+                log.warning(
+                    "replicas.unused", problem="the database is distributed: reads go to the node of their tenant"
+                )
+            open_node = partial(_open_node, dsn, max_size=max_size, prepared_statements=prepared_statements)
+            return cls(pool, own_dsn, notifies=False, nodes=Nodes(pool, open_node, ACQUIRE_SECONDS))
         if not replicas:
             return opened
         try:
@@ -311,18 +336,25 @@ class Database:
         return found
 
     @property
+    def is_distributed(self) -> bool:
+        """Whether the rows of tenants are spread over nodes: then one transaction serves one tenant."""
+        return self._nodes is not None
+
+    @property
     def primary(self) -> Database:
         """The same without replicas, for what must see all that any process has committed: jobs, keys, limits, conversations, and
         whatever is read in order to be changed."""
         return Database(
-            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, spreads=False, counts=self._counts
+            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, nodes=self._nodes,
+            spreads=False, counts=self._counts,
         )  # fmt: skip
 
     @property
     def bookkeeping(self) -> Database:
         """The same for what no read waits for: traces, counters, the cache. It is read at the primary."""
         return Database(
-            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, spreads=False, counts=False
+            self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, nodes=self._nodes,
+            spreads=False, counts=False,
         )  # fmt: skip
 
     def replicas(self) -> ReplicasState:
@@ -337,6 +369,8 @@ class Database:
     async def close(self) -> None:
         if self._replicas is not None:
             await self._replicas.close()
+        if self._nodes is not None:
+            await self._nodes.close()
         await self._pool.close()
 
     @asynccontextmanager
@@ -357,10 +391,14 @@ class Database:
             raise known from error
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Any]:
-        """A connection without a transaction and without a tenant: sees no tenant's rows."""
+    async def connection(self, principal: Principal | None = None) -> AsyncIterator[Any]:
+        """A connection without a transaction and without a tenant: sees no tenant's rows. `principal`: whose rows functions that
+        are called on it will read; in a distributed database it leads to the node that has them."""
         try:
-            async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+            pool = self._pool
+            if self._nodes is not None and principal is not None:
+                pool = await self._nodes.pool_of(principal.tenant_id)
+            async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
                 yield connection
         except UnsafeRoleError as error:  # names roles: for the log, not for whoever asked
             log.error("database.unsafe_role", problem=error.detail)
@@ -368,13 +406,15 @@ class Database:
         except CairnError:
             raise
         except Exception as error:
+            if self._nodes is not None and principal is not None and has_moved(error):
+                self._nodes.forget(principal.tenant_id)
             if (known := translate(error)) is None:
                 raise
             raise known from error
 
-    def reading(self) -> AbstractAsyncContextManager[Any]:
+    def reading(self, principal: Principal) -> AbstractAsyncContextManager[Any]:
         """The same for statements that change nothing, of a replica where one may answer."""
-        return self._read(None, snapshot=False) if self._spreads else self.connection()
+        return self._read(None, principal, snapshot=False) if self._spreads else self.connection(principal)
 
     @asynccontextmanager
     async def transaction(
@@ -392,20 +432,21 @@ class Database:
             isolation,
             readonly,
             {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **settings},
+            principal.tenant_id if self._nodes is not None else None,
         )
         if readonly and self._spreads:
-            async with self._read(begin, snapshot=isolation == "repeatable_read") as connection:
+            async with self._read(begin, principal, snapshot=isolation == "repeatable_read") as connection:
                 yield connection
             return
-        async with self._on_primary(begin) as connection:
+        async with self._on_primary(begin, principal) as connection:
             yield connection
             if readonly or not self._counts or self._replicas is None:
                 return
             await self._commit(connection, self._replicas, durable=settings.get("synchronous_commit") != "off")
 
     @asynccontextmanager
-    async def _on_primary(self, begin: str) -> AsyncIterator[Any]:
-        async with self.connection() as connection:
+    async def _on_primary(self, begin: str, principal: Principal) -> AsyncIterator[Any]:
+        async with self.connection(principal) as connection:
             try:
                 await _execute(connection, begin)  # may be cancelled when the server has begun
                 yield connection
@@ -425,13 +466,13 @@ class Database:
         await replicas.note_commit(connection, durable=durable)
 
     @asynccontextmanager
-    async def _read(self, begin: str | None, *, snapshot: bool) -> AsyncIterator[Any]:
+    async def _read(self, begin: str | None, principal: Principal, *, snapshot: bool) -> AsyncIterator[Any]:
         """At a replica that may answer, else at the primary."""
         assert self._replicas is not None
         async with self._replicas.lend() as lent, AsyncExitStack() as stack:
 
             async def primary() -> Any:
-                there = self._on_primary(begin) if begin else self.connection()
+                there = self._on_primary(begin, principal) if begin else self.connection(principal)
                 return await stack.enter_async_context(there)
 
             if lent is None:
@@ -466,4 +507,9 @@ async def _open_replica(
     dsn: str, also: Callable[[Any], Awaitable[None]], *, max_size: int, prepared_statements: bool
 ) -> Any:
     pool, _ = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements, also=also)
+    return pool
+
+
+async def _open_node(dsn: str, node: Node, *, max_size: int, prepared_statements: bool) -> Any:
+    pool, _ = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements, node=node)
     return pool

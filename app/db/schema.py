@@ -85,13 +85,18 @@ class SchemaSource:
 
     @cached_property
     def grants(self) -> SqlFile:
-        """Applied last: finds tables, functions and views in the catalog."""
+        """Applied when all is there: finds tables, functions and views in the catalog."""
         return self._read([self.sql / "grants.sql"])[0]
+
+    @cached_property
+    def distributed(self) -> SqlFile:
+        """Applied after that: what is otherwise in a database that Citus distributes. Changes nothing in any other."""
+        return self._read([self.sql / "distributed.sql"])[0]
 
     @property
     def files(self) -> tuple[SqlFile, ...]:
         """Everything under sql/ that is applied, in that order."""
-        return (self.roles, *self.objects, self.grants)
+        return (self.roles, *self.objects, self.grants, self.distributed)
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
@@ -207,7 +212,7 @@ async def _apply(connection: Any, source: SchemaSource) -> None:
         log.warning("migrate.views_dropped", reason=error.detail)
         await _drop_views(connection)
         await _execute(connection, source.objects)
-    await _execute(connection, [source.grants])
+    await _execute(connection, [source.grants, source.distributed])
     await _validate(connection)
     await connection.execute("DELETE FROM rag.schema_objects")
     for file in source.files:

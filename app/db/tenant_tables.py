@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from app.db.nodes import refuse_distributed
 from app.db.queries import load_queries
 from app.errors import DatabaseUnavailableError, NotFoundError, reason_of
 
@@ -158,6 +159,7 @@ async def owner_connection(owner_dsn: str) -> AsyncIterator[Any]:
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
+        await refuse_distributed(connection, "cairn tenant export, import or delete")
         yield connection
     except asyncpg.DiskFullError as error:
         raise DatabaseUnavailableError(

@@ -29,6 +29,9 @@ class Transactions(Protocol):
 
     notifies: bool
 
+    @property
+    def is_distributed(self) -> bool: ...
+
     def connection(self) -> AbstractAsyncContextManager[Any]: ...
 
     def transaction(self, principal: Principal) -> AbstractAsyncContextManager[Any]: ...

@@ -127,8 +127,16 @@ class Worker:
         return claimed and JobContext(self._database, *claimed, lease, sent_at)
 
     async def _take(self, lease: timedelta) -> tuple[Principal, Job] | None:
+        kinds = list(filter(self._able, self._handlers))
         async with self._database.connection() as connection:
-            return await jobs.claim(connection, self.name, list(filter(self._able, self._handlers)), lease)
+            if not self._database.is_distributed:
+                return await jobs.claim(connection, self.name, kinds, lease)
+            claimed = await jobs.claim_any(connection, self.name, kinds, lease)
+        if claimed is None:
+            return None
+        # at another node, so in another transaction: one that fails costs the job an attempt
+        async with self._database.transaction(Principal(claimed[0], "")) as connection:
+            return await jobs.load_claimed(connection, *claimed)
 
     # --- one attempt --------------------------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
     default = deps.model.id
     reranker = context.reranker_choice.reranker
     serving = [default] * len(set(context.request.collections))
-    async with deps.database.reading() as connection:
+    async with deps.database.reading(context.principal) as connection:
         while True:
             where = cache_address(
                 context.principal, context.request, settings, model_id=default, serving=serving,

@@ -122,7 +122,7 @@ def _needs_transaction(context: SearchContext) -> bool:
 def _connection(context: SearchContext) -> AbstractAsyncContextManager[Any]:
     database, timeout = context.deps.database, context.settings.retrieve.statement_timeout_ms
     if not _needs_transaction(context):
-        return database.reading()
+        return database.reading(context.principal)
     config = {"statement_timeout": str(timeout)}
     return database.transaction(context.principal, readonly=True, isolation="repeatable_read", config=config)
 

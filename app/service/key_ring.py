@@ -183,13 +183,19 @@ class KeyRing:
         while True:
             try:
                 async with self._database.own_connection() as connection:
-                    await self._heed(connection)
+                    await (self._look_after(connection) if self._database.is_distributed else self._heed(connection))
             except (CairnError, TimeoutError) as error:
                 log.warning("keys.not_listening", problem=getattr(error, "detail", "notifications do not come through"))
             finally:
                 self._proven_until = 0.0
                 self.forget()
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _look_after(self, connection: object) -> None:
+        """Where tenants notify at nodes of their own, nothing is heard: look-ups are not kept, and what runs is looked after."""
+        while True:
+            await self._end_revoked(connection)
+            await asyncio.sleep(PROOF_SECONDS)
 
     async def _heed(self, connection: object) -> None:
         token, heard, changed = secrets.token_hex(16), asyncio.Event(), asyncio.Event()

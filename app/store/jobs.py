@@ -205,14 +205,22 @@ async def claim(connection: Any, worker: str, kinds: Sequence[str], lease: timed
     One transaction, begun without a tenant: a claim that could not be read is not made, and costs no attempt.
     """
     async with connection.transaction():
-        row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
-        if row is None:
-            return None
-        tenant_id = row["tenant_id"]
-        await connection.execute(_SQL["enter_tenant"], str(tenant_id))
-        name = await connection.fetchval(_SQL["tenant_name"], tenant_id)
-        job = _job(await connection.fetchrow(_SQL["get"], tenant_id, row["id"]))
-        return Principal(tenant_id, name, _caller(job)), job
+        claimed = await claim_any(connection, worker, kinds, lease)
+        return claimed and await load_claimed(connection, *claimed)
+
+
+async def claim_any(connection: Any, worker: str, kinds: Sequence[str], lease: timedelta) -> tuple[int, UUID] | None:
+    """The same, unread: ids of tenant and job. It is read where the rows of its tenant are."""
+    row = await connection.fetchrow(_SQL["claim"], worker, list(kinds), lease)
+    return row and (row["tenant_id"], row["id"])
+
+
+async def load_claimed(connection: Any, tenant_id: int, job_id: UUID) -> tuple[Principal, Job]:
+    """In a transaction, which is the tenant's from then on."""
+    await connection.execute(_SQL["enter_tenant"], str(tenant_id))
+    name = await connection.fetchval(_SQL["tenant_name"], tenant_id)
+    job = _job(await connection.fetchrow(_SQL["get"], tenant_id, job_id))
+    return Principal(tenant_id, name, _caller(job)), job
 
 
 async def queue_state(connection: Any) -> QueueState:

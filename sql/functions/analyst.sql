@@ -10,7 +10,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    IF NOT EXISTS (SELECT FROM collections AS c WHERE c.name = search_lexical.collection) THEN
+    IF NOT EXISTS (SELECT 1 FROM collections AS c WHERE c.name = search_lexical.collection) THEN
         RAISE EXCEPTION 'there is no collection % that % may read', search_lexical.collection, session_user
             USING ERRCODE = 'no_data_found', HINT = 'SELECT DISTINCT tenant, collection FROM analyst.documents;';
     END IF;

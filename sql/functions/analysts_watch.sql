@@ -24,7 +24,7 @@ BEGIN
                OR clock_timestamp() - a.xact_start > statements  -- many short statements
                OR a.state LIKE 'idle in transaction%' AND clock_timestamp() - a.state_change > idle
                OR a.state = 'idle' AND clock_timestamp() - a.state_change > idle
-                  AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
+                  AND EXISTS (SELECT 1 FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'advisory'))
     LOOP
         IF session.hidden THEN
             unwatched := unwatched + 1;

@@ -2,9 +2,11 @@
 -- in SQL, and the end of what is old.
 
 CREATE OR REPLACE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, rag, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
     INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
-    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4)
+    VALUES ($1, gen_random_uuid(), 'database:' || session_user, session_user, $2, left($3, 500), $4);
+END
 $$;
 COMMENT ON FUNCTION rag.record_deed(bigint, text, text, jsonb) IS
     'Adds to the audit log what a login of the database does to a tenant.';

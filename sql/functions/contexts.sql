@@ -3,14 +3,20 @@
 -- Of each chunk of a document: SHA-256 of title, beginning of the text, headings, passage and chunk. app/ingest/contexts.py
 -- makes the same.
 CREATE OR REPLACE FUNCTION rag.chunk_context_keys(document uuid) RETURNS TABLE (chunk_id uuid, content_hash bytea)
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN QUERY
   SELECT c.id, sha256(convert_to(concat_ws(chr(31), d.title, left(t.text, 1500), array_to_string(c.headings, chr(30)),
     p.content, c.content), 'UTF8'))
   FROM documents d
   JOIN document_texts t ON t.tenant_id = d.tenant_id AND t.document_id = d.id
   JOIN chunks c ON c.tenant_id = d.tenant_id AND c.document_id = d.id
   JOIN passages p ON p.tenant_id = d.tenant_id AND p.id = c.passage_id
-  WHERE d.tenant_id = current_tenant() AND d.id = document
+  WHERE d.tenant_id = tenant AND d.id = document;
+END
 $$;
 COMMENT ON FUNCTION rag.chunk_context_keys(uuid) IS
   'Chunks of a document of the current tenant, with the key of all that a model is told when it writes their contexts.';
@@ -25,7 +31,7 @@ DECLARE
   tenant bigint := current_tenant();
   kept integer;
 BEGIN
-  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  PERFORM 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
   IF NOT FOUND THEN RETURN 0; END IF;
   INSERT INTO chunk_contexts AS x (tenant_id, collection_id, document_id, content_hash, writer, context, reason)
   SELECT tenant, collection, document, made.hash, written_by, made.context, made.reason
@@ -46,7 +52,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  IF EXISTS (SELECT FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
+  IF EXISTS (SELECT 1 FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
     DELETE FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document
       AND x.content_hash <> ALL (ARRAY(SELECT k.content_hash FROM chunk_context_keys(document) AS k));
   END IF;

@@ -49,17 +49,22 @@ COMMENT ON FUNCTION rag.association(bigint, integer, integer) IS
 
 -- The entity that stands for another: the last one along its merges in force that exists.
 CREATE OR REPLACE FUNCTION rag.canonical_entity(collection uuid, entity uuid) RETURNS uuid
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-  WITH RECURSIVE chain AS (
-    SELECT entity AS id, 0 AS place
-    UNION ALL
-    SELECT m.into_id, c.place + 1 FROM chain c
-    JOIN entity_merges m ON m.tenant_id = current_tenant() AND m.entity_id = c.id
-      AND m.undone_at IS NULL
-  )
-  SELECT c.id FROM chain c
-  JOIN entities e ON e.tenant_id = current_tenant() AND e.id = c.id
-  ORDER BY c.place DESC LIMIT 1
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN (
+    WITH RECURSIVE chain AS (
+      SELECT entity AS id, 0 AS place
+      UNION ALL
+      SELECT m.into_id, c.place + 1 FROM chain c
+      JOIN entity_merges m ON m.tenant_id = tenant AND m.entity_id = c.id
+        AND m.undone_at IS NULL
+    )
+    SELECT c.id FROM chain c
+    JOIN entities e ON e.tenant_id = tenant AND e.id = c.id
+    ORDER BY c.place DESC LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION rag.canonical_entity(uuid, uuid) IS
   'Entity of the current tenant that stands for this one after merges; null when neither exists.';
@@ -172,10 +177,10 @@ DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[] := ARRAY(
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced) AND p.id <> ALL (keep));
-  renamed uuid[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
+  renamed uuid[]; names text[]; kinds text[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   -- What models said of passages that are gone.
-  IF NOT again AND EXISTS (SELECT FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
+  IF NOT again AND EXISTS (SELECT 1 FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
     DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)
       AND x.content_hash <> ALL (ARRAY(
         SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s WHERE s.document_id = x.document_id));
@@ -222,7 +227,7 @@ BEGIN
   SELECT array_agg(DISTINCT entity_id), array_agg(DISTINCT entity_id) FILTER (WHERE delta < 0) INTO renamed, fewer
   FROM pg_temp.stage_names;
   changed := ARRAY(SELECT relation_id FROM pg_temp.stage_relations);
-  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT FROM pg_temp.stage_entities) THEN RETURN; END IF;
+  IF renamed IS NULL AND cardinality(changed) = 0 AND NOT EXISTS (SELECT 1 FROM pg_temp.stage_entities) THEN RETURN; END IF;
 
   -- Entities.
   SELECT array_agg(s.entity_id) FILTER (WHERE s.before > 0 AND s.before + s.delta > 0
@@ -268,12 +273,16 @@ BEGIN
            LIMIT 1) IS NULL;
   END IF;
 
-  -- What they are called most; "Curie" only where no passage says "Marie Curie".
-  UPDATE entities e SET name = called_most(e.tenant_id, e.id, e.normal),
-    kind = taken_for_most(e.tenant_id, e.id)
-  WHERE e.tenant_id = tenant AND e.id = ANY (renamed)
-    AND (e.name <> called_most(e.tenant_id, e.id, e.normal)
-      OR e.kind <> taken_for_most(e.tenant_id, e.id));
+  -- What they are called most; "Curie" only where no passage says "Marie Curie". Found first: Citus updates by no function of
+  -- a row that reads tables.
+  SELECT array_agg(n.id), array_agg(n.name), array_agg(n.kind) INTO renamed, names, kinds
+  FROM (
+    SELECT e.id, e.name AS old_name, e.kind AS old_kind, called_most(e.tenant_id, e.id, e.normal) AS name,
+      taken_for_most(e.tenant_id, e.id) AS kind
+    FROM entities e WHERE e.tenant_id = tenant AND e.id = ANY (renamed) OFFSET 0) AS n
+  WHERE n.name <> n.old_name OR n.kind <> n.old_kind;
+  UPDATE entities e SET name = n.name, kind = n.kind FROM unnest(renamed, names, kinds) AS n (id, name, kind)
+  WHERE e.tenant_id = tenant AND e.id = ANY (renamed) AND e.id = n.id;
 
   -- Relations, and how their ends see them. Ends that became a class more or less frequent see all of theirs otherwise.
   INSERT INTO relations AS r (tenant_id, collection_id, id, source_id, kind, target_id, evidence_count, strength)
@@ -298,7 +307,7 @@ BEGIN
   END IF;
   PERFORM link_relations(collection, changed);
 
-  IF EXISTS (SELECT FROM entity_merges m
+  IF EXISTS (SELECT 1 FROM entity_merges m
     WHERE m.tenant_id = tenant AND m.undone_at IS NULL
       AND (m.entity_id = ANY (came_or_went) OR m.into_id = ANY (came_or_went))) THEN
     PERFORM redirect_entities(collection, came_or_went);
@@ -315,18 +324,22 @@ COMMENT ON FUNCTION rag.settle_graph(uuid[], uuid, uuid[], boolean) IS
   'Removes mentions and evidence of old passages of documents and brings the graph up to date.';
 
 CREATE OR REPLACE FUNCTION rag.called_most(tenant bigint, entity uuid, normal text) RETURNS text
-LANGUAGE sql STABLE AS $$
-  SELECT a.name FROM rag.entity_aliases a
-  WHERE a.tenant_id = tenant AND a.entity_id = entity
-  GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT a.name FROM rag.entity_aliases a
+    WHERE a.tenant_id = tenant AND a.entity_id = entity
+    GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION rag.called_most(bigint, uuid, text) IS
   'Name of an entity in most passages, of those with its own normal form if there are any.';
 
 CREATE OR REPLACE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
-LANGUAGE sql STABLE AS $$
-  SELECT a.kind FROM rag.entity_aliases a
-  WHERE a.tenant_id = tenant AND a.entity_id = entity
-  GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT a.kind FROM rag.entity_aliases a
+    WHERE a.tenant_id = tenant AND a.entity_id = entity
+    GROUP BY a.kind ORDER BY sum(a.passage_count) DESC, a.kind COLLATE "C" LIMIT 1);
+END
 $$;
 COMMENT ON FUNCTION rag.taken_for_most(bigint, uuid) IS 'Kind that an entity is taken for in most passages.';

@@ -115,7 +115,7 @@ BEGIN
     SELECT h.* FROM held h
     WHERE (scope IS NULL OR (h.passage_id IN (SELECT unnest(scope))) = inclusive)
       AND (filter IS NULL OR EXISTS (
-        SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
+        SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = h.document_id AND d.metadata @> filter))
   ), cue AS MATERIALIZED (
     -- where seeds mention what links them: the words of no other sentences are asked for, since finding them is dear
     SELECT s.seed_id, s.entity_id, x.start FROM spoken s CROSS JOIN LATERAL unnest(s.starts) AS x (start)
@@ -128,7 +128,7 @@ BEGIN
         SELECT part, sum(length(part)) OVER (ORDER BY nth)::integer AS stop
         FROM unnest(string_to_array(marked_sentences(s.content), E'\x01')) WITH ORDINALITY AS x (part, nth)) AS t
     ) AS p
-    WHERE EXISTS (SELECT FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
+    WHERE EXISTS (SELECT 1 FROM cue c WHERE c.seed_id = p.seed_id AND c.start >= p.start AND c.start < p.stop)
   ), sentence AS MATERIALIZED (
     SELECT p.seed_id, p.start, p.stop, w.places
     FROM part p
@@ -144,7 +144,7 @@ BEGIN
     GROUP BY c.seed_id, c.entity_id
   )
   SELECT h.passage_id, h.passage_id, h.document_id, NULL::uuid, NULL::integer, NULL::integer,
-    EXISTS (SELECT FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
+    EXISTS (SELECT 1 FROM spoken m WHERE m.seed_id = h.passage_id AND m.entity_id = ANY (origins)), NULL::integer[], h.places,
     NULL::float8[]
   FROM held h WHERE h.passage_id = ANY (seeds)
   UNION ALL
@@ -171,9 +171,9 @@ CREATE OR REPLACE FUNCTION rag.graph_leg_at(
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   IF EXISTS (
-    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
+    SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
   THEN
     RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links);
   END IF;
@@ -188,11 +188,15 @@ CREATE OR REPLACE FUNCTION rag.question_words(
   collection uuid, query text,
   OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]
 )
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
-    WHERE s.tenant_id = current_tenant() AND s.collection_id = collection
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
   ), word AS (
     SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
@@ -200,14 +204,16 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df FROM word w LEFT JOIN LATERAL (
       SELECT t.document_frequency FROM lexical_terms t
-      WHERE t.tenant_id = current_tenant() AND t.collection_id = collection AND t.key = w.key LIMIT 1) AS t ON true
+      WHERE t.tenant_id = tenant AND t.collection_id = collection AND t.key = w.key LIMIT 1) AS t ON true
   ), pooled AS (
     SELECT *, least(sum(df) OVER here + everything - sum(n) OVER here, everything) AS everywhere
     FROM known WINDOW here AS (PARTITION BY place)
   )
   SELECT array_agg(regconfig), array_agg(lexeme), array_agg(key), array_agg(place::integer),
          array_agg(ln(1 + (everything - everywhere + .5) / (everywhere + .5))::float8)
-  FROM pooled
+  INTO configs, lexemes, codes, places, idfs
+  FROM pooled;
+END
 $$;
 COMMENT ON FUNCTION rag.question_words(uuid, text) IS 'Words of a question in the languages of a collection of the current tenant.';
 

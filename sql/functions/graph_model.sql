@@ -10,7 +10,7 @@ DECLARE
   tenant bigint := current_tenant();
   kept integer;
 BEGIN
-  PERFORM FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
+  PERFORM 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = document FOR SHARE;
   IF NOT FOUND THEN RETURN 0; END IF;
   INSERT INTO extractions AS x (tenant_id, collection_id, document_id, content_hash, extractor, result)
   SELECT tenant, collection, document, said.hash, $3, said.result
@@ -36,14 +36,14 @@ DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[];
 BEGIN
-  PERFORM FROM documents d
+  PERFORM 1 FROM documents d
   WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
   old_passages := ARRAY(SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document);
   IF NOT (old_passages @> passages_read AND old_passages <@ passages_read) THEN RETURN false; END IF;
   UPDATE documents d SET extractor = $4 WHERE d.tenant_id = tenant AND d.id = document;
-  IF NOT EXISTS (SELECT FROM pg_temp.stage_mentions)
-     AND NOT EXISTS (SELECT FROM mentions m WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND m.by_model)
+  IF NOT EXISTS (SELECT 1 FROM pg_temp.stage_mentions)
+     AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.tenant_id = tenant AND m.passage_id = ANY (old_passages) AND m.by_model)
   THEN RETURN true; END IF;
 
   -- What the rules found stays as it is; what the model says as well adds nothing.

@@ -3,11 +3,15 @@
 
 -- Whether the time until an instant is over. No lease and no delay is longer than an hour (app/settings/sections.py), so
 -- an instant that lies further ahead was reckoned on a clock that has been set back since: nobody waits for it.
+CREATE OR REPLACE FUNCTION rag.is_past(instant timestamptz, present timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN instant <= present OR instant > present + interval '1 hour';
+COMMENT ON FUNCTION rag.is_past(timestamptz, timestamptz) IS 'Whether an instant has come, or is too far ahead to be meant.';
+
 CREATE OR REPLACE FUNCTION rag.is_past(instant timestamptz) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN instant <= clock_timestamp() OR instant > clock_timestamp() + interval '1 hour';
-
-COMMENT ON FUNCTION rag.is_past IS 'Whether an instant has come, or is too far ahead to be meant.';
+RETURN rag.is_past(instant, clock_timestamp());
+COMMENT ON FUNCTION rag.is_past(timestamptz) IS 'The same as the clock has it now.';
 
 -- Claims the oldest runnable job of these kinds: queued and due, or running with a lease that is over. The attempt is
 -- counted here, before any work, so that a job which kills its worker is parked after max_attempts instead of looping.
@@ -20,20 +24,31 @@ SET search_path = pg_catalog, rag, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    next_job record;
     found_job record;
     present timestamptz;
+    taken uuid[] := '{}';
 BEGIN
     LOOP
         present := clock_timestamp();
-        SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
+        -- Looked for among all tenants, then locked within its own: a lock over tenants cannot be had in a distributed database.
+        SELECT j.tenant_id, j.id INTO next_job
           FROM rag.jobs AS j
-         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END)
-           AND j.kind = ANY (claim_job.kinds)
+         WHERE j.status IN ('queued', 'running') AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END, present)
+           AND j.kind = ANY (claim_job.kinds) AND j.id <> ALL (taken)
          ORDER BY j.run_at, j.id
-         LIMIT 1
-           FOR UPDATE SKIP LOCKED;
+         LIMIT 1;
         IF NOT FOUND THEN
             RETURN;
+        END IF;
+        SELECT j.tenant_id, j.id, j.attempts, j.max_attempts, j.cancel_requested, j.error INTO found_job
+          FROM rag.jobs AS j
+         WHERE j.tenant_id = next_job.tenant_id AND j.id = next_job.id AND j.status IN ('queued', 'running')
+           AND is_past(CASE j.status WHEN 'queued' THEN j.run_at ELSE j.lease_until END, present)
+           FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN  -- another worker has it
+            taken := taken || next_job.id;
+            CONTINUE;
         END IF;
 
         IF found_job.cancel_requested THEN
@@ -67,9 +82,12 @@ COMMENT ON FUNCTION rag.claim_job(text, text[], interval) IS
 -- For readiness and metrics: a runnable job that nobody takes for a minute means that no worker lives.
 CREATE OR REPLACE FUNCTION rag.queue_state()
 RETURNS TABLE (queued bigint, running bigint, runnable bigint, oldest_runnable_seconds double precision)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, rag, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH job AS (
         SELECT status,
                CASE status WHEN 'queued' THEN run_at ELSE lease_until END AS runnable_at
@@ -81,7 +99,8 @@ AS $$
            count(*) FILTER (WHERE is_past(runnable_at)),
            extract(epoch FROM clock_timestamp()
                    - min(runnable_at) FILTER (WHERE runnable_at <= clock_timestamp()))::double precision
-      FROM job
+      FROM job;
+END
 $$;
 COMMENT ON FUNCTION rag.queue_state() IS
     'Unfinished jobs of all tenants, how many could run now, and since how many seconds the oldest of these waits.';
@@ -93,20 +112,30 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, rag, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    old record;
+    present timestamptz := clock_timestamp();
 BEGIN
     IF keep_days < 1 THEN
         RAISE EXCEPTION 'jobs are kept for one day at least, not %', keep_days USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    RETURN QUERY
-    DELETE FROM rag.jobs AS j
-     USING (SELECT o.tenant_id, o.id FROM rag.jobs AS o
-             WHERE o.status NOT IN ('queued', 'running')
-               AND o.finished_at < clock_timestamp() - make_interval(days => keep_days)
-             ORDER BY o.finished_at
-             LIMIT max_jobs
-               FOR UPDATE SKIP LOCKED) AS old
-     WHERE j.tenant_id = old.tenant_id AND j.id = old.id
-    RETURNING j.tenant_id, j.id;
+    FOR old IN
+        SELECT o.tenant_id, array_agg(o.id) AS ids
+          FROM (SELECT j.tenant_id, j.id FROM rag.jobs AS j
+                 WHERE j.status NOT IN ('queued', 'running')
+                   AND j.finished_at < present - make_interval(days => keep_days)
+                 ORDER BY j.finished_at
+                 LIMIT max_jobs) AS o
+         GROUP BY o.tenant_id
+    LOOP
+        RETURN QUERY
+        DELETE FROM rag.jobs AS j
+         USING (SELECT o.id FROM rag.jobs AS o
+                 WHERE o.tenant_id = old.tenant_id AND o.id = ANY (old.ids) AND o.status NOT IN ('queued', 'running')
+                   FOR UPDATE SKIP LOCKED) AS free
+         WHERE j.tenant_id = old.tenant_id AND j.id = free.id
+        RETURNING j.tenant_id, j.id;
+    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION rag.expire_jobs(integer, integer) IS

@@ -22,9 +22,9 @@ BEGIN
         -- nobody waits for another process that notes the same, nor for a revocation under way
         UPDATE rag.api_keys AS k
            SET last_used_at = present
-         WHERE (k.tenant_id, k.id) IN (SELECT o.tenant_id, o.id FROM rag.api_keys AS o
-                                        WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id
-                                          FOR NO KEY UPDATE SKIP LOCKED);
+         WHERE k.tenant_id = found_key.tenant_id
+           AND k.id IN (SELECT o.id FROM rag.api_keys AS o
+                         WHERE o.tenant_id = found_key.tenant_id AND o.id = found_key.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
     RETURN QUERY SELECT found_key.tenant_id, found_key.id;
 END
@@ -33,9 +33,12 @@ COMMENT ON FUNCTION rag.find_key(bytea) IS
     'Tenant and id of the key with this hash, if it is neither revoked nor expired; notes that it is used, once a minute.';
 
 CREATE OR REPLACE FUNCTION rag.live_keys(ids uuid[]) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+    RETURN QUERY
     SELECT k.id FROM rag.api_keys AS k
      WHERE k.id = ANY (live_keys.ids) AND k.revoked_at IS NULL
-       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+       AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+END
 $$;
 COMMENT ON FUNCTION rag.live_keys(uuid[]) IS 'Which of these keys, of any tenant, are neither revoked nor expired.';

@@ -54,8 +54,10 @@ CREATE OR REPLACE FUNCTION rag.lexical_question(
   OUT terms integer[], OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb,
   OUT question sparsevec
 )
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
@@ -94,7 +96,9 @@ AS $$
          (SELECT jsonb_object_agg(regconfig::text, mass)
           FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY regconfig) AS m),
          ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec
-  FROM found
+  INTO terms, frequencies, idfs, bounds, masses, question
+  FROM found;
+END
 $$;
 
 COMMENT ON FUNCTION rag.lexical_question IS 'A query of a collection as BM25 sees it: keys, frequencies, idfs, upper bounds.';
@@ -118,7 +122,7 @@ BEGIN
       SELECT d.id FROM documents d
       WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND (filter IS NULL OR d.metadata @> filter)
         AND NOT EXISTS (
-          SELECT FROM (
+          SELECT 1 FROM (
             SELECT c.field, lower(c.value) AS value, true AS must
             FROM jsonb_to_recordset(conditions -> 'must') AS c (field text, value text)
             UNION ALL
@@ -235,7 +239,7 @@ BEGIN
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
         AND (filter IS NULL OR EXISTS (
-          SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+          SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 3, 1 LIMIT k
     ) AS b;
     theta := -distances[k];  -- null where there are fewer
@@ -268,7 +272,7 @@ BEGIN
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
            AND (filter IS NULL OR EXISTS (
-             SELECT FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+             SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
          ORDER BY 3, 1 LIMIT k)
         ORDER BY 3, 1 LIMIT k
       ) AS b;
@@ -292,10 +296,16 @@ COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the 
 -- Documents of the current tenant that match a metadata filter, with their number of chunks.
 CREATE OR REPLACE FUNCTION rag.filter_documents(collections uuid[], filter jsonb)
 RETURNS TABLE (document_id uuid, chunk_count integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN QUERY
   SELECT d.id, d.chunk_count FROM documents d
-  WHERE d.tenant_id = current_tenant() AND d.collection_id = ANY (collections) AND d.metadata @> filter
+  WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.metadata @> filter;
+END
 $$;
 
 COMMENT ON FUNCTION rag.filter_documents IS 'Documents of the current tenant that match a metadata filter.';

@@ -37,15 +37,17 @@ CREATE OR REPLACE FUNCTION rag.take_run_slot(slot uuid, key uuid, owner uuid, mo
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
+  present timestamptz;
 BEGIN
   INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
-  PERFORM FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
-  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < clock_timestamp();
+  PERFORM 1 FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
+  present := clock_timestamp();  -- under the lock
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < present;
   IF (SELECT count(*) FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key) >= most THEN
     RETURN false;
   END IF;
   INSERT INTO run_slots (tenant_id, id, key_id, owner, lease_until)
-  VALUES (tenant, slot, key, owner, clock_timestamp() + lease);
+  VALUES (tenant, slot, key, owner, present + lease);
   RETURN true;
 END
 $$;
@@ -53,10 +55,14 @@ COMMENT ON FUNCTION rag.take_run_slot IS 'Takes a place among the concurrent run
 
 -- All slots of a process at once, of whatever tenants.
 CREATE OR REPLACE FUNCTION rag.renew_run_slots(process uuid, lease interval) RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  present timestamptz := clock_timestamp();
+BEGIN
   -- of keys that nobody uses any more
-  DELETE FROM run_slots AS s WHERE s.lease_until < clock_timestamp() - interval '1 hour' AND s.owner <> process;
-  UPDATE run_slots AS s SET lease_until = clock_timestamp() + lease WHERE s.owner = process
+  DELETE FROM run_slots AS s WHERE s.lease_until < present - interval '1 hour' AND s.owner <> process;
+  UPDATE run_slots AS s SET lease_until = present + lease WHERE s.owner = process;
+END
 $$;
 COMMENT ON FUNCTION rag.renew_run_slots IS 'Renews the leases of the run slots that a process has.';
 
@@ -99,9 +105,14 @@ COMMENT ON FUNCTION rag.reserve_tokens IS 'Books the tokens that a call of a mod
 
 -- Documents, bytes and chunks that the tenant may keep; null where there is no limit.
 CREATE OR REPLACE FUNCTION rag.tenant_room(defaults bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT ARRAY[coalesce(l.documents, defaults[1]), coalesce(l.bytes, defaults[2]), coalesce(l.chunks, defaults[3])]
-  FROM (SELECT current_tenant() AS id) AS t LEFT JOIN tenant_limits l ON l.tenant_id = t.id
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  own record;
+BEGIN
+  SELECT l.documents, l.bytes, l.chunks INTO own FROM tenant_limits l WHERE l.tenant_id = tenant;
+  RETURN ARRAY[coalesce(own.documents, defaults[1]), coalesce(own.bytes, defaults[2]), coalesce(own.chunks, defaults[3])];
+END
 $$;
 COMMENT ON FUNCTION rag.tenant_room IS 'How many documents, bytes and chunks the current tenant may keep.';
 
@@ -109,9 +120,11 @@ COMMENT ON FUNCTION rag.tenant_room IS 'How many documents, bytes and chunks the
 -- waits for another one.
 CREATE OR REPLACE FUNCTION rag.lock_tenant_room() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
 BEGIN
-  INSERT INTO tenant_limits (tenant_id) VALUES (current_tenant()) ON CONFLICT DO NOTHING;
-  PERFORM FROM tenant_limits l WHERE l.tenant_id = current_tenant() FOR UPDATE;
+  INSERT INTO tenant_limits (tenant_id) VALUES (tenant) ON CONFLICT DO NOTHING;
+  PERFORM 1 FROM tenant_limits l WHERE l.tenant_id = tenant FOR UPDATE;
 END
 $$;
 COMMENT ON FUNCTION rag.lock_tenant_room IS 'Lets no other transaction count what the current tenant keeps before this one ends.';
@@ -122,13 +135,14 @@ COMMENT ON FUNCTION rag.lock_tenant_room IS 'Lets no other transaction count wha
 CREATE OR REPLACE FUNCTION rag.check_room(grows bigint[], published boolean, defaults bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
+  tenant bigint := current_tenant();
   most bigint[] := tenant_room(defaults);
   before bigint[];
 BEGIN
   IF num_nonnulls(most[1], most[2], most[3]) = 0 THEN RETURN; END IF;
   IF published THEN PERFORM lock_tenant_room(); END IF;
   SELECT ARRAY[coalesce(sum(c.document_count), 0), coalesce(sum(c.byte_count), 0), coalesce(sum(c.chunk_count), 0)]
-  INTO before FROM collections c WHERE c.tenant_id = current_tenant();
+  INTO before FROM collections c WHERE c.tenant_id = tenant;
   FOR part IN 1 .. 3 LOOP
     IF published THEN before[part] := before[part] - grows[part]; END IF;
     IF grows[part] > 0 AND before[part] + grows[part] > most[part] THEN
@@ -145,13 +159,14 @@ COMMENT ON FUNCTION rag.check_room IS 'Raises CR002 where documents would take t
 CREATE OR REPLACE FUNCTION rag.check_waiting(defaults bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
+  tenant bigint := current_tenant();
   most bigint[] := tenant_room(defaults);
   waiting record;
 BEGIN
   IF num_nonnulls(most[1], most[2]) = 0 THEN RETURN; END IF;
   PERFORM lock_tenant_room();
   SELECT count(*) AS files, coalesce(sum(octet_length(u.content)), 0) AS bytes INTO waiting
-  FROM uploads u WHERE u.tenant_id = current_tenant();
+  FROM uploads u WHERE u.tenant_id = tenant;
   IF waiting.files > most[1] OR waiting.bytes > most[2] THEN
     RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % of % bytes would wait for indexing',
       coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'), waiting.files, waiting.bytes
@@ -163,13 +178,18 @@ COMMENT ON FUNCTION rag.check_waiting IS 'Raises CR002 where more files wait for
 
 -- Ids alone: what a tenant is called, and keeps, is read in a transaction of its own.
 CREATE OR REPLACE FUNCTION rag.list_tenants() RETURNS SETOF bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT t.id FROM tenants AS t ORDER BY t.name
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN QUERY
+  SELECT t.id FROM tenants AS t ORDER BY t.name;
+END
 $$;
 COMMENT ON FUNCTION rag.list_tenants IS 'Ids of all tenants in order of their names, for who operates the server.';
 
 CREATE OR REPLACE FUNCTION rag.find_tenant(wanted text) RETURNS bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
-  SELECT t.id FROM tenants AS t WHERE t.name = wanted
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN (SELECT t.id FROM tenants AS t WHERE t.name = wanted);
+END
 $$;
 COMMENT ON FUNCTION rag.find_tenant IS 'Id of the tenant of a name, for who operates the server; null where there is none.';

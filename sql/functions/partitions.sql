@@ -15,7 +15,7 @@ BEGIN
     -- One maker at a time, by the lock that attaching takes in any case; advisory locks are free for all. Who waited asks the
     -- catalog itself: to_regclass may still remember that there was none.
     EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
-    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
+    IF EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname = part) THEN
         RETURN false;
     END IF;
     -- Made apart and then attached: that does not lock readers and writers out of the parent.

@@ -185,11 +185,11 @@ DECLARE
   tenant bigint := current_tenant();
 BEGIN
   IF EXISTS (
-    SELECT FROM (
+    SELECT 1 FROM (
       SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection
       UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection
     ) AS needed
-    WHERE needed.model_id <> model AND NOT EXISTS (SELECT FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
+    WHERE needed.model_id <> model AND NOT EXISTS (SELECT 1 FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
   ) THEN
     RAISE EXCEPTION 'the embedding models of the collection have changed' USING ERRCODE = 'CR001';
   END IF;
@@ -200,12 +200,16 @@ COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model 
 -- What becomes of documents, for analyst.changes. Without names: those of a deleted document go with it. Under the lock of the
 -- collection, so that who reads them in order misses none.
 CREATE OR REPLACE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   INSERT INTO document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
   SELECT d.tenant_id, CASE WHEN $2 THEN 'deleted' WHEN d.version = 1 THEN 'added' ELSE 'replaced' END, c.name, d.id,
     d.version, d.passage_count, d.byte_size
   FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = current_tenant() AND d.id = ANY ($1) AND d.version > 0
+  WHERE d.tenant_id = tenant AND d.id = ANY ($1) AND d.version > 0;
+END
 $$;
 COMMENT ON FUNCTION rag.note_changes IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';
 

@@ -12,8 +12,9 @@ DECLARE
     SELECT r.id FROM resumable_runs r
     WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) AND r.blanked_at IS NULL
     ORDER BY r.id FOR UPDATE);
+  present timestamptz := clock_timestamp();
 BEGIN
-  UPDATE resumable_runs r SET blanked_at = clock_timestamp() WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
+  UPDATE resumable_runs r SET blanked_at = present WHERE r.tenant_id = tenant AND r.id = ANY (doomed);
   UPDATE run_events e SET data = wordless_event(e.kind, e.data) WHERE e.tenant_id = tenant AND e.run_id = ANY (doomed);
 END
 $$;
@@ -35,21 +36,32 @@ RETURNS TABLE (tenant_id bigint, id uuid)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+  old record;
+  present timestamptz := clock_timestamp();
 BEGIN
   IF least(keep_days, keep_traces_days) < 1 THEN
     RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   DELETE FROM feedback AS f
-  WHERE f.run_started_at < clock_timestamp() - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
-  RETURN QUERY
-  DELETE FROM resumable_runs AS r
-  USING (SELECT o.tenant_id, o.id FROM resumable_runs AS o
-         WHERE o.started_at < clock_timestamp() - make_interval(days => keep_days)
-           AND (o.status <> 'running' OR o.lease_until < clock_timestamp())
-         ORDER BY o.started_at LIMIT max_runs FOR UPDATE SKIP LOCKED) AS old
-  WHERE r.tenant_id = old.tenant_id AND r.id = old.id
-  RETURNING r.tenant_id, r.id;
+  WHERE f.run_started_at < present - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
+  FOR old IN
+    SELECT o.tenant_id, array_agg(o.id) AS ids
+    FROM (SELECT r.tenant_id, r.id FROM resumable_runs AS r
+          WHERE r.started_at < present - make_interval(days => keep_days)
+            AND (r.status <> 'running' OR r.lease_until < present)
+          ORDER BY r.started_at LIMIT max_runs) AS o
+    GROUP BY o.tenant_id
+  LOOP
+    RETURN QUERY
+    DELETE FROM resumable_runs AS r
+    USING (SELECT o.id FROM resumable_runs AS o
+           WHERE o.tenant_id = old.tenant_id AND o.id = ANY (old.ids)
+             AND (o.status <> 'running' OR o.lease_until < present) FOR UPDATE SKIP LOCKED) AS free
+    WHERE r.tenant_id = old.tenant_id AND r.id = free.id
+    RETURNING r.tenant_id, r.id;
+  END LOOP;
 END
 $$;
 COMMENT ON FUNCTION rag.expire_runs(integer, integer, integer) IS

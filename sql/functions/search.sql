@@ -36,8 +36,9 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
-  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = current_tenant() AND c.name = collection;
+  PERFORM enter_tenant(tenant);
+  tenant := current_tenant();  -- a value: Citus finds rows by no function
+  SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
@@ -96,14 +97,16 @@ DECLARE
   settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
   -- what the caller returns, but for what it knows itself
   columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
+  -- Citus plans for a tenant
+  mode text := CASE WHEN is_distributed() THEN 'force_custom_plan' ELSE 'force_generic_plan' END;
   statement text;
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  home collections, model smallint, vector halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
+  home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer, begun timestamptz
 ) RETURNS %2$s
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = force_generic_plan %3$s AS $body$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = %7$s %3$s AS $body$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
@@ -198,7 +201,8 @@ BEGIN
   ) AS b ON b.place = a.place
   ORDER BY coalesce(b.place, 1);
 END
-$body$$function$, name, columns, settings, distance, predicate, tie);
+$body$$function$, name, columns, settings, distance, predicate, tie, mode);
+  PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
   EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
   EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
@@ -240,7 +244,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM set_config('app.tenant', tenant::text, true);
+  PERFORM enter_tenant(tenant);
   RETURN QUERY
   SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
     p.landmarks, p.token_count, d.version, d.media_type, d.metadata, k.id, k.char_start, k.char_end
@@ -251,7 +255,7 @@ BEGIN
     SELECT c.id, c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id LIMIT 1
   ) AS k ON true
   WHERE EXISTS (
-    SELECT FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
+    SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = passages_at.epoch);
 END
 $$;
 COMMENT ON FUNCTION rag.passages_at(bigint, uuid, bigint, uuid[], uuid[]) IS

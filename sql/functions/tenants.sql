@@ -14,6 +14,15 @@ $$;
 COMMENT ON FUNCTION rag.current_tenant() IS
     'Tenant of the transaction, from app.tenant; raises when it is unset. Functions that see all rows ask it.';
 
+-- For functions that are called outside a transaction: the tenant is set for this statement. sql/distributed.sql has another one.
+CREATE OR REPLACE FUNCTION rag.enter_tenant(tenant bigint) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('app.tenant', tenant::text, true);
+END
+$$;
+COMMENT ON FUNCTION rag.enter_tenant(bigint) IS 'Makes a tenant that of the transaction or statement.';
+
 CREATE OR REPLACE FUNCTION rag.ensure_tenant(name text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
@@ -45,8 +54,11 @@ COMMENT ON FUNCTION rag.ensure_tenant(text) IS
     'Id of the tenant of that name, made if new. The owner of the tables may read a new tenant in schema analyst.';
 
 CREATE OR REPLACE FUNCTION rag.tenant_ids() RETURNS SETOF bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
-    SELECT t.id FROM rag.tenants AS t ORDER BY t.id
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+    SELECT t.id FROM rag.tenants AS t ORDER BY t.id;
+END
 $$;
 COMMENT ON FUNCTION rag.tenant_ids() IS 'Ids of all tenants, for what is done for each of them once a day.';
 
@@ -67,7 +79,7 @@ BEGIN
     IF FOUND THEN
         PERFORM rag.record_deed((SELECT t.id FROM rag.tenants AS t WHERE t.name = $2), 'analyst.grant', $1, '{}');
     END IF;
-    IF NOT EXISTS (SELECT FROM rag.tenants AS t WHERE t.name = $2) THEN
+    IF NOT EXISTS (SELECT 1 FROM rag.tenants AS t WHERE t.name = $2) THEN
         RAISE EXCEPTION 'there is no tenant %', $2 USING ERRCODE = 'no_data_found';
     END IF;
     IF NOT pg_has_role(login, 'cairn_analyst', 'MEMBER') THEN

@@ -25,7 +25,7 @@ DECLARE
   told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents);
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND (r.document_ids && documents
@@ -61,12 +61,16 @@ DECLARE
   tenant bigint := current_tenant();
   names text[] := ARRAY(
     SELECT left(d.external_id, 200) FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents));
+  doomed uuid[]; results jsonb[];
 BEGIN
   DELETE FROM uploads u USING rag.documents d
   WHERE d.tenant_id = tenant AND d.id = ANY (blank_jobs.documents)
     AND u.tenant_id = tenant AND u.collection_id = d.collection_id AND u.external_id = d.external_id;
-  WITH told AS (
-    SELECT j.id,
+  SELECT array_agg(told.id), array_agg(told.result || jsonb_build_object(
+    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]')))
+  INTO doomed, results
+  FROM (
+    SELECT j.id, j.result,
       (SELECT jsonb_agg(CASE WHEN item ->> 'id' = ANY (blank_jobs.documents::text[]) THEN item || '{"external_id": "", "deleted": true}'
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'uploaded') WITH ORDINALITY AS u (item, n)) AS uploaded,
@@ -74,14 +78,13 @@ BEGIN
                              ELSE item END ORDER BY n)
        FROM jsonb_array_elements(j.result -> 'failed') WITH ORDINALITY AS f (item, n)) AS failed
     FROM jobs j WHERE j.tenant_id = tenant AND j.result ? 'uploaded' AND j.result ? 'failed'
-      AND (EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'uploaded') AS item
+      AND (EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'uploaded') AS item
                    WHERE item ->> 'id' = ANY (blank_jobs.documents::text[]))
-        OR EXISTS (SELECT FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(j.result -> 'failed') AS item WHERE item ->> 'external_id' = ANY (names)))
     ORDER BY j.id FOR UPDATE
-  )
-  UPDATE jobs j SET result = j.result || jsonb_build_object(
-    'uploaded', coalesce(told.uploaded, '[]'), 'failed', coalesce(told.failed, '[]'))
-  FROM told WHERE j.tenant_id = tenant AND j.id = told.id;
+  ) AS told;
+  UPDATE jobs j SET result = n.result FROM unnest(doomed, results) AS n (id, result)
+  WHERE j.tenant_id = tenant AND j.id = ANY (doomed) AND j.id = n.id;
   UPDATE jobs j SET progress = j.progress || '{"message": ""}'
   WHERE j.tenant_id = tenant AND j.progress ->> 'message' = ANY (names);
 END
@@ -96,15 +99,17 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pu
 AS $$
 DECLARE
   tenant bigint := current_tenant();
+  contents text[]; metadatas jsonb[];
   doomed uuid[] := ARRAY(
     SELECT m.id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && documents AND (among IS NULL OR m.id = ANY (among))
     ORDER BY m.id FOR UPDATE);
 BEGIN
-  UPDATE messages m SET
-    content = CASE WHEN blanked.cited THEN '' ELSE m.content END,
-    metadata = m.metadata || jsonb_build_object(
-      'source_deleted_at', coalesce(m.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources)
+  -- made first: Citus updates by no stable function of a row, which jsonb_build_object is
+  SELECT array_agg(o.id), array_agg(CASE WHEN blanked.cited THEN '' ELSE o.content END), array_agg(
+    o.metadata || jsonb_build_object(
+      'source_deleted_at', coalesce(o.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources))
+  INTO doomed, contents, metadatas
   FROM messages o
   CROSS JOIN LATERAL (
     SELECT coalesce(bool_or(gone AND (source -> 'cited')::boolean), false)
@@ -114,7 +119,10 @@ BEGIN
     FROM jsonb_array_elements(o.metadata -> 'sources') WITH ORDINALITY AS s (source, n)
     CROSS JOIN LATERAL (SELECT (source ->> 'document_id')::uuid = ANY (documents) AS gone) AS g
   ) AS blanked
-  WHERE o.tenant_id = tenant AND o.id = ANY (doomed) AND m.tenant_id = tenant AND m.id = o.id;
+  WHERE o.tenant_id = tenant AND o.id = ANY (doomed);
+  UPDATE messages m SET content = n.content, metadata = n.metadata
+  FROM unnest(doomed, contents, metadatas) AS n (id, content, metadata)
+  WHERE m.tenant_id = tenant AND m.id = ANY (doomed) AND m.id = n.id;
 END
 $$;
 COMMENT ON FUNCTION rag.blank_messages IS
@@ -127,7 +135,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  PERFORM FROM runs r
+  PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET
     question = '',
@@ -150,13 +158,13 @@ DECLARE
   known boolean;
   asked text[];
 BEGIN
-  PERFORM FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
+  PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
   known := FOUND;
   asked := ARRAY(
     SELECT m.run_id::text FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session AND m.run_id IS NOT NULL
     UNION SELECT r.id::text FROM runs r WHERE r.tenant_id = tenant AND r.session_id = session);
   PERFORM blank_session_runs(session);
-  PERFORM FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
+  PERFORM 1 FROM messages m WHERE m.tenant_id = tenant AND m.session_id = session ORDER BY m.id FOR UPDATE;
   DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = session;
   DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = session OR f.run_id::text = ANY (asked));
   PERFORM blank_run_events('{}', ARRAY[session]);

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION rag.missing_words(query text, config regconfig, seed 
 LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
   SELECT array_agg(DISTINCT lower(d.token)) FROM ts_debug(config, query) AS d
   WHERE d.lexemes <> '{}'
-    AND NOT EXISTS (SELECT FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
+    AND NOT EXISTS (SELECT 1 FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
 $$;
 COMMENT ON FUNCTION rag.missing_words IS 'Words of a query that a passage does not hold, as they were written.';
 
@@ -109,7 +109,7 @@ BEGIN
     here := FOUND;
     SELECT d.* INTO document FROM documents AS d WHERE d.tenant_id = run.tenant_id AND d.id = it.document_id;
     SELECT c.name INTO home FROM collections AS c WHERE c.tenant_id = run.tenant_id AND c.id = it.collection_id;
-    traced := EXISTS (SELECT FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
+    traced := EXISTS (SELECT 1 FROM run_legs AS l WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at);
     SELECT l.* INTO fused FROM run_legs AS l
     WHERE l.tenant_id = run.tenant_id AND l.run_id = run.id AND l.started_at = run.started_at AND l.leg = 'fused';
     place := array_position(fused.passage_ids, explain_passage.passage);

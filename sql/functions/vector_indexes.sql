@@ -8,21 +8,28 @@
 -- by an older state, so no commit after the change has a vector in the wrong place (docs/adr/0077).
 
 CREATE OR REPLACE FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) RETURNS boolean
-LANGUAGE sql STABLE
-RETURN EXISTS (
-  SELECT FROM rag.vector_indexes x
-  WHERE x.tenant_id = tenant AND x.collection_id = collection AND x.model_id = model
-    AND x.exclusive AND x.state IN ('building', 'ready'));
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT 1 FROM rag.vector_indexes x
+    WHERE x.tenant_id = tenant AND x.collection_id = collection AND x.model_id = model
+      AND x.exclusive AND x.state IN ('building', 'ready'));
+END
+$$;
 COMMENT ON FUNCTION rag.has_own_index IS 'Whether new vectors of a collection belong in an index of its own.';
 
 -- The caller holds the collection's row.
 CREATE OR REPLACE FUNCTION rag.place_vectors(collection uuid, chunks uuid[]) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
   UPDATE embeddings e SET own = NOT e.own
-  WHERE e.tenant_id = current_tenant() AND e.chunk_id = ANY ($2)
+  WHERE e.tenant_id = tenant AND e.chunk_id = ANY ($2)
     AND e.own <> (e.model_id = ANY (ARRAY(
       SELECT x.model_id FROM vector_indexes x
-      WHERE x.tenant_id = current_tenant() AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))))
+      WHERE x.tenant_id = tenant AND x.collection_id = $1 AND x.exclusive AND x.state IN ('building', 'ready'))));
+END
 $$;
 COMMENT ON FUNCTION rag.place_vectors IS 'Corrects vectors that were written while the state of the index changed.';
 
@@ -32,13 +39,16 @@ COMMENT ON FUNCTION rag.place_vectors IS 'Corrects vectors that were written whi
 CREATE OR REPLACE FUNCTION rag.plan_vector_indexes(above integer, most integer)
 RETURNS TABLE (
     tenant_id bigint, collection_id uuid, model_id smallint, dimensions integer, chunk_count integer, wanted boolean, ready boolean)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
   WITH candidate AS (
     -- a model that is ready for its flip gets its index before, not after
     SELECT c.tenant_id, c.id AS collection_id, m.id AS model_id, m.dimensions, c.chunk_count
     FROM collections c JOIN embedding_models m ON m.dimensions <= 4000 AND (m.id = c.model_id OR EXISTS (
-      SELECT FROM collection_models w
+      SELECT 1 FROM collection_models w
       WHERE w.tenant_id = c.tenant_id AND w.collection_id = c.id AND w.model_id = m.id AND w.state = 'ready'))
     WHERE c.chunk_count > above * 0.8
   ), chosen AS (
@@ -53,9 +63,10 @@ AS $$
   UNION ALL
   SELECT x.tenant_id, x.collection_id, x.model_id, 0, x.chunk_count, false, x.state = 'ready'
   FROM vector_indexes x
-  WHERE NOT EXISTS (SELECT FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
+  WHERE NOT EXISTS (SELECT 1 FROM chosen c WHERE (c.tenant_id, c.collection_id, c.model_id) = (x.tenant_id, x.collection_id, x.model_id))
     AND (x.bulk_until > now()) IS NOT TRUE
-  ORDER BY 6, 5 DESC
+  ORDER BY 6, 5 DESC;
+END
 $$;
 COMMENT ON FUNCTION rag.plan_vector_indexes(integer, integer) IS
     'Collections of all tenants that should have an HNSW index of their own, and those that have one and should not.';

@@ -18,7 +18,7 @@ WHERE c.tenant_id = $1 AND c.document_id = $2
 
 -- name: read
 -- Whether the calls of a document were read.
-SELECT EXISTS (SELECT FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = $2)
+SELECT EXISTS (SELECT 1 FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = $2)
 
 -- name: of_name
 -- Calls by a name, or of what has it and is called otherwise here (`from a import b as c`), at most $4, in order of files and
@@ -46,5 +46,5 @@ JOIN rag.document_texts t ON t.tenant_id = $1 AND t.document_id = d.id
 WHERE d.tenant_id = $1 AND d.collection_id = ANY ($2::uuid[]) AND d.status = 'indexed' AND d.media_type LIKE 'text/x-%'
   AND d.media_type <> ALL ($3::text[])
   AND strpos(t.text, $4) > 0
-  AND NOT EXISTS (SELECT FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = d.id)
+  AND NOT EXISTS (SELECT 1 FROM rag.code_calls c WHERE c.tenant_id = $1 AND c.document_id = d.id)
 ORDER BY d.external_id COLLATE "C" LIMIT $5

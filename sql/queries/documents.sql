@@ -3,15 +3,17 @@
 -- name: register
 -- The rows of identities, made where they are new, locked until the transaction ends, in the order in which all lock them. The
 -- assignment is also what locks and returns a row that is there already.
-INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
-  media_type, metadata, byte_size, origin)
-SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin
-FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[])
-  AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin)
-ORDER BY n.external_id COLLATE "C"
-ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
-RETURNING id, external_id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata,
-  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+WITH known AS (
+  INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
+    media_type, metadata, byte_size, origin)
+  SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin
+  FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[])
+    AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin)
+  ORDER BY n.external_id COLLATE "C"
+  ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
+  RETURNING id, external_id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata
+)
+SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
 
 -- name: set_metadata
 SELECT rag.set_document_metadata($1, $2, $3)
@@ -22,19 +24,19 @@ UPDATE rag.documents SET status = $4, error = $5, updated_at = now()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3 AND status <> 'indexed'
 
 -- name: keep_alive
-UPDATE rag.documents SET updated_at = clock_timestamp()
+UPDATE rag.documents SET updated_at = statement_timestamp()
 WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[])
   AND status IN ('pending', 'parsing', 'embedding')
 
 -- name: end_abandoned
 -- What waits for a job that is queued or running is not abandoned, however long that takes.
-UPDATE rag.documents SET status = 'failed', error = $2, updated_at = clock_timestamp()
+UPDATE rag.documents SET status = 'failed', error = $2, updated_at = statement_timestamp()
 WHERE tenant_id = $1 AND id IN (
   SELECT d.id FROM rag.documents d
   WHERE d.tenant_id = $1 AND d.status IN ('pending', 'parsing', 'embedding') 
-    AND d.updated_at NOT BETWEEN clock_timestamp() - $3::interval AND clock_timestamp() + $3::interval
+    AND d.updated_at NOT BETWEEN statement_timestamp() - $3::interval AND statement_timestamp() + $3::interval
     AND NOT EXISTS (
-      SELECT FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
+      SELECT 1 FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
       WHERE u.tenant_id = $1 AND u.collection_id = d.collection_id AND u.external_id = d.external_id
         AND j.status IN ('queued', 'running'))
   ORDER BY d.collection_id, d.external_id COLLATE "C" FOR UPDATE SKIP LOCKED)
@@ -47,7 +49,7 @@ WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[]) A
 -- name: under
 SELECT id, external_id, origin FROM rag.documents
 WHERE tenant_id = $1 AND collection_id = $2 AND origin IS NOT NULL
-  AND EXISTS (SELECT FROM unnest($3::text[]) AS named (path)
+  AND EXISTS (SELECT 1 FROM unnest($3::text[]) AS named (path)
               WHERE origin = named.path OR starts_with(origin, rtrim(named.path, '/') || '/'))
 ORDER BY external_id COLLATE "C"
 
@@ -66,7 +68,7 @@ SELECT rag.remove_document($1, $2)
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
   d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-  EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+  EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
@@ -80,7 +82,7 @@ WHERE d.tenant_id = $1 AND d.id = $2
 WITH wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
     d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-    EXISTS (SELECT FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+    EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
   FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
   WHERE d.tenant_id = $1 AND d.collection_id = $2
     AND ($3::uuid[] IS NULL OR d.id = ANY ($3::uuid[]))

@@ -80,7 +80,7 @@ JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 -- How many relations symbols have, counted up to $3.
 SELECT s.id, a.relations FROM unnest($2::uuid[]) AS s (id) CROSS JOIN LATERAL (
   SELECT count(*) AS relations FROM (
-    SELECT FROM rag.adjacency a WHERE a.tenant_id = $1 AND a.node_id = s.id LIMIT $3) AS few
+    SELECT 1 FROM rag.adjacency a WHERE a.tenant_id = $1 AND a.node_id = s.id LIMIT $3) AS few
 ) AS a
 
 -- name: beginnings

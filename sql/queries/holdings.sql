@@ -94,13 +94,13 @@ SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
 SELECT w.pattern
 FROM unnest($3::text[]) AS w (pattern)
 WHERE EXISTS (
-  SELECT FROM rag.collections c
+  SELECT 1 FROM rag.collections c
   JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
   WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed'
     AND translate(lower(concat_ws(' ', d.title, d.external_id, d.metadata::text)),
       'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern
 ) OR EXISTS (
-  SELECT FROM rag.collections c
+  SELECT 1 FROM rag.collections c
   JOIN rag.passages p ON p.tenant_id = $1 AND p.collection_id = c.id
   WHERE c.tenant_id = $1 AND c.name = $2
     AND translate(lower(p.content), 'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern

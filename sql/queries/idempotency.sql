@@ -2,13 +2,13 @@
 
 -- name: claim
 -- A row where the key is the caller's now: it is new, its time is over ($7 hours), or who had it died on the way.
-INSERT INTO rag.idempotency_keys AS k (tenant_id, caller, key, fingerprint, claim, claimed_until)
-VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
+INSERT INTO rag.idempotency_keys AS k (tenant_id, caller, key, fingerprint, claim, claimed_until, created_at)
+VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6), now())
 ON CONFLICT (tenant_id, caller, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
-    created_at = now(), status = NULL, headers = '{}', body = NULL
-WHERE k.created_at < now() - make_interval(hours => $7)
-   OR (k.status IS NULL AND k.claimed_until < now() AND k.fingerprint = excluded.fingerprint)
+    created_at = excluded.created_at, status = NULL, headers = '{}', body = NULL
+WHERE extract(epoch FROM excluded.created_at - k.created_at) > 3600 * $7::integer
+   OR (k.status IS NULL AND k.claimed_until < excluded.created_at AND k.fingerprint = excluded.fingerprint)
 RETURNING true
 
 -- name: get

@@ -6,7 +6,7 @@
 -- No row when an unfinished job has the same dedupe_key. The notification is sent when the caller commits.
 WITH job AS (
     INSERT INTO rag.jobs (tenant_id, id, kind, payload, dedupe_key, run_at, max_attempts, created_at)
-    VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval, $7, clock_timestamp())
+    VALUES ($1, $2, $3, $4, $5, statement_timestamp() + $6::interval, $7, statement_timestamp())
     ON CONFLICT (tenant_id, dedupe_key) WHERE status IN ('queued', 'running') DO NOTHING
     RETURNING *
 )
@@ -31,10 +31,11 @@ SELECT * FROM rag.jobs
 WITH job AS (
     UPDATE rag.jobs
        SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-           finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END, lease_until = NULL, worker = NULL
+           finished_at = CASE WHEN cancel_requested THEN clock.present END, lease_until = NULL, worker = NULL
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id IN (
            SELECT id FROM rag.jobs
-            WHERE tenant_id = $1 AND status = 'running' AND rag.is_past(lease_until)
+            WHERE tenant_id = $1 AND status = 'running' AND rag.is_past(lease_until, statement_timestamp())
             ORDER BY id FOR UPDATE SKIP LOCKED)
     RETURNING id, status
 ), gone AS (
@@ -49,9 +50,10 @@ WITH job AS (
     UPDATE rag.jobs
        SET cancel_requested = true,
            status = CASE status WHEN 'running' THEN status ELSE 'cancelled' END,
-           finished_at = CASE status WHEN 'running' THEN finished_at ELSE clock_timestamp() END
+           finished_at = CASE status WHEN 'running' THEN finished_at ELSE clock.present END
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id = $2 AND status IN ('queued', 'running', 'parked')
-    RETURNING *
+    RETURNING rag.jobs.*
 ), gone AS (
     DELETE FROM rag.uploads AS u USING job
      WHERE u.tenant_id = $1 AND u.job_id = job.id AND job.status = 'cancelled'
@@ -62,7 +64,7 @@ SELECT * FROM job;
 -- A parked or failed job is queued once more with its attempts forgotten (its uploads are still there).
 WITH job AS (
     UPDATE rag.jobs
-       SET status = 'queued', attempts = 0, error = NULL, finished_at = NULL, run_at = clock_timestamp(),
+       SET status = 'queued', attempts = 0, error = NULL, finished_at = NULL, run_at = statement_timestamp(),
            cancel_requested = false
      WHERE tenant_id = $1 AND id = $2 AND status IN ('parked', 'failed')
     RETURNING *
@@ -72,7 +74,7 @@ SELECT job.*, pg_notify('cairn_jobs', '') FROM job;
 -- name: heartbeat
 -- Renews the lease and, where given, stores the progress. No row: the job is no longer this worker's.
 UPDATE rag.jobs
-   SET lease_until = clock_timestamp() + $5::interval, progress = coalesce($6::jsonb, progress)
+   SET lease_until = statement_timestamp() + $5::interval, progress = coalesce($6::jsonb, progress)
  WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
 RETURNING cancel_requested;
 
@@ -81,7 +83,7 @@ RETURNING cancel_requested;
 WITH job AS (
     UPDATE rag.jobs
        SET status = $5, result = $6, error = $7, progress = coalesce($8::jsonb, progress),
-           finished_at = clock_timestamp(), lease_until = NULL, worker = NULL
+           finished_at = statement_timestamp(), lease_until = NULL, worker = NULL
      WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
     RETURNING id, status
 ), gone AS (
@@ -96,9 +98,10 @@ SELECT status FROM job;
 WITH job AS (
     UPDATE rag.jobs
        SET status = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-           finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
-           attempts = attempts - $5, run_at = clock_timestamp() + $6::interval, error = coalesce($7, error),
+           finished_at = CASE WHEN cancel_requested THEN clock.present END,
+           attempts = attempts - $5, run_at = clock.present + $6::interval, error = coalesce($7, error),
            lease_until = NULL, worker = NULL
+      FROM (SELECT statement_timestamp() AS present) AS clock
      WHERE tenant_id = $1 AND id = $2 AND worker = $3 AND attempts = $4 AND status = 'running'
     RETURNING id, status
 ), gone AS (

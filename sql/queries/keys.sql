@@ -17,9 +17,10 @@ ORDER BY id DESC LIMIT $3;
 -- name: revoke
 -- What is revoked stays so since then. The notification is sent when the caller commits.
 WITH key AS (
-    UPDATE rag.api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp())
+    UPDATE rag.api_keys SET revoked_at = coalesce(revoked_at, clock.present)
+    FROM (SELECT statement_timestamp() AS present) AS clock
     WHERE tenant_id = $1 AND id = $2
-    RETURNING *
+    RETURNING rag.api_keys.*
 )
 SELECT key.*, pg_notify('cairn_keys', key.id::text) FROM key;
 
@@ -27,10 +28,10 @@ SELECT key.*, pg_notify('cairn_keys', key.id::text) FROM key;
 SELECT tenant_id, id FROM rag.find_key($1);
 
 -- name: load
-SELECT k.*, t.name AS tenant, extract(epoch FROM k.expires_at - clock_timestamp())::double precision AS seconds_left
+SELECT k.*, t.name AS tenant, extract(epoch FROM k.expires_at - statement_timestamp())::double precision AS seconds_left
 FROM rag.api_keys AS k JOIN rag.tenants AS t ON t.id = k.tenant_id
 WHERE k.tenant_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+  AND (k.expires_at IS NULL OR k.expires_at > statement_timestamp());
 
 -- name: live
 SELECT id FROM rag.live_keys($1) AS id;
@@ -42,4 +43,4 @@ SELECT pg_notify('cairn_keys', $1);
 SELECT rag.ensure_tenant($1);
 
 -- name: from_now
-SELECT clock_timestamp() + $1::interval;
+SELECT statement_timestamp() + $1::interval;

@@ -18,7 +18,7 @@ SELECT day, written, exceeded FROM rag.reserve_tokens($1, $2, $3, $4, $5, $6, $7
 -- name: book
 -- What calls have cost, without what was booked for them before.
 INSERT INTO rag.key_usage AS u (tenant_id, key_id, day, calls, tokens, cost)
-VALUES ($1, $2, coalesce($3, (now() AT TIME ZONE 'UTC')::date), $4, greatest($5::bigint, 0), greatest($6::double precision, 0))
+SELECT $1, $2, coalesce($3, (now() AT TIME ZONE 'UTC')::date), $4::integer, greatest($5::bigint, 0), greatest($6::double precision, 0)
 ON CONFLICT (tenant_id, key_id, day) DO UPDATE
 SET calls = u.calls + $4, tokens = greatest(u.tokens + $5, 0), cost = greatest(u.cost + $6, 0)
 
@@ -47,10 +47,10 @@ WITH today AS (
   WHERE tenant_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date AND ($2::uuid IS NULL OR key_id = $2)
 ), minute AS (
   SELECT key_id, taken FROM rag.key_requests
-  WHERE tenant_id = $1 AND minute = date_trunc('minute', clock_timestamp()) AND ($2::uuid IS NULL OR key_id = $2)
+  WHERE tenant_id = $1 AND minute = date_trunc('minute', statement_timestamp()) AND ($2::uuid IS NULL OR key_id = $2)
 ), running AS (
   SELECT key_id, count(*) AS runs FROM rag.run_slots
-  WHERE tenant_id = $1 AND lease_until >= clock_timestamp() AND ($2::uuid IS NULL OR key_id = $2) GROUP BY key_id
+  WHERE tenant_id = $1 AND lease_until >= statement_timestamp() AND ($2::uuid IS NULL OR key_id = $2) GROUP BY key_id
 )
 SELECT key_id, coalesce(m.taken, 0) AS requests, coalesce(r.runs, 0) AS runs, coalesce(t.calls, 0) AS calls,
   coalesce(t.tokens, 0) AS tokens, coalesce(t.cost, 0) AS cost

@@ -41,7 +41,7 @@ WITH collection AS MATERIALIZED (
   UNION ALL
   SELECT t.number, t.banned, t.term, d.id, NULL, 0
   FROM terms t JOIN documents d ON EXISTS (
-    SELECT FROM jsonb_each(d.metadata) AS e (key, value)
+    SELECT 1 FROM jsonb_each(d.metadata) AS e (key, value)
     WHERE lower(e.key) = ANY ($15::text[]) AND (e.value @> to_jsonb(t.term) OR lower(e.value #>> '{}') = lower(t.term)))
 ), known AS (
   SELECT d.*, first.content AS opening,
@@ -62,22 +62,22 @@ WITH collection AS MATERIALIZED (
     AND ($9::integer IS NULL OR CASE
       WHEN d.stated_year IS NOT NULL THEN d.stated_year BETWEEN $9::integer AND $10::integer
       WHEN concat(d.title, ' ', d.external_id) ~ '(?:1[5-9]|20)\d\d' THEN EXISTS (
-        SELECT FROM regexp_matches(concat(d.title, ' ', d.external_id), '(?:^|\D)((?:1[5-9]|20)\d\d)(?=\D|$)', 'g') AS y
+        SELECT 1 FROM regexp_matches(concat(d.title, ' ', d.external_id), '(?:^|\D)((?:1[5-9]|20)\d\d)(?=\D|$)', 'g') AS y
         WHERE y[1]::integer BETWEEN $9::integer AND $10::integer)
-      ELSE EXISTS (SELECT FROM regexp_matches(d.opening, '(?:^|\D)((?:1[5-9]|20)\d\d)(?=\D|$)', 'g') AS y
+      ELSE EXISTS (SELECT 1 FROM regexp_matches(d.opening, '(?:^|\D)((?:1[5-9]|20)\d\d)(?=\D|$)', 'g') AS y
         WHERE y[1]::integer BETWEEN $9::integer AND $10::integer) END)
-    AND NOT EXISTS (SELECT FROM unnest($11::text[]) AS name WHERE CASE WHEN d.stated_author IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM unnest($11::text[]) AS name WHERE CASE WHEN d.stated_author IS NOT NULL
       THEN d.stated_author !~* name ELSE coalesce(d.opening, '') !~* concat($19::text, name) END)
-    AND NOT EXISTS (SELECT FROM unnest($12::text[]) AS name
+    AND NOT EXISTS (SELECT 1 FROM unnest($12::text[]) AS name
       WHERE concat_ws(' ', d.stated_author, CASE WHEN d.stated_author IS NULL THEN d.opening END) !~* name
-        AND NOT EXISTS (SELECT FROM jsonb_each(d.metadata) AS e (key, value) WHERE e.value #>> '{}' ~* name))
+        AND NOT EXISTS (SELECT 1 FROM jsonb_each(d.metadata) AS e (key, value) WHERE e.value #>> '{}' ~* name))
     AND (cardinality($13::text[]) = 0
-      OR EXISTS (SELECT FROM jsonb_each(d.metadata) AS e (key, value)
+      OR EXISTS (SELECT 1 FROM jsonb_each(d.metadata) AS e (key, value)
         WHERE lower(e.key) = ANY ($18::text[]) AND lower(e.value #>> '{}') = ANY ($13::text[]))
       OR ($20 AND concat(d.title, ' ', d.external_id) ~* concat('(?:^|[^[:alpha:]])(?:', array_to_string($13::text[], '|'), ')(?:[^[:alpha:]]|$)')))
-    AND NOT EXISTS (SELECT FROM terms t WHERE NOT t.banned AND NOT EXISTS (
-      SELECT FROM holding h WHERE h.number = t.number AND NOT h.banned AND h.document_id = d.id))
-    AND NOT EXISTS (SELECT FROM holding h WHERE h.banned AND h.document_id = d.id)
+    AND NOT EXISTS (SELECT 1 FROM terms t WHERE NOT t.banned AND NOT EXISTS (
+      SELECT 1 FROM holding h WHERE h.number = t.number AND NOT h.banned AND h.document_id = d.id))
+    AND NOT EXISTS (SELECT 1 FROM holding h WHERE h.banned AND h.document_id = d.id)
 )
 SELECT f.id, f.external_id, f.title, f.media_type, f.language, f.updated_at, f.stated_year,
   (SELECT max(coalesce((p.landmarks -> -1 ->> 1)::integer, p.page)) FROM rag.passages p
@@ -106,9 +106,9 @@ ORDER BY p.document_id, to_tsvector(p.regconfig, p.content) @@ phraseto_tsquery(
 -- Whether any indexed document of collection $2 is of a kind that is called by one of the words $3, by its metadata (keys $4) or,
 -- where $5, by its title or file name.
 SELECT EXISTS (
-  SELECT FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  SELECT 1 FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
   WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND (
-    EXISTS (SELECT FROM jsonb_each(d.metadata) AS e (key, value)
+    EXISTS (SELECT 1 FROM jsonb_each(d.metadata) AS e (key, value)
       WHERE lower(e.key) = ANY ($4::text[]) AND lower(e.value #>> '{}') = ANY ($3::text[]))
     OR ($5 AND concat(d.title, ' ', d.external_id) ~* concat('(?:^|[^[:alpha:]])(?:', array_to_string($3::text[], '|'), ')(?:[^[:alpha:]]|$)'))))
 

@@ -3,9 +3,10 @@
 -- name: open_session
 -- Takes the row of the conversation, made if it is new, and with it the next positions. Who comes second waits for the commit
 -- of who came first, so an exchange is never torn apart by another.
-INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count) VALUES ($1, $2, $3, $4)
+INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count, last_used_at)
+VALUES ($1, $2, $3, $4, statement_timestamp())
 ON CONFLICT (tenant_id, id) DO UPDATE SET
-  collection = coalesce(excluded.collection, s.collection), last_used_at = clock_timestamp(),
+  collection = coalesce(excluded.collection, s.collection), last_used_at = excluded.last_used_at,
   message_count = s.message_count + excluded.message_count
 RETURNING message_count
 
@@ -40,7 +41,7 @@ SELECT s.id AS session_id, coalesce(s.title, left(m.content, $6::integer), '') A
 FROM rag.sessions s LEFT JOIN rag.messages m ON m.tenant_id = s.tenant_id AND m.session_id = s.id AND m.position = 1
 WHERE s.tenant_id = $1
   AND ($2::text IS NULL OR strpos(lower(s.title), lower($2)) > 0 OR EXISTS (
-    SELECT FROM rag.messages said
+    SELECT 1 FROM rag.messages said
     WHERE said.tenant_id = $1 AND said.session_id = s.id AND strpos(lower(said.content), lower($2)) > 0))
   AND ($3::timestamptz IS NULL OR (s.last_used_at, s.id) < ($3, $4::text))
 ORDER BY s.last_used_at DESC, s.id DESC LIMIT $5

@@ -19,7 +19,7 @@ SELECT id, name, dimensions FROM rag.embedding_models ORDER BY name
 -- A backfill whose job was cancelled, failed or parked has stopped: the same order again goes on with it.
 SELECT c.name AS collection, m.name AS model, w.changed_at,
   CASE WHEN w.state = 'backfilling' AND NOT EXISTS (
-    SELECT FROM rag.jobs j WHERE j.tenant_id = $1 AND j.status IN ('queued', 'running')
+    SELECT 1 FROM rag.jobs j WHERE j.tenant_id = $1 AND j.status IN ('queued', 'running')
       AND j.dedupe_key = 'backfill:' || c.id || ':' || m.id)
   THEN 'stopped' ELSE coalesce(w.state, 'serving') END AS state
 FROM rag.collections c
@@ -34,8 +34,9 @@ SELECT c.name FROM rag.jobs j JOIN rag.collections c ON c.tenant_id = $1 AND c.i
 WHERE j.tenant_id = $1 AND j.kind = 'reindex' AND j.status IN ('queued', 'running')
 
 -- name: set_state
-INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) VALUES ($1, $2, $3, $4)
-ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = clock_timestamp()
+INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state, changed_at)
+VALUES ($1, $2, $3, $4, statement_timestamp())
+ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET state = excluded.state, changed_at = excluded.changed_at
 
 -- name: state
 SELECT state FROM rag.collection_models WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3
@@ -51,7 +52,7 @@ UPDATE rag.collections SET model_id = $3, epoch = epoch + 1 WHERE tenant_id = $1
 -- name: missing
 SELECT count(*) FROM rag.chunks c JOIN rag.documents d ON d.tenant_id = $1 AND d.id = c.document_id
 WHERE c.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
-  SELECT FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
+  SELECT 1 FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
 
 -- name: next_missing
 -- Chunks without a vector of model $3, with what is needed to make one. $4 is the model that serves.
@@ -59,7 +60,7 @@ SELECT c.id, c.document_id, c.char_start, c.char_end, c.headings, d.title, d.med
 FROM rag.documents d JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = d.id
 LEFT JOIN rag.embeddings s ON s.tenant_id = $1 AND s.chunk_id = c.id AND s.model_id = $4
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
-  SELECT FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
+  SELECT 1 FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = $3)
 ORDER BY d.id, c.ordinal LIMIT $5
 
 -- name: add_vectors

@@ -7,8 +7,8 @@ DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND last_accessed_at < now() - 
 
 -- name: open
 -- The session, begun if need be; false where it began just now.
-INSERT INTO rag.qa_sessions (tenant_id, collection_id, id) VALUES ($1, $2, $3)
-ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET last_accessed_at = now()
+INSERT INTO rag.qa_sessions (tenant_id, collection_id, id, last_accessed_at) VALUES ($1, $2, $3, now())
+ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET last_accessed_at = excluded.last_accessed_at
 RETURNING xmax <> 0 AS known
 
 -- name: collection
@@ -42,7 +42,7 @@ SELECT relation_id FROM rag.qa_edges WHERE tenant_id = $1 AND collection_id = $2
 -- name: keep_nodes
 -- Remembers passages, in this order the last one read last; those that are gone meanwhile are left out.
 INSERT INTO rag.qa_nodes (tenant_id, collection_id, session_id, passage_id, used_at)
-SELECT $1, $2, $3, p.id, clock_timestamp() + n * interval '1 microsecond'
+SELECT $1, $2, $3, p.id, statement_timestamp() + n * interval '1 microsecond'
 FROM unnest($4::uuid[]) WITH ORDINALITY AS q (id, n) JOIN rag.passages p ON p.tenant_id = $1 AND p.id = q.id
 ORDER BY p.id FOR KEY SHARE OF p
 ON CONFLICT (tenant_id, collection_id, session_id, passage_id) DO UPDATE SET used_at = excluded.used_at

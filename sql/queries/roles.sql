@@ -4,7 +4,7 @@
 -- Of the role in force. Asked of each new connection of the pool, before anything else uses it.
 SELECT current_user AS role, r.rolsuper AS superuser, r.rolbypassrls AS bypasses,
        coalesce(pg_has_role(r.oid, to_regrole('cairn_app'), 'USAGE'), false) AS serves,
-       EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace  -- a regclass wants USAGE
+       EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace  -- a regclass wants USAGE
                WHERE n.nspname = 'rag' AND c.relname = 'tenants' AND pg_has_role(r.oid, c.relowner, 'MEMBER')) AS owns,
        ARRAY(SELECT name FROM unnest(ARRAY['cairn_definer', 'cairn_views']) AS name
              WHERE pg_has_role(r.oid, to_regrole(name), 'MEMBER')) AS above
@@ -24,7 +24,7 @@ SELECT rag.grant_analyst($1, $2)
 SELECT coalesce(bool_and(
     rolcanlogin AND pg_has_role(oid, to_regrole('cairn_app'), 'USAGE')
     AND NOT (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolreplication)
-    AND NOT EXISTS (SELECT FROM pg_auth_members AS m WHERE m.member = r.oid AND m.roleid <> to_regrole('cairn_app'))
+    AND NOT EXISTS (SELECT 1 FROM pg_auth_members AS m WHERE m.member = r.oid AND m.roleid <> to_regrole('cairn_app'))
 ), false)
 FROM pg_roles AS r
 WHERE rolname = 'cairn_server'

@@ -3,8 +3,8 @@
 -- name: open
 -- No row: the id is taken, by a resumable run or in a trace.
 INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until)
-SELECT $1, $2, $3, $4, $5, clock_timestamp() + $6::interval
-WHERE NOT EXISTS (SELECT FROM rag.runs WHERE tenant_id = $1 AND id = $2)
+SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval
+WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id
 
@@ -15,12 +15,13 @@ RETURNING id
 WITH held AS (
   UPDATE rag.resumable_runs SET
     last_seq = last_seq + cardinality($6::text[]),
-    lease_until = clock_timestamp() + $4::interval,
+    lease_until = statement_timestamp() + $4::interval,
     status = coalesce($9, status),
-    ended_at = CASE WHEN $9::text IS NOT NULL THEN clock_timestamp() END,
+    ended_at = CASE WHEN $9::text IS NOT NULL THEN clock.present END,
     document_ids = CASE WHEN $11::uuid[] <@ document_ids THEN document_ids
                    ELSE ARRAY(SELECT DISTINCT unnest(document_ids || $11::uuid[])) END,
-    blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock_timestamp()) ELSE blanked_at END
+    blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock.present) ELSE blanked_at END
+  FROM (SELECT statement_timestamp() AS present) AS clock
   WHERE tenant_id = $1 AND id = $2 AND owner = $3 AND status = 'running' AND last_seq = $5
   RETURNING cancel_requested, blanked_at
 ), written AS (
@@ -37,7 +38,7 @@ UPDATE rag.run_events SET data = rag.wordless_event(kind, data) WHERE tenant_id 
 
 -- name: get
 SELECT r.id, r.surface, r.session_id, r.owner, r.status, r.started_at, r.ended_at, r.cancel_requested, r.last_seq,
-  r.blanked_at, r.status = 'running' AND rag.is_past(r.lease_until) AS lost,
+  r.blanked_at, r.status = 'running' AND rag.is_past(r.lease_until, statement_timestamp()) AS lost,
   (SELECT e.data FROM rag.run_events e WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.kind = 'Progress'
    ORDER BY e.seq DESC LIMIT 1) AS progress
 FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2
@@ -61,10 +62,10 @@ WHERE tenant_id = $1 AND id = $2 AND status = 'running' AND NOT cancel_requested
 -- ended.
 WITH doomed AS (
   SELECT id FROM rag.resumable_runs
-  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND rag.is_past(lease_until)
+  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id = $2) AND status = 'running' AND rag.is_past(lease_until, statement_timestamp())
   ORDER BY id FOR UPDATE SKIP LOCKED
 ), lost AS (
-  UPDATE rag.resumable_runs r SET status = 'error', ended_at = clock_timestamp(), last_seq = last_seq + 1
+  UPDATE rag.resumable_runs r SET status = 'error', ended_at = statement_timestamp(), last_seq = last_seq + 1
   FROM doomed WHERE r.tenant_id = $1 AND r.id = doomed.id
   RETURNING r.id, r.last_seq
 ), traced AS (
@@ -78,7 +79,7 @@ SELECT $1, id, last_seq, $3, true, $4 FROM lost
 -- When a run began, and in which conversation; from its trace where there is one.
 SELECT started_at, session_id, status FROM (
   SELECT 1 AS place, started_at, session_id,
-    CASE WHEN outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) THEN 'error'
+    CASE WHEN outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) THEN 'error'
          ELSE outcome END AS status
   FROM rag.runs WHERE tenant_id = $1 AND id = $2
   UNION ALL
@@ -91,10 +92,10 @@ SELECT tenant_id, id FROM rag.expire_runs($1, $2, $3)
 
 -- name: put_feedback
 -- The run is the caller's to have looked up.
-INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp())
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET
-  rating = excluded.rating, comment = excluded.comment, updated_at = clock_timestamp()
+  rating = excluded.rating, comment = excluded.comment, updated_at = excluded.updated_at
 RETURNING run_id, session_id, rating, comment, created_at, updated_at
 
 -- name: list_feedback

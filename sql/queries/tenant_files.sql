@@ -7,7 +7,7 @@ SELECT c.relname::text AS name, c.relkind = 'p' AS partitioned, has_table_privil
        a.attname::text AS column, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AND NOT a.atthasdef AS required
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-  AND EXISTS (SELECT FROM pg_attribute AS t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped)
+  AND EXISTS (SELECT 1 FROM pg_attribute AS t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped)
 ORDER BY c.relname, a.attnum
 
 -- name: references
@@ -68,7 +68,7 @@ ORDER BY c.name LIMIT 1
 
 -- name: order_job
 INSERT INTO rag.jobs (tenant_id, id, kind, payload, dedupe_key, run_at, max_attempts, created_at)
-VALUES ($1, $2, $3, '{}', $3, clock_timestamp(), 3, clock_timestamp())
+VALUES ($1, $2, $3, '{}', $3, statement_timestamp(), 3, statement_timestamp())
 ON CONFLICT (tenant_id, dedupe_key) WHERE status IN ('queued', 'running') DO NOTHING
 
 -- name: wake_workers
@@ -79,14 +79,14 @@ SELECT rag.record_deed($1, $2, $3, $4::text::jsonb)
 
 -- name: at_work
 -- What runs of a tenant, of whichever process: a lease that is over is nobody's.
-SELECT (SELECT count(*) FROM rag.jobs WHERE tenant_id = $1 AND status = 'running' AND NOT rag.is_past(lease_until)) AS jobs,
+SELECT (SELECT count(*) FROM rag.jobs WHERE tenant_id = $1 AND status = 'running' AND NOT rag.is_past(lease_until, statement_timestamp())) AS jobs,
        (SELECT count(*) FROM rag.resumable_runs
-        WHERE tenant_id = $1 AND status = 'running' AND NOT rag.is_past(lease_until)) AS runs
+        WHERE tenant_id = $1 AND status = 'running' AND NOT rag.is_past(lease_until, statement_timestamp())) AS runs
 
 -- name: stop_admission
 -- Nobody begins anything for a tenant that goes: no key leads to it, and no job of it waits.
 WITH closed AS (DELETE FROM rag.api_keys WHERE tenant_id = $1)
-UPDATE rag.jobs SET status = 'cancelled', finished_at = clock_timestamp(), lease_until = NULL, worker = NULL
+UPDATE rag.jobs SET status = 'cancelled', finished_at = statement_timestamp(), lease_until = NULL, worker = NULL
 WHERE tenant_id = $1 AND status IN ('queued', 'running')
 
 -- name: by_index

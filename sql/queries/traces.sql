@@ -7,7 +7,7 @@ INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, st
   legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
 SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy,
   CASE WHEN r.outcome = 'running' THEN r.plan::jsonb
-       || jsonb_build_object('alive_until', extract(epoch FROM clock_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
+       || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
   r.timings_ms::jsonb,
   r.legs_used::text[], r.legs_failed::jsonb, r.degraded::text[], r.settings_revision, r.epochs::jsonb, r.outcome, r.error,
   r.answer::jsonb, r.usage::jsonb, r.document_ids::uuid[], r.session_id
@@ -44,13 +44,13 @@ WHERE rag.run_legs.passage_ids <> excluded.passage_ids OR rag.run_legs.fates <> 
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
   degraded, settings_revision, epochs, answer, usage, document_ids, session_id,
   CASE WHEN lost THEN 'error' ELSE outcome END AS outcome, CASE WHEN lost THEN $3 ELSE error END AS error
-FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost
+FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) AS lost
       FROM rag.runs WHERE tenant_id = $1 AND id = $2) AS run
 
 -- name: bury
 -- Runs whose process died: they were under way when they were last traced, and nobody says that they live.
 UPDATE rag.runs SET outcome = 'error', error = $2
-WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp())
+WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp())
 
 -- name: legs
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
@@ -66,7 +66,7 @@ FROM (
     CASE WHEN lost THEN $9 ELSE r.error END AS error_now
   FROM rag.runs r
   CROSS JOIN LATERAL (SELECT r.outcome = 'running'
-    AND (r.plan ->> 'alive_until')::float8 < extract(epoch FROM clock_timestamp()) AS lost) AS l
+    AND (r.plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) AS lost) AS l
   WHERE r.tenant_id = $1 AND ($2::text IS NULL OR r.kind = $2)
     AND ($5::int IS NULL OR r.started_at > now() - make_interval(days => $5))
     AND ($4::text IS NULL OR strpos(lower(r.question), lower($4)) > 0)
@@ -85,8 +85,8 @@ UPDATE rag.runs r SET
   answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now()),
   plan = rag.wordless_plan(r.plan)
 WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND NOT r.answer ? 'source_deleted_at' AND EXISTS (
-  SELECT FROM unnest(r.document_ids) AS cited (id)
-  WHERE NOT EXISTS (SELECT FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id))
+  SELECT 1 FROM unnest(r.document_ids) AS cited (id)
+  WHERE NOT EXISTS (SELECT 1 FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = cited.id))
 
 -- name: hold_sessions
 -- Those that are there; none of them can be deleted before this transaction ends.

@@ -12,7 +12,7 @@ FROM rag.plan_vector_indexes($1, $2)
 -- Whether a plan would change something for this collection: it has grown beyond $3 without an index, is small and has one, or
 -- was left on its way.
 SELECT EXISTS (
-  SELECT FROM rag.collections c
+  SELECT 1 FROM rag.collections c
   LEFT JOIN rag.vector_indexes x ON x.tenant_id = $1 AND x.collection_id = c.id AND x.model_id = c.model_id
   WHERE c.tenant_id = $1 AND c.id = $2 AND CASE
     WHEN x.bulk_until > now() THEN false
@@ -20,10 +20,10 @@ SELECT EXISTS (
     ELSE x.state IS NOT NULL OR c.chunk_count > $3 END)
 
 -- name: building
-INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive)
-SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
+INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive, created_at)
+SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true, now() FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE
-SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = now(), ready_at = NULL,
+SET state = 'building', name = excluded.name, chunk_count = excluded.chunk_count, created_at = excluded.created_at, ready_at = NULL,
     exclusive = true, bulk_until = NULL
 RETURNING true
 
@@ -59,7 +59,7 @@ INSERT INTO rag.vector_indexes AS x (tenant_id, collection_id, model_id, name, s
 SELECT $1, c.id, $3, $4, 'building', c.chunk_count, true, now() + $5::float8 * interval '1 second'
 FROM rag.collections c JOIN rag.embedding_models m ON m.id = $3 AND m.dimensions <= 4000
 WHERE c.tenant_id = $1 AND c.id = $2 AND (c.chunk_count <= $6 OR EXISTS (
-  SELECT FROM rag.vector_indexes o WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.model_id = $3))
+  SELECT 1 FROM rag.vector_indexes o WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.model_id = $3))
 ON CONFLICT (tenant_id, collection_id, model_id) DO UPDATE SET bulk_until = excluded.bulk_until
 WHERE x.state = 'building' AND x.bulk_until IS NOT NULL
 
@@ -92,6 +92,6 @@ WHERE c.tenant_id = $1 AND c.chunk_count > $2 ORDER BY last.recall, c.name LIMIT
 -- Collections too large for the exact scan whose last check is not of today.
 SELECT c.id FROM rag.collections c
 WHERE c.tenant_id = $1 AND c.chunk_count > $2 AND NOT EXISTS (
-  SELECT FROM rag.recall_checks r
+  SELECT 1 FROM rag.recall_checks r
   WHERE r.tenant_id = $1 AND r.collection_id = c.id AND r.checked_at > now() - interval '20 hours')
 ORDER BY c.id

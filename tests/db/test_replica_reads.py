@@ -65,7 +65,7 @@ async def is_there(database: Database, name: str) -> bool:
 
 async def where(database: Database) -> str:
     """Which server answers a read now."""
-    async with database.reading() as connection:
+    async with database.reading(TENANT) as connection:
         return "standby" if await connection.fetchval("SELECT pg_is_in_recovery()") else "primary"
 
 
@@ -159,7 +159,7 @@ async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
 
 
 async def test_the_limit_of_a_slow_statement_is_no_failure_of_the_standby(pair: Pair) -> None:
-    async with opened(pair) as database, database.reading() as connection:
+    async with opened(pair) as database, database.reading(TENANT) as connection:
         with pytest.raises(TimeoutError):
             await connection.fetchval("SELECT pg_sleep(5)", timeout=0.2)
         assert problem(database) is None
@@ -168,7 +168,7 @@ async def test_the_limit_of_a_slow_statement_is_no_failure_of_the_standby(pair: 
 async def test_what_a_standby_refuses_is_done_at_the_primary(pair: Pair) -> None:
     async with opened(pair) as database:
         for refused in ("SELECT pg_current_wal_lsn()", "LISTEN nothing", "SELECT rag.ensure_tenant('new')"):
-            async with database.reading() as connection:
+            async with database.reading(TENANT) as connection:
                 await connection.execute(refused) if refused.startswith("LISTEN") else await connection.fetchval(
                     refused
                 )

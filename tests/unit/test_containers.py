@@ -180,3 +180,36 @@ def test_every_variable_is_one_that_the_product_reads() -> None:
     given = set(COMPOSE["services"]["app"]["environment"]) | set(re.findall(r"\b(CAIRN_\w+)=", "".join(of("ENV"))))
     for name in {name for name in given if not name.startswith("OTEL_")} - {"PGPASSWORD"}:  # the SDK reads those
         assert f'"{name}"' in known, name
+
+
+# --- docker-compose.citus.yml ---------------------------------------------------------------------------------------
+
+CITUS: dict[str, Any] = yaml.safe_load((REPO / "docker-compose.citus.yml").read_text())
+NODES = ("database", "node1", "node2")
+
+
+def test_the_cluster_is_complete_before_cairn_starts() -> None:
+    services = CITUS["services"]
+    assert set(services) == {*NODES, "cluster", "distribute", "app", "worker"}
+    assert set(services["cluster"]["depends_on"]) == set(NODES)
+    assert set(services["distribute"]["depends_on"]) == {"cluster"}
+    assert services["distribute"]["command"] == ["cairn", "migrate", "--distribute"]
+    for name in ("app", "worker"):
+        assert services[name]["depends_on"]["distribute"]["condition"] == "service_completed_successfully"
+        assert services[name]["extends"] == {"file": "docker-compose.yml", "service": name}
+
+
+def test_only_nodes_and_cairn_are_where_everybody_is_trusted() -> None:
+    assert CITUS["networks"] == {"nodes": {"internal": True}}
+    for name in (*NODES, "cluster", "distribute"):
+        assert CITUS["services"][name]["networks"] == ["nodes"]
+        assert "ports" not in CITUS["services"][name]
+
+
+def test_every_node_has_citus_pgvector_and_a_volume_of_its_own() -> None:
+    volumes = [CITUS["services"][name]["volumes"][0].split(":")[0] for name in NODES]
+    assert len(set(volumes)) == len(NODES)
+    assert set(volumes) <= set(CITUS["volumes"])
+    for name in NODES:
+        assert "postgresql-17-pgvector" in CITUS["services"][name]["build"]["dockerfile_inline"]
+        assert "shared_preload_libraries=citus" in CITUS["services"][name]["command"]
