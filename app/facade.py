@@ -1,4 +1,4 @@
-"""Cairn as a library: what `import cairn` gives (docs/library.md). Five verbs, over the same services as CLI and HTTP.
+"""Cairn as a library: what `import cairn` gives (docs/library.md). Six verbs, over the same services as CLI and HTTP.
 
     async with cairn.open() as rag:
         await rag.ingest("papers/")
@@ -10,9 +10,10 @@ named. Every expected error is a CairnError.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from os import PathLike
@@ -30,12 +31,14 @@ from app.domain.passage import FusionForm, Mode, Passage, SearchResult
 from app.domain.question import Question
 from app.errors import CairnError, ConflictError, InputError, NotFoundError, ProviderError, SettingsError
 from app.service.ask import ask, held, start
+from app.service.bulk import PreparedRow, load_prepared, open_folder, prepare_one
+from app.service.bulk import write_prepared as write_rows
 from app.service.conversations import check_session_id
 from app.service.documents import check_collection_name, check_source, index_now
 from app.service.files import IngestReport, Skipped, ingest_files, select_files
 from app.service.runs import cancel_run
 from app.service.search import check_query, make_request, run_search
-from app.settings import Environment, SettingsStore, parse_settings, read_environment
+from app.settings import Environment, Settings, SettingsStore, TenantMap, parse_settings, read_environment
 from app.wiring import Services, open_services
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "InputError",
     "NotFoundError",
     "Passage",
+    "PreparedRow",
     "Progress",
     "ProviderError",
     "Rejected",
@@ -65,6 +69,8 @@ __all__ = [
     "SourcesFound",
     "Token",
     "open",
+    "prepare_document",
+    "write_prepared",
 ]
 
 OnProgress = Callable[[int, int, str], None]
@@ -87,10 +93,7 @@ async def open(
     """
     _quiet_logs()
     environment = _environment(home, database_url, tenant)
-    if isinstance(settings, Mapping):
-        store = SettingsStore(initial=parse_settings(json.dumps(settings).encode()))
-    else:
-        store = SettingsStore(Path(settings) if settings is not None else environment.settings_path)
+    store = _settings(settings, environment)
     async with open_services(environment, store) as services:
         rag = Cairn(services)
         try:
@@ -99,13 +102,54 @@ async def open(
             rag._closed = True
 
 
+def prepare_document(source: Source, *, settings: str | PathLike[str] | Mapping[str, Any] | None = None) -> PreparedRow:
+    """A document parsed, cut and embedded, without a database: a row for `write_prepared` and `Cairn.load`.
+
+    A function of its arguments, the models and the settings, so any engine may map it over documents, in any number of
+    processes; arguments and result can be pickled. `settings` as for `open`. Raises InputError, ParseError (a CairnError) for a
+    document that cannot be read, ProviderError when the embedding model fails, SettingsError.
+    """
+    _quiet_logs()
+    environment = read_environment()
+    now = _settings(settings, environment).current
+    return prepare_one(_checked(source, now), environment, now)
+
+
+def write_prepared(
+    rows: Iterable[PreparedRow],
+    folder: str | PathLike[str],
+    *,
+    settings: str | PathLike[str] | Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write rows of `prepare_document` into Parquet files of a folder, which others may write to at the same time; the files.
+
+    `settings`: those that the rows were made with. Raises InputError where the folder cannot be written, or holds documents
+    prepared by another model or other settings.
+    """
+    return write_rows(rows, Path(folder).expanduser().absolute(), _settings(settings, read_environment()).current)
+
+
+def _settings(given: str | PathLike[str] | Mapping[str, Any] | None, environment: Environment) -> SettingsStore:
+    if isinstance(given, Mapping):
+        return SettingsStore(initial=parse_settings(json.dumps(given).encode()))
+    return SettingsStore(Path(given) if given is not None else environment.settings_path)
+
+
+def _checked(source: Source, settings: Settings) -> Source:
+    if not isinstance(source.content, bytes):
+        raise InputError(f"the content of {source.name} is {type(source.content).__name__}, not bytes: text.encode()")
+    return check_source(source, settings)
+
+
 def _environment(home: str | PathLike[str] | None, database_url: str | None, tenant: str | None) -> Environment:
     environment = read_environment()
     if home is not None:
         environment = replace(environment, home=Path(home).expanduser().absolute())
     if database_url is not None:
-        environment = replace(environment, database_url=database_url, app_database_url=None)
-    return environment if tenant is None else replace(environment, tenant=tenant)
+        environment = replace(environment, database_url=database_url, app_database_url=None, tenant_map=TenantMap())
+    if tenant is not None:
+        environment = replace(environment, tenant=tenant)
+    return environment.for_tenant(environment.tenant)
 
 
 class Cairn:
@@ -135,7 +179,7 @@ class Cairn:
         """
         given = [what] if isinstance(what, str | PathLike | Source) else list(what)
         name = self._collection(collection)
-        sources = [self._checked(one) for one in given if isinstance(one, Source)]
+        sources = [_checked(one, self._services.settings.current) for one in given if isinstance(one, Source)]
         selection = select_files([Path(one) for one in given if not isinstance(one, Source)], prefix=prefix)
         step = _counting(on_progress, len(sources) + len(selection.files))
         report = await ingest_files(self._services, name, selection, step, replace=replace_others, prune=prune)
@@ -149,6 +193,22 @@ class Cairn:
             failed=(*report.failed, *(one for one in outcomes if isinstance(one, Rejected))),
             seconds=report.seconds + time.monotonic() - started,
         )
+
+    async def load(
+        self,
+        folder: str | PathLike[str],
+        *,
+        collection: str | None = None,
+        replace_others: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> IngestReport:
+        """Make prepared documents searchable: a folder that `cairn prepare` or `write_prepared` wrote. What is indexed already
+        costs nothing; documents that the folder does not hold stay. Raises InputError, before anything is stored, for a folder
+        that holds something else, or vectors of another model; else as `ingest`."""
+        name = self._collection(collection)
+        prepared = await asyncio.to_thread(open_folder, Path(folder))
+        step = _counting(on_progress, len(prepared.places))
+        return await load_prepared(self._services, name, prepared, step, replace=replace_others)
 
     async def search(
         self,
@@ -212,13 +272,6 @@ class Cairn:
     def _collection(self, name: str | None) -> str:
         self._check_open()
         return check_collection_name(name if name is not None else self._services.settings.current.rag.collection_name)
-
-    def _checked(self, source: Source) -> Source:
-        if not isinstance(source.content, bytes):
-            raise InputError(
-                f"the content of {source.name} is {type(source.content).__name__}, not bytes: text.encode()"
-            )
-        return check_source(source, self._services.settings.current)
 
 
 class Asking:

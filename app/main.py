@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 import structlog
@@ -64,9 +65,10 @@ from app.errors import CairnError
 from app.language.deadline import own_process
 from app.mcp import http as mcp
 from app.service.audit import follow_settings
-from app.service.key_ring import KeyRing, token_reader
+from app.service.key_rings import KeyRings, token_reader
 from app.service.operation import do_upkeep, wait_for_primary, watch_analysts
-from app.settings import Environment, SettingsStore, read_environment
+from app.service.tenant_databases import TenantDatabases
+from app.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
 from app.web import mount
 from app.wiring import Services, open_services
 
@@ -100,7 +102,8 @@ _ROUTERS = (
 
 def create_app(environment: Environment, settings: SettingsStore, *, worker: bool = True, web: bool = False) -> FastAPI:
     """The application; its lifespan opens the services and, unless told not to, runs a worker beside them. `web`: with the
-    page, of which a process can have one."""
+    page, of which a process can have one. Raises SettingsError."""
+    check_process(environment, serves=True)
     running = Running(settings)
 
     @asynccontextmanager
@@ -216,22 +219,43 @@ def _end() -> None:
 
 @asynccontextmanager
 async def _companions(running: Running, services: Services, worker: bool, door: mcp.McpDoor) -> AsyncIterator[None]:
-    """Settings watcher, daily maintenance, what is loaded ahead, MCP, and worker, ended in time."""
+    """What runs once in the process, and beside each of its databases: settings watcher, what is loaded ahead, MCP, keys; ended
+    in time."""
+    databases = TenantDatabases(services)
+    environment = services.environment
+    rings = KeyRings(environment.tenant_map, token_reader(services)) if environment.auth == "keys" else None
+    beside = partial(_beside, running, rings, worker)
     tasks = [
         asyncio.create_task(_warm(services)),
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
-        asyncio.create_task(_keep_on(lambda: _maintain(services))),
-        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
         asyncio.create_task(_keep_on(door.serve)),
     ]
-    if services.environment.auth == "keys":
-        ring = KeyRing(services.database.primary, token_reader(services))
-        running.authenticator = ring
-        tasks.append(asyncio.create_task(_keep_on(ring.listen)))
+    running.databases, running.authenticator = databases, rings
+    try:
+        async with beside(DEFAULT, services), databases.opened(beside):
+            try:
+                yield
+            finally:
+                running.stopping.set()  # before any of them ends: they do that side by side
+    finally:
+        await _cancel(tasks)
+
+
+@asynccontextmanager
+async def _beside(
+    running: Running, rings: KeyRings | None, worker: bool, name: str, services: Services
+) -> AsyncIterator[None]:
+    """Of one database: daily maintenance, its analysts, its keys, and its worker."""
+    tasks = [
+        asyncio.create_task(_keep_on(lambda: _maintain(services))),
+        asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
+    ]
+    if rings is not None:
+        tasks.append(asyncio.create_task(_keep_on(rings.add(name, services.database.primary).listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
     if worker:
-        working = asyncio.create_task(_work(running, services))
+        working = asyncio.create_task(_work(running, name, services))
     try:
         yield
     finally:
@@ -240,11 +264,15 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
         if working is not None:
             await asyncio.wait([working], timeout=WORKER_SECONDS)
             tasks.append(working)
-        for task in tasks:
-            task.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancel(tasks)
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
@@ -258,11 +286,11 @@ async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(5)
 
 
-async def _work(running: Running, services: Services) -> None:
+async def _work(running: Running, name: str, services: Services) -> None:
     """The worker; on a standby once that is promoted."""
     await wait_for_primary(services, running.stopping)
     work = services.worker(grace_seconds=WORKER_SECONDS)
-    running.worker_progress = lambda: work.last_progress
+    running.workers[name] = lambda: work.last_progress
     await work.run(running.stopping)
 
 

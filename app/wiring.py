@@ -6,9 +6,9 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from uuid import UUID
 
@@ -67,11 +67,25 @@ from app.store.traces import TraceWriter
 
 
 @dataclass(frozen=True)
+class SharedModels:
+    """What a process has once, however many databases it works with. `name` of the embedding model."""
+
+    name: str
+    embedder: Embedder
+    embedders: ConfiguredEmbedders
+    chats: ConfiguredChatModels
+    reranker: ConfiguredRerankers
+    circuits: Circuits
+    exemplars: Exemplars
+    started_with: Settings
+
+
+@dataclass(frozen=True)
 class Services:
-    """Everything an edge needs. Take `settings.current` once per request. `started_with`: the settings that were in force at the
-    start, by which embedding models and the queue of traces were made (app/service/restart.py).
-    `probe`: a connection of its own for readiness, which waits for no other. `embedded`: the server that this process keeps
-    running; None where the database is somebody else's."""
+    """Everything an edge needs, of one database. Take `settings.current` once per request. `started_with`: the settings that were
+    in force at the start, by which embedding models and the queue of traces were made (app/service/restart.py). `probe`: a
+    connection of its own for readiness, which waits for no other. `embedded`: the server that this process keeps running; None
+    where the database is somebody else's. `models`: what services of other databases of this process share."""
 
     environment: Environment
     settings: SettingsStore
@@ -91,6 +105,11 @@ class Services:
     spending: Spending
     started_with: Settings
     embedded: EmbeddedServer | None
+    models: SharedModels
+
+    def open_database(self, name: str) -> AbstractAsyncContextManager[Services]:
+        """The same of another database of the map, with the models and settings of this process. Raises CairnError."""
+        return _open_database(self.environment.at(name), self.settings, self.models)
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -151,8 +170,7 @@ class Services:
 
     def worker(self, *, grace_seconds: float = 10.0, kinds: Collection[str] | None = None) -> Worker:
         """A worker for every kind of job, or for `kinds`. When stopped, the job it has may go on for so long."""
-        # the first document would wait a second or two for tables of languages and the splitters
-        threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
+        _begin_loading()
         database = self.database.primary
 
         def target(context: JobContext, collection_id: UUID) -> Target:
@@ -203,10 +221,38 @@ class Services:
 async def open_services(
     environment: Environment, settings: SettingsStore, *, pool_size: int = 4
 ) -> AsyncIterator[Services]:
-    """Database (embedded unless a URL is given), migrations, providers; closed in reverse order.
+    """Models, database (embedded unless a URL is given), migrations; closed in reverse order.
 
     Raises CairnError with one line when something cannot be started.
     """
+    async with (
+        _open_shared(environment, settings) as models,
+        _open_database(environment, settings, models, pool_size=pool_size) as services,
+    ):
+        yield services
+
+
+@asynccontextmanager
+async def _open_shared(environment: Environment, settings: SettingsStore) -> AsyncIterator[SharedModels]:
+    async with AsyncExitStack() as stack:
+        started_with = settings.current
+        circuits = Circuits(lambda: _limits(settings.current))
+        embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
+        stack.push_async_callback(embedders.close)
+        name = embedding_model_name(started_with)
+        embedder = embedders.get(name)
+        chats = ConfiguredChatModels(environment, circuits)
+        stack.push_async_callback(chats.close)
+        reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
+        stack.push_async_callback(reranker.close)
+        exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        yield SharedModels(name, embedder, embedders, chats, reranker, circuits, exemplars, started_with)
+
+
+@asynccontextmanager
+async def _open_database(
+    environment: Environment, settings: SettingsStore, models: SharedModels, *, pool_size: int = 4
+) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         embedded = None if environment.database_url else await _embedded(environment, stack)
         owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
@@ -214,13 +260,7 @@ async def open_services(
         if embedded:
             await ensure_server_login(owner_dsn)
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
-        started_with = settings.current
-        circuits = Circuits(lambda: _limits(settings.current))
-        embedders = ConfiguredEmbedders(environment, circuits, started_with.providers)
-        stack.push_async_callback(embedders.close)
-        name = embedding_model_name(started_with)
-        embedder = embedders.get(name)
-        await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
+        await ensure_model(owner_dsn, models.name, await _dimensions(models.embedder), settings.current.vector)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )
@@ -231,19 +271,17 @@ async def open_services(
         stack.push_async_callback(database.close)
         probe = await open_database(max_size=1)
         stack.push_async_callback(probe.close)
-        principal, model = await _identify(database, environment.tenant, name)
+        principal, model = await _identify(database, environment.tenant, models.name)
+        started_with = models.started_with
         traces = TraceWriter(database.bookkeeping, started_with.trace.queue_size)
         stack.push_async_callback(traces.close)
-        chats = ConfiguredChatModels(environment, circuits)
-        stack.push_async_callback(chats.close)
         runs = Runs(database.primary, lambda: settings.current.runs)
-        reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
-        stack.push_async_callback(reranker.close)
         ledger, embeddings = CacheLedger(database.bookkeeping), QueryEmbeddings(database)
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
-        search_deps = SearchDeps(database, embedder, model, reranker, ledger, embeddings, embedders)
-        exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
+        search_deps = SearchDeps(
+            database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders
+        )  # fmt: skip
         spending = Spending(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(spending.close)
         slots = RunSlots(database.bookkeeping, lambda: settings.current.limits)
@@ -257,9 +295,9 @@ async def open_services(
             owner_dsn,
             search_deps,
             traces,
-            chats.get,
-            exemplars,
-            circuits,
+            models.chats.get,
+            models.exemplars,
+            models.circuits,
             runs,
             RequestPermits(database.bookkeeping, lambda: settings.current.limits),
             slots,
@@ -268,6 +306,7 @@ async def open_services(
             spending,
             started_with,
             embedded,
+            models,
         )
 
 
@@ -284,6 +323,12 @@ def find_extensions() -> None:
     find_providers()
     all_tools()
     all_strategies()
+
+
+@cache
+def _begin_loading() -> None:
+    """The first document would wait a second or two for tables of languages and the splitters, which a process has once."""
+    threading.Thread(target=_load_for_ingestion, name="ingestion", daemon=True).start()
 
 
 def _load_for_ingestion() -> None:
@@ -307,6 +352,14 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)
         yield embedders.get(embedding_model_name(settings)), chats.get(settings)
+
+
+@asynccontextmanager
+async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
+    """The embedding model alone, which knows its dimensions. Raises ProviderError, SettingsError."""
+    async with open_models(environment, settings) as (embedder, _):
+        await _dimensions(embedder)
+        yield embedder
 
 
 def _limits(settings: Settings) -> Limits:

@@ -54,6 +54,8 @@ def main() -> None:
     lock(uv, "product", "What the product runs on.", *left_out)
     lock(uv, "test", "What the tests need besides.", *like_product)
     lock(uv, "web", "The page at /.", *like_product)
+    lock(uv, "parquet", "What `cairn prepare` and `cairn load` need besides.", *like_product)
+    lock(uv, "bulk", "What their tests prepare documents with, in an environment of its own.", *like_product)
     lock(uv, "otel", "What sends traces to a collector.", *like_product)
     lock(
         uv,

@@ -1,4 +1,5 @@
-"""A real primary and a standby that streams from it, of the embedded binaries; for tests that stop, pause and promote it."""
+"""A real primary and a standby that streams from it, or one server alone, of the embedded binaries; for tests that stop, pause
+and promote it."""
 
 from __future__ import annotations
 
@@ -96,6 +97,23 @@ class Pair:
         """Wait until the standby has replayed all that there is."""
         end = await self.primary.run("SELECT pg_current_wal_insert_lsn()::text")
         await until(lambda: self.standby.run("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end))
+
+
+@contextlib.contextmanager
+def one_server(binaries: Path) -> Iterator[Postgres]:
+    """Runs until the context ends."""
+    folder = Path(tempfile.mkdtemp(prefix="cairn-one-"))
+    folder.chmod(0o755)
+    try:
+        server = _made(folder / "server", binaries)
+        prepare_cluster(server.place, binaries, server.owner, durable=False)
+        _allow(server)
+        server.start()
+        with contextlib.ExitStack() as running:
+            running.callback(server.stop, signal.SIGQUIT)
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

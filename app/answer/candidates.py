@@ -80,7 +80,8 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
     content = passage.content
     titles = frozenset(terms(" ".join((passage.title, *passage.headings))))
     above = {-depth: heading for depth, heading in enumerate(reversed(passage.headings))}
-    before = titles
+    before, path = titles, list[str]()
+    lead: frozenset[str] | None = None  # words of the path, which stays the same for many units
     for unit, cells in _in_order(content, code=passage.media_type.startswith("text/x-")):
         text = content[unit.start : unit.end]
         if cells is not None:
@@ -90,10 +91,12 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
         sequence = tuple(terms(text))
         own = frozenset(sequence)
         if level := _leads(unit, text, content):
-            above = {depth: lead for depth, lead in above.items() if depth < level} | {level: text}
+            above = {depth: heading for depth, heading in above.items() if depth < level} | {level: text}
+            lead = None
         elif not _is_fragment(passage, unit, text):
-            path = _path(above)
-            lead = titles.union(*(terms(text) for text in path))
+            if lead is None:
+                path = _path(above)
+                lead = titles.union(*map(terms, path))
             yield Candidate(rank, unit, text, sequence, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
         before = own
 

@@ -17,11 +17,12 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
+from app.api.authorize import PRINCIPAL
 from app.api.browser import secure
 from app.api.policy import Kind, RoutePolicy, policy_for
 from app.api.running import Running
 from app.domain.ids import new_id
-from app.errors import OverloadedError
+from app.errors import CairnError, OverloadedError
 
 log = structlog.get_logger(__name__)
 
@@ -40,11 +41,12 @@ class RefuseWhenFull:
         self._logged = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        services = self.running.services
-        if scope["type"] == "http" and services is not None and (policy := _counted(scope)) is not None:
-            gate = services.admission.gates[policy.kind]
-            if gate.is_full:
-                await self._refuse(scope, policy.kind, gate.refusal(), send)
+        databases = self.running.databases
+        if scope["type"] == "http" and databases is not None and (policy := _counted(scope)) is not None:
+            # whose request it is, and so which queue it would find full, is not known yet
+            gates = [services.admission.gates[policy.kind] for services in databases.open.values()]
+            if all(gate.is_full for gate in gates):
+                await self._refuse(scope, policy.kind, gates[0].refusal(), send)
                 return
         await self.app(scope, receive, send)
 
@@ -80,10 +82,11 @@ class AdmissionMiddleware:
         if scope["type"] != "http" or services is None or policy is None or policy.kind == "answer":
             await self.app(scope, receive, send)
             return
-        gate = services.admission.gates[policy.kind]
+        caller = scope["state"].get(PRINCIPAL)
         try:
-            release = await gate.enter()
-        except OverloadedError as error:
+            here = services if caller is None else self.running.serving(caller)
+            release = await here.admission.gates[policy.kind].enter()
+        except CairnError as error:
             await problems.response_of(scope, error)(scope, receive, send)
             return
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -16,11 +17,13 @@ from app.api import problems
 from app.api.authorize import is_admin
 from app.api.metrics import CONTENT_TYPE
 from app.api.models import example
-from app.api.running import Running, RunningDep, ServicesDep, TypedRoute, process_services
+from app.api.running import RunningDep, ServicesDep, TypedRoute, databases_of, process_services
 from app.domain.job import QueueState
 from app.errors import CairnError, NotFoundError
 from app.service.documents import list_recall
-from app.service.operation import DatabaseState, check_database, describe_service
+from app.service.operation import DatabaseState, describe_service
+from app.service.tenant_databases import TenantDatabases
+from app.settings import DEFAULT
 from app.wiring import Services
 
 router = APIRouter(tags=["operating"], route_class=TypedRoute)
@@ -64,6 +67,9 @@ class Ready(BaseModel):
     database: dict[str, Any]
     replicas: list[dict[str, Any]] = Field([], description="Where reads go besides the primary (CAIRN_REPLICA_URL).")
     primary_reads: int = Field(0, description="Reads that a replica might have answered and the primary did.")
+    databases: list[dict[str, Any]] = Field(
+        [], description="All that the process serves, the default one first, where tenants live in several."
+    )
     worker: dict[str, Any]
     queue: dict[str, Any] | None
     settings: dict[str, Any]
@@ -86,16 +92,26 @@ async def get_liveness() -> Live:
 async def get_readiness(request: Request, running: RunningDep) -> Response:
     """200, or a 503 problem with the same members, when the database does not answer or the worker is stuck. A broken
     settings.json is reported in `problems`; the settings before it stay in force. Where callers need keys, only one with the
-    scope `admin` sees more than the status."""
+    scope `admin` sees more than the status. Where tenants live in several databases, one that is away stands in `problems` and
+    takes nothing from the others: 503 when all are."""
     services = process_services(request)
-    database = await check_database(services)
-    blocking: list[str] = ["the server is stopping"] if running.stopping.is_set() else []
-    if database.problem:
-        blocking.append(database.problem)
-    worker = _worker(running, database.queue, blocking)
-    if not is_admin(request):
+    assert running.databases is not None
+    databases = databases_of(request)
+    admin = is_admin(request)
+    states = await (databases.check() if admin else databases.check(others_seconds=0))
+    workers = {name: _worker(running.workers.get(name), state.queue) for name, state in states.items()}
+    troubles = {name: [*filter(None, (state.problem, workers[name][1]))] for name, state in states.items()}
+    several = len(states) > 1
+    told = [f"database {name}: {one}" if several else one for name, found in troubles.items() for one in found]
+    stopping = ["the server is stopping"] if running.stopping.is_set() else []
+    blocking = [*stopping, *(told if all(troubles.values()) else [])]
+    if not admin:
         return _ready_for_anybody(request, bool(blocking))
-    found = _report(services, database, worker, blocking)
+    found = _report(services, states[DEFAULT], workers[DEFAULT][0], [*stopping, *told], ready=not blocking)
+    if several:
+        found.databases = [
+            _database(databases, name, state, workers[name][0], troubles[name]) for name, state in states.items()
+        ]
     if not blocking:
         return Response(found.model_dump_json(), media_type="application/json")
     extra = found.model_dump(mode="json", exclude={"status"})
@@ -108,22 +124,39 @@ def _ready_for_anybody(request: Request, blocked: bool) -> Response:
     return problems.plain(request.scope, 503, "the server cannot serve now", code="not-ready")
 
 
-def _worker(running: Running, queue: QueueState | None, blocking: list[str]) -> dict[str, Any]:
-    if running.worker_progress is None:
-        return {"here": False, "seconds_since_progress": None}
-    silent = time.monotonic() - running.worker_progress()
+def _worker(progress: Callable[[], float] | None, queue: QueueState | None) -> tuple[dict[str, Any], str | None]:
+    """What is told of a worker, and what is wrong with it."""
+    if progress is None:
+        return {"here": False, "seconds_since_progress": None}, None
+    silent = time.monotonic() - progress()
     oldest = (queue.oldest_runnable_seconds or 0) if queue else 0
-    if silent > STALLED_SECONDS and (queue is None or oldest > STALLED_SECONDS):
-        blocking.append(f"the worker has made no progress for {silent:.0f} s while jobs wait")
-    return {"here": True, "seconds_since_progress": round(silent, 1)}
+    stuck = silent > STALLED_SECONDS and (queue is None or oldest > STALLED_SECONDS)
+    problem = f"the worker has made no progress for {silent:.0f} s while jobs wait" if stuck else None
+    return {"here": True, "seconds_since_progress": round(silent, 1)}, problem
 
 
-def _report(services: Services, database: DatabaseState, worker: dict[str, Any], blocking: list[str]) -> Ready:
-    settings, state, queue = services.settings.current, describe_service(services), database.queue
+def _database(
+    databases: TenantDatabases, name: str, state: DatabaseState, worker: dict[str, Any], problems_here: list[str]
+) -> dict[str, Any]:
+    return {
+        "name": name, "problems": problems_here, "answer_ms": state.answer_ms, "revision": state.revision,
+        "read_only": state.read_only, "worker": worker, "queue": _queue(state.queue),
+        "replicas": [asdict(one) for one in databases.replicas(name).replicas],
+    }  # fmt: skip
+
+
+def _queue(queue: QueueState | None) -> dict[str, Any] | None:
+    return {name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None
+
+
+def _report(
+    services: Services, database: DatabaseState, worker: dict[str, Any], told: list[str], *, ready: bool
+) -> Ready:
+    settings, state = services.settings.current, describe_service(services)
     answered = {"iterative_scan": database.scan} if database.scan else {}
     return Ready(
-        status="ready" if not blocking else "not ready",
-        problems=[*blocking, *([READ_ONLY] if database.read_only else []), *state.warnings],
+        status="ready" if ready else "not ready",
+        problems=[*told, *([READ_ONLY] if database.read_only else []), *state.warnings],
         database={
             "answer_ms": database.answer_ms,
             **answered,
@@ -133,7 +166,7 @@ def _report(services: Services, database: DatabaseState, worker: dict[str, Any],
         replicas=[asdict(one) for one in state.replicas.replicas],
         primary_reads=state.replicas.primary_reads,
         worker=worker,
-        queue={name: getattr(queue, name) for name in QueueState.__dataclass_fields__} if queue else None,
+        queue=_queue(database.queue),
         settings={"revision": settings.revision, "problem": services.settings.problem},
         models={"embedding": state.embedding_model, "chat": state.chat_model, "reranker": state.reranker},
         vector={"ef_search": settings.vector.ef_search, "exact_below": settings.vector.exact_below},
@@ -151,20 +184,27 @@ _METRICS_EXAMPLE = {"text/plain": {"example": 'cairn_queue_depth{state="queued"}
 @router.get(
     "/metrics", response_class=Response, responses={200: {"content": _METRICS_EXAMPLE}}, summary="Prometheus metrics"
 )
-async def get_metrics(services: ServicesDep, running: RunningDep) -> Response:
-    """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered."""
-    found, database, state = running.metrics, await check_database(services), describe_service(services)
-    found.queue(database.queue)
-    found.read_only.set(database.read_only)
-    found.replicas(state.replicas)
-    for kind, gate in services.admission.gates.items():
-        found.admission(kind, gate.running, gate.waiting, gate.refused)
+async def get_metrics(request: Request, services: ServicesDep, running: RunningDep) -> Response:
+    """In the text format. The queue is asked for at each scrape; `cairn_database_up` says whether it answered. Where tenants live
+    in several databases, these are of the default one, and `cairn_tenant_database_*` of each."""
+    assert running.databases is not None
+    found, databases, state = running.metrics, databases_of(request), describe_service(process_services(request))
+    states = await databases.check()
+    found.queue(states[DEFAULT].queue)
+    found.tenant_databases({name: one.queue for name, one in states.items()} if len(states) > 1 else {})
+    found.read_only.set(states[DEFAULT].read_only)
+    found.replicas(databases.all_replicas())
+    for kind, gates in databases.gates().items():
+        found.admission(
+            kind, sum(gate.running for gate in gates), sum(gate.waiting for gate in gates),
+            sum(gate.refused for gate in gates),
+        )  # fmt: skip
     found.recall({})  # names of collections: never those of another tenant, whatever fails
     with suppress(CairnError):
         found.recall(await list_recall(services, limit=100))
     found.settings_failed.set(services.settings.problem is not None)
     found.tokenizer_fallback.set(state.estimated_tokens)
-    found.traces_dropped.set(state.traces_dropped)
+    found.traces_dropped.set(databases.traces_dropped)
     found.circuits({circuit.name: circuit.state for circuit in state.circuits})
     return Response(found.text(), media_type=CONTENT_TYPE)
 

@@ -49,6 +49,14 @@ class Metrics:
         self.in_flight = self._gauge("cairn_http_in_flight", "Requests being answered.")
         self._up = self._gauge("cairn_database_up", "1 when the database answered the question for the queue.")
         self._queue = Gauge("cairn_queue_depth", "Jobs by state, all tenants.", ["state"], registry=self.registry)
+        self._tenants_up = Gauge(
+            "cairn_tenant_database_up", "1 when it answered; where tenants live in several databases.", ["database"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._tenants_oldest = Gauge(
+            "cairn_tenant_database_queue_oldest_seconds", "Age of the oldest job there that could run; 0: none.",
+            ["database"], registry=self.registry,
+        )  # fmt: skip
         self._recall = Gauge(
             "cairn_vector_recall", "Recall@10 of the vector leg at the last check; the 100 worst collections.",
             ["collection"], registry=self.registry,
@@ -99,6 +107,14 @@ class Metrics:
             for name in ("queued", "running", "runnable"):
                 self._queue.labels(name).set(getattr(state, name))
             self._oldest.set(state.oldest_runnable_seconds or 0)
+
+    def tenant_databases(self, states: Mapping[str, QueueState | None]) -> None:
+        """By name of the database; None: it did not answer. Nothing where there is one."""
+        self._tenants_oldest.clear()
+        for database, state in states.items():
+            self._tenants_up.labels(database).set(state is not None)
+            if state is not None:
+                self._tenants_oldest.labels(database).set(state.oldest_runnable_seconds or 0)
 
     def recall(self, found: Mapping[str, float]) -> None:
         """By name of the collection."""

@@ -7,7 +7,7 @@ import base64
 import binascii
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Query
 from fastapi.dependencies.utils import get_flat_params
@@ -23,21 +23,25 @@ from app.api.direct import answer_directly, is_plain
 from app.api.idempotency import answer_once
 from app.api.metrics import Metrics
 from app.api.policy import policy_of
-from app.api.rate_limits import take_permit
+from app.api.rate_limits import Take, take_permit
 from app.api.shapes import COMPATIBILITY, shape_of
 from app.api.unknown_names import check_parameters
+from app.domain.principal import Principal
 from app.errors import InputError
 from app.language.text import normalise
+from app.service.tenant_databases import TenantDatabases
 from app.settings import SettingsStore
 from app.wiring import Services
 
 T = TypeVar("T")
+NOT_STARTED: Final = "the application was not started (no lifespan)"
 
 
 @dataclass
 class Running:
-    """State of one application. `services` exists between start-up and shutdown. `worker_progress`: the monotonic time when the
-    worker beside it last got on; None where there is no worker. `authenticator`: who reads keys, where callers need one.
+    """State of one application. `services` of the default database, and `databases`, all of them, exist between start-up and
+    shutdown. `workers`: by the name of a database, the monotonic time when its worker last got on, where this process has one.
+    `authenticator`: who reads keys, where callers need one.
     `stopping_since`: the monotonic time when a signal asked for the end. `page`: the path of the page, "" where there is none."""
 
     settings: SettingsStore
@@ -45,11 +49,17 @@ class Running:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     stopping_since: float = 0.0
     services: Services | None = None
-    worker_progress: Callable[[], float] | None = None
+    databases: TenantDatabases | None = None
+    workers: dict[str, Callable[[], float]] = field(default_factory=dict)
     requests: int = 0
     sockets: int = 0
     authenticator: Authenticator | None = None
     page: str = ""
+
+    def serving(self, principal: Principal) -> Services:
+        """Everything of the database where the caller's tenant lives. Raises DatabaseUnavailableError while that is not open."""
+        assert self.databases is not None, NOT_STARTED
+        return self.databases.find(principal.tenant)
 
 
 def running_of(request: HTTPConnection) -> Running:
@@ -58,15 +68,30 @@ def running_of(request: HTTPConnection) -> Running:
 
 
 def services_of(request: HTTPConnection) -> Services:
-    """Everything a route needs, working for the caller. Raises UnauthenticatedError where there is none."""
-    return replace(process_services(request), principal=principal_of(request))
+    """Everything a route needs, working for the caller. Raises UnauthenticatedError where there is none, and
+    DatabaseUnavailableError."""
+    principal = principal_of(request)
+    return replace(running_of(request).serving(principal), principal=principal)
 
 
 def process_services(request: HTTPConnection) -> Services:
-    """The same, working for the tenant of the process: for what concerns no tenant."""
+    """The same of the default database, working for the tenant of the process: for what concerns no tenant."""
     services = running_of(request).services
-    assert services is not None, "the application was not started (no lifespan)"
+    assert services is not None, NOT_STARTED
     return services
+
+
+def databases_of(request: HTTPConnection) -> TenantDatabases:
+    """All that the process works with."""
+    databases = running_of(request).databases
+    assert databases is not None, NOT_STARTED
+    return databases
+
+
+def permits_of(request: HTTPConnection) -> Take:
+    """Counts a request in the database of whoever makes it."""
+    running = running_of(request)
+    return lambda principal: running.serving(principal).permits.take(principal)
 
 
 async def _running(request: Request) -> Running:
@@ -100,7 +125,7 @@ class TypedRoute(APIRoute):
 
         async def checked(request: Request) -> Any:
             check_scope(request, policy)
-            await take_permit(request, policy, process_services(request).permits.take)
+            await take_permit(request, policy, permits_of(request))
             if parameters is not None:
                 check_parameters(request, parameters)
             if media_type:

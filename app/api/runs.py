@@ -26,7 +26,7 @@ from app.api.models import ID_EXAMPLE, Body, example
 from app.api.policy import policy_of
 from app.api.query import EVENTS, STREAM_EXAMPLE, query_frames
 from app.api.rate_limits import take_permit
-from app.api.running import ServicesDep, TypedRoute, process_services, services_of
+from app.api.running import ServicesDep, TypedRoute, permits_of, services_of
 from app.api.sse import Frame, describe, error_frame, event_stream
 from app.domain.event import TERMINAL, Numbered, Progress, Surface
 from app.errors import CairnError, InputError, NotFoundError
@@ -140,7 +140,7 @@ _SOCKET_POLICY = policy_of("WS", _SOCKET)
 async def socket(socket: WebSocket, run_id: str) -> None:
     try:
         check_scope(socket, _SOCKET_POLICY)
-        await take_permit(socket, _SOCKET_POLICY, process_services(socket).permits.take)
+        await take_permit(socket, _SOCKET_POLICY, permits_of(socket))
     except CairnError as error:
         await refuse_socket(socket, error)
     else:

@@ -38,18 +38,23 @@ async def ingest(
         report = await ingest_selection(opened, name, selection, replace=replace, prune=prune)
         await build_indexes(opened)
     if as_json:
-        say_json(
-            {
-                "collection": report.collection, "counts": report.counts,
-                "indexed": [{**asdict(outcome), "change": outcome.change} for outcome in report.indexed],
-                "failed": [asdict(outcome) for outcome in report.failed],
-                "skipped": [asdict(file) for file in report.skipped], "removed": report.removed, "gone": report.gone,
-                "seconds": round(report.seconds, 3),
-            }
-        )  # fmt: skip
+        say_report(report)
     else:
         _show(report, verbose)
     return 1 if report.failed or not report.indexed else 0
+
+
+def say_report(report: IngestReport) -> None:
+    """As JSON."""
+    say_json(
+        {
+            "collection": report.collection, "counts": report.counts,
+            "indexed": [{**asdict(outcome), "change": outcome.change} for outcome in report.indexed],
+            "failed": [asdict(outcome) for outcome in report.failed],
+            "skipped": [asdict(file) for file in report.skipped], "removed": report.removed, "gone": report.gone,
+            "seconds": round(report.seconds, 3),
+        }
+    )  # fmt: skip
 
 
 async def ingest_selection(

@@ -84,7 +84,7 @@ async def _create(
     from app.commands.terminal import note, say, say_json, services
     from app.service import keys as key_service
 
-    async with services() as opened:
+    async with services(tenant) as opened:
         working = await key_service.of_tenant(opened, tenant, create=True)
         made, secret = await key_service.create_key(working, name, scopes, limits=limits, expires_in=expires)
     if json:
@@ -99,7 +99,7 @@ async def _list(tenant: str | None, limit: int, json: bool) -> int:
     from app.commands.terminal import say, say_json, services
     from app.service import keys as key_service
 
-    async with services() as opened:
+    async with services(tenant) as opened:
         found = await key_service.list_keys(await key_service.of_tenant(opened, tenant), limit=limit)
     if json:
         say_json([_document(key) for key in found])
@@ -115,7 +115,7 @@ async def _revoke(key_id: UUID, tenant: str | None) -> int:
     from app.commands.terminal import say, services
     from app.service import keys as key_service
 
-    async with services() as opened:
+    async with services(tenant) as opened:
         revoked = await key_service.revoke_key(await key_service.of_tenant(opened, tenant), key_id)
     say(f"Key {revoked.id} ({revoked.name}) counts no more.")
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from app.commands.terminal import quiet_logs, say, services
 from app.ending import GuardedProcess
 from app.errors import CairnError, InputError
-from app.settings import Environment, SettingsStore, read_environment
+from app.settings import Environment, SettingsStore, check_process, read_environment
 
 _SAID = {
     "none": "is up to date",
@@ -64,13 +64,14 @@ def work() -> int:
 
 async def _work(ending: GuardedProcess) -> int:
     from app.api import logs, otel
-    from app.service.operation import run_worker
+    from app.service.tenant_databases import run_workers
 
+    check_process(read_environment(), serves=False)
     async with otel.traced(), services() as opened:
         logs.configure()
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
-        await run_worker(opened, stop)
+        await run_workers(opened, stop)
     return 0
 
 

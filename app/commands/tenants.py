@@ -23,6 +23,9 @@ group = typer.Typer(
 
 DEFAULT = "default"
 NAMED = "As cairn tenant list shows it."
+Database = Annotated[
+    str | None, typer.Option("--database", metavar="NAME", help="One of CAIRN_TENANT_DATABASES, or default.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -37,7 +40,7 @@ def _amount(text: str) -> int | None:
 
 @group.command("list")
 def list_tenants(json: Json = False) -> int:
-    """List tenants, with what they keep and may keep."""
+    """List tenants, with what they keep and may keep, and where they live if that is in several databases."""
     return asyncio.run(_list(json))
 
 
@@ -61,36 +64,39 @@ def limit(
 def export_tenant(
     tenant: Annotated[str, typer.Argument(metavar="TENANT", help=NAMED)],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Must not exist; - is stdout.")],
+    database: Database = None,
 ) -> int:
     """Write all that a tenant has to one file, while others go on working."""
-    return asyncio.run(_export(tenant, out))
+    return asyncio.run(_export(tenant, out, database))
 
 
 @group.command("import")
 def import_tenant(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What cairn tenant export wrote.")],
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Default: what it was called.")] = None,
+    database: Database = None,
 ) -> int:
     """Make a tenant of such a file, in this database: all of it, or nothing."""
-    return asyncio.run(_import(file, name))
+    return asyncio.run(_import(file, name, database))
 
 
 @group.command("delete")
 def delete_tenant(
     tenant: Annotated[str, typer.Argument(metavar="TENANT", help=NAMED)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    database: Database = None,
 ) -> int:
     """Delete a tenant with all that it has. Stop what serves it first."""
-    return asyncio.run(_delete(tenant, yes))
+    return asyncio.run(_delete(tenant, yes, database))
 
 
-async def _export(tenant: str, out: Path) -> int:
+async def _export(tenant: str, out: Path, database: str | None) -> int:
     from app.commands.terminal import count, note
     from app.db.tenant_export import export_tenant
 
     if str(out) == "-" and sys.stdout.isatty():
         raise typer.BadParameter("stdout is a terminal; give --out FILE, or send stdout to a file")
-    async with _owner() as (owner_dsn, _):
+    async with _owner(_place(database)) as (owner_dsn, _):
         with _told() as progress:
             manifest = await export_tenant(owner_dsn, tenant, out, progress)
     size = sum(table.bytes for table in manifest.tables)
@@ -100,13 +106,13 @@ async def _export(tenant: str, out: Path) -> int:
     return 0
 
 
-async def _import(file: Path, name: str | None) -> int:
+async def _import(file: Path, name: str | None, database: str | None) -> int:
     from app.commands.terminal import count, note, say
     from app.db.tenant_import import import_tenant
     from app.service.jobs import PLAN_INDEXES
     from app.settings import SettingsStore
 
-    async with _owner() as (owner_dsn, environment):
+    async with _owner(_place(database)) as (owner_dsn, environment):
         settings = SettingsStore(environment.settings_path).current
         with _told() as progress:
             manifest, left_out = await import_tenant(owner_dsn, file, name, settings.vector, PLAN_INDEXES, progress)
@@ -118,13 +124,14 @@ async def _import(file: Path, name: str | None) -> int:
     return 0
 
 
-async def _delete(tenant: str, yes: bool) -> int:
+async def _delete(tenant: str, yes: bool, database: str | None) -> int:
     from app.commands.terminal import count, say, services
     from app.db.tenant_delete import check_keeper, delete_tenant
     from app.service.jobs import PLAN_INDEXES
     from app.service.limits import find_tenant_usage
 
-    async with _owner() as (owner_dsn, _), services() as opened:
+    place = _place(database)
+    async with _owner(place) as (owner_dsn, _), services(database=place) as opened:
         check_keeper(tenant, opened.principal.tenant)
         usage = await find_tenant_usage(opened, tenant)
         _show(usage)
@@ -137,17 +144,27 @@ async def _delete(tenant: str, yes: bool) -> int:
     return 0
 
 
+def _place(database: str | None) -> str:
+    """The name of the database that is meant. While a tenant moves it is in two, and which of them loses it is not guessed at."""
+    from app.settings import DEFAULT, read_environment
+
+    known = read_environment().tenant_map.names
+    if database is None and len(known) > 1:
+        raise typer.BadParameter(f"there are several databases: give --database {'|'.join(known)}")
+    return database or DEFAULT
+
+
 @contextlib.asynccontextmanager
-async def _owner() -> AsyncIterator[tuple[str, Environment]]:
-    """How the owner gets at the database, brought up to date: CAIRN_DATABASE_URL, or the embedded server, which runs until then.
-    Never CAIRN_APP_DATABASE_URL, whose login must not make tenants."""
+async def _owner(database: str) -> AsyncIterator[tuple[str, Environment]]:
+    """How the owner gets at a database, brought up to date: CAIRN_DATABASE_URL or that of the map, or the embedded server, which
+    runs until then. Never CAIRN_APP_DATABASE_URL, whose login must not make tenants."""
     from app.commands.operate import owned_server
     from app.commands.terminal import quiet_logs
     from app.db.migrate import migrate
     from app.settings import read_environment
 
     quiet_logs()
-    environment = read_environment()
+    environment = read_environment().at(database)
     with contextlib.ExitStack() as stack:
         owner_dsn = (await asyncio.to_thread(owned_server, environment, stack)).dsn
         await migrate(owner_dsn)
@@ -164,24 +181,41 @@ def _told() -> Iterator[Callable[[str], None]]:
 
 
 async def _list(as_json: bool) -> int:
-    from app.commands.terminal import say_json, services
+    from app.commands.terminal import note, say_json, services
+    from app.errors import CairnError
     from app.service.limits import list_tenant_usage
+    from app.settings import MOVING, read_environment
 
-    async with services() as opened:
-        found = await list_tenant_usage(opened)
+    tenant_map = read_environment().tenant_map
+    several, found, away = len(tenant_map.names) > 1, [], False
+    for database in tenant_map.names:
+        try:
+            async with services(database=database) as opened:
+                found += [(database, one) for one in await list_tenant_usage(opened)]
+        except CairnError as error:
+            if not several:
+                raise
+            away = True
+            note(f"database {database}: {error.detail}")
     if as_json:
-        say_json([asdict(one) for one in found])
-    else:
-        for one in found:
-            _show(one)
-    return 0
+        say_json([asdict(one) | ({"database": database} if several else {}) for database, one in found])
+        return int(away)
+    for database, one in found:
+        place = tenant_map.place_of(one.tenant)
+        lost = (
+            ""
+            if place == database
+            else f" (not served: {'it is moving' if place == MOVING else f'it lives in {place}'})"
+        )
+        _show(one, f" in {database}{lost}" if several else "")
+    return int(away)
 
 
 async def _limit(tenant: str, changes: dict[str, int | None], as_json: bool) -> int:
     from app.commands.terminal import say_json, services
     from app.service.limits import limit_tenant
 
-    async with services() as opened:
+    async with services(tenant) as opened:
         found = await limit_tenant(opened, tenant, changes)
     if as_json:
         say_json(asdict(found))
@@ -190,9 +224,9 @@ async def _limit(tenant: str, changes: dict[str, int | None], as_json: bool) -> 
     return 0
 
 
-def _show(usage: TenantUsage) -> None:
+def _show(usage: TenantUsage, place: str = "") -> None:
     from app.commands.terminal import say
 
     kept, most = asdict(usage.kept), asdict(usage.most)
     parts = [f"{kept[name]:,} {name}" + ("" if most[name] is None else f" of {most[name]:,}") for name in kept]
-    say(f"{usage.tenant}: {', '.join(parts)}; since {usage.created_at:%Y-%m-%d}")
+    say(f"{usage.tenant}{place}: {', '.join(parts)}; since {usage.created_at:%Y-%m-%d}")

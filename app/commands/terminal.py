@@ -56,9 +56,11 @@ def note(text: str) -> None:
 
 
 @asynccontextmanager
-async def services() -> AsyncIterator[Services]:
-    """Everything that a command works with. Says what it waits for, because the first start takes seconds."""
-    environment = read_environment()
+async def services(tenant: str | None = None, *, database: str | None = None) -> AsyncIterator[Services]:
+    """Everything that a command works with, of the database where the tenant lives, by default that of CAIRN_TENANT; or of a
+    database of the map. Says what it waits for, because the first start takes seconds. Raises CairnError."""
+    told = read_environment()
+    environment = told.at(database) if database else told.for_tenant(tenant or told.tenant)
     store = SettingsStore(environment.settings_path)
     quiet_logs()
     async with AsyncExitStack() as stack:

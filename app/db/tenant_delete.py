@@ -55,7 +55,7 @@ async def delete_tenant(owner_dsn: str, name: str, keeper: str, plan: str, progr
 
 
 def check_keeper(name: str, keeper: str) -> None:
-    """Raises ConflictError for a tenant that would have to keep the record of its own deletion. Ask before anybody has to confirm."""
+    """Raises ConflictError for a tenant that would have to keep the record of its own deletion; asked before anybody confirms."""
     if name == keeper:
         raise ConflictError(
             f"{name} is the tenant in whose audit log the deletion would stand; name another in CAIRN_TENANT"

@@ -50,7 +50,8 @@ class Source:
 
     `external_id` is its identity within a collection (the caller's id, or the relative path of a file). `is_text`: the
     content is text that the caller wrote out, UTF-8; it is never taken for a file of another kind. `origin`: the absolute
-    path of the file it was read from on this machine; None where it was handed over otherwise.
+    path of the file it was read from on this machine; None where it was handed over otherwise. `size`: bytes of the content
+    where it was left behind when the document was prepared.
     """
 
     external_id: str
@@ -61,6 +62,11 @@ class Source:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
     origin: str | None = None
+    size: int | None = None
+
+    @property
+    def byte_size(self) -> int:
+        return len(self.content) if self.size is None else self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,8 @@ class PreparedChunk:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document after loading and chunking, before its vectors."""
+    """A document after loading and chunking, before its vectors. `titled`: it has a title, which is embedded with each chunk;
+    else its name is shown as one."""
 
     source: Source
     title: str
@@ -208,6 +215,7 @@ class PreparedDocument:
     chunks: tuple[PreparedChunk, ...]
     graph: DocumentGraph = NO_GRAPH
     notes: tuple[str, ...] = ()
+    titled: bool = True
 
     @property
     def token_count(self) -> int:

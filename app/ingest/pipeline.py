@@ -8,15 +8,26 @@ raised, and running it again is safe: what is stored already comes back as a dup
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from pgvector import HalfVector
 
 from app.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from app.domain.usage import Holding, total
 from app.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
 from app.ingest.bulk import BulkRun
-from app.ingest.embed import GROUP_CHUNKS, NOT_DURABLE, Check, Target, embed_documents, in_use, is_large
+from app.ingest.embed import (
+    GROUP_CHUNKS,
+    NOT_DURABLE,
+    Check,
+    ModelInUse,
+    Target,
+    embed_documents,
+    in_use,
+    is_large,
+)
 from app.ingest.enrichment import order_enrichment
 from app.ingest.extraction import order_extraction
 from app.ingest.outlines import OutlineReader, outline_reader
@@ -44,6 +55,20 @@ ABANDONED = "the process that was indexing it is gone; hand it over again"
 OnOutcome = Callable[[Outcome], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the first stage needs of it. `target`: with the model that serves the collection; `begun`: ids of documents that
+    are being worked on."""
+
+    target: Target
+    report: OnOutcome
+    begun: set[str]
+
+
+_Arrivals = Callable[[_Run], AsyncIterator[Embedded]]
+"""The first stage: documents that are cut and not known yet, with the vectors that they bring along."""
+
+
 async def ingest(
     database: Database,
     target: Target,
@@ -56,9 +81,52 @@ async def ingest(
 
     `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
     """
+
+    async def load_all(run: _Run) -> AsyncIterator[Embedded]:
+        async with database.transaction(target.principal, readonly=True) as connection:
+            dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
+        async with outline_reader(target.settings) as outlines:
+            async for source in _each(sources):
+                if check:
+                    check()
+                run.begun.add(source.external_id)
+                if (ready := await _load(database, run.target, source, run.report, dominant, outlines)) is not None:
+                    yield Embedded(ready, {})
+
+    return await _ingest(database, target, load_all, on_outcome, check)
+
+
+async def ingest_prepared(
+    database: Database,
+    target: Target,
+    items: AsyncIterator[Embedded | Rejected],
+    *,
+    on_outcome: OnOutcome | None = None,
+) -> list[Outcome]:
+    """The same of documents that were cut and embedded elsewhere. Vectors that the collection needs besides are made here."""
+
+    async def admit_all(run: _Run) -> AsyncIterator[Embedded]:
+        async for item in items:
+            if isinstance(item, Rejected):
+                run.report(item)
+                continue
+            source = item.document.source
+            run.begun.add(source.external_id)
+            try:
+                if not await _register(database, run.target, source, item.document.content_hash, run.report):
+                    yield item
+            except DOCUMENT_ERRORS as error:
+                run.report(await _reject(database, run.target, source, error))
+
+    return await _ingest(database, target, admit_all, on_outcome, None)
+
+
+async def _ingest(
+    database: Database, target: Target, arrivals: _Arrivals, on_outcome: OnOutcome | None, check: Check | None
+) -> list[Outcome]:
     used = await in_use(database, target)
     target = replace(target, model=used[0].model, embedder=used[0].embedder)
-    prepared: asyncio.Queue[PreparedDocument | None] = asyncio.Queue(maxsize=64)
+    prepared: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=64)
     embedded = Turns()
     outcomes: list[Outcome] = []
     begun: set[str] = set()
@@ -71,22 +139,14 @@ async def ingest(
             on_outcome(outcome)
 
     async def load_all() -> None:
-        async with database.transaction(target.principal, readonly=True) as connection:
-            dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
-        async with outline_reader(target.settings) as outlines:
-            async for source in _each(sources):
-                if check:
-                    check()
-                begun.add(source.external_id)
-                if (ready := await _load(database, target, source, report, dominant, outlines)) is not None:
-                    await bulk.count(len(ready.chunks))
-                    await prepared.put(ready)
+        async for item in arrivals(_Run(target, report, begun)):
+            await bulk.count(len(item.document.chunks))
+            await prepared.put(item)
         await prepared.put(None)
 
     async def embed_all() -> None:
         while group := await _next_group(prepared):
-            made = await embed_documents(database, target.principal, target.collection_id, used, group, check)
-            for item in map(Embedded, group, made):
+            for item in await _embed(database, target, used, group, check):
                 await embedded.put(item)
         await embedded.close()
 
@@ -204,7 +264,7 @@ def _growth(known: documents.KnownDocument, source: Source, chunks: int) -> Hold
     """What the tenant would keep more of, with this version of a document in the place of what is known."""
     old = known if known.status == "indexed" else None
     return Holding(
-        int(old is None), len(source.content) - (old.byte_size if old else 0), chunks - (old.chunk_count if old else 0)
+        int(old is None), source.byte_size - (old.byte_size if old else 0), chunks - (old.chunk_count if old else 0)
     )
 
 
@@ -233,20 +293,40 @@ async def _status(database: Database, target: Target, source: Source, status: St
         )
 
 
-async def _next_group(queue: asyncio.Queue[PreparedDocument | None]) -> list[PreparedDocument]:
+async def _next_group(queue: asyncio.Queue[Embedded | None]) -> list[Embedded]:
     """What is ready now, up to GROUP_CHUNKS; waits for at least one document; empty at the end."""
     first = await queue.get()
     if first is None:
         return []
-    group, size = [first], len(first.chunks)
+    group, size = [first], len(first.document.chunks)
     while size < GROUP_CHUNKS and not queue.empty():
         following = queue.get_nowait()
         if following is None:
             queue.put_nowait(None)  # seen again by the next call
             break
         group.append(following)
-        size += len(following.chunks)
+        size += len(following.document.chunks)
     return group
+
+
+async def _embed(
+    database: Database,
+    target: Target,
+    used: Sequence[ModelInUse],
+    group: Sequence[Embedded],
+    check: Check | None = None,
+) -> list[Embedded]:
+    """With the vectors of all models in use, and of no other: those that are lacking are made."""
+    needed = {one.model.id for one in used}
+    lacking = [one for one in used if any(one.model.id not in item.vectors for item in group)]
+    made: Sequence[dict[int, list[HalfVector]]] = [{}] * len(group)
+    if lacking:
+        texts = [item.document for item in group]
+        made = await embed_documents(database, target.principal, target.collection_id, lacking, texts, check)
+    return [
+        replace(item, vectors={model: vectors for model, vectors in (new | item.vectors).items() if model in needed})
+        for item, new in zip(group, made, strict=True)
+    ]
 
 
 async def _publish(database: Database, target: Target, items: list[Embedded]) -> list[Outcome]:
@@ -264,8 +344,8 @@ async def _publish_alone(database: Database, target: Target, item: Embedded) -> 
             return outcome
         except documents.ModelsChangedError:
             used = await in_use(database, target)
-            [made] = await embed_documents(database, target.principal, target.collection_id, used, [item.document])
-            target, item = replace(target, model=used[0].model, embedder=used[0].embedder), replace(item, vectors=made)
+            target = replace(target, model=used[0].model, embedder=used[0].embedder)
+            [item] = await _embed(database, target, used, [item])
         except DOCUMENT_ERRORS as error:
             return await _reject(database, target, item.document.source, error)
 
@@ -299,4 +379,4 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
     return [outcomes[document.source.external_id] for document in prepared]
 
 
-__all__ = ["ABANDONED", "ABANDONED_SECONDS", "Target", "ingest"]
+__all__ = ["ABANDONED", "ABANDONED_SECONDS", "Target", "ingest", "ingest_prepared"]

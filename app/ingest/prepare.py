@@ -68,6 +68,14 @@ def prepare(
     drafts = chunk(loaded, settings.chunking, settings.rag, tokens)
     if not drafts:
         raise EmptyDocumentError(f"{source.name} holds no text")
+    return assemble(source, loaded, drafts, settings, tokens, dominant, most_tokens=most_tokens)
+
+
+def assemble(
+    source: Source, loaded: LoadedDocument, drafts: Sequence[PassageDraft], settings: Settings, tokens: TokenCounter,
+    dominant: str | None = None, *, most_tokens: int | None = None,
+) -> PreparedDocument:  # fmt: skip
+    """The same of a document that is cut already; without `most_tokens` chunks stay as they are."""
     title = source.title or loaded.title
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
@@ -91,6 +99,7 @@ def prepare(
     return PreparedDocument(
         source=source,
         title=title or source.name,
+        titled=bool(title),
         text=loaded.text,
         media_type=loaded.media_type,
         language=language,

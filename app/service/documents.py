@@ -62,9 +62,9 @@ def check_source(source: Source, settings: Settings) -> Source:
         )
     if len(source.title or "") > MAX_TITLE:
         raise InputError(f"a title has at most {MAX_TITLE:,} characters, this one {len(source.title or ''):,}")
-    if len(source.content) > settings.ingest.max_file_bytes:
+    if source.byte_size > settings.ingest.max_file_bytes:
         raise TooLargeError(
-            f"{source.name} has {len(source.content):,} bytes; at most {settings.ingest.max_file_bytes:,} are "
+            f"{source.name} has {source.byte_size:,} bytes; at most {settings.ingest.max_file_bytes:,} are "
             "accepted (setting ingest.maxFileBytes)"
         )
     check_metadata(source.metadata)

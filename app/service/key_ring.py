@@ -1,4 +1,4 @@
-"""Who a key or token stands for, as a serving process asks it: with every request.
+"""Who a key or token stands for in one database, as a serving process asks it: with every request.
 
 A look-up is kept for seconds, and only while the process is sure to hear of revocations at once: it has a connection that
 listens, and has proved within the last moments that notifications come through it. Else every request asks the database.
@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -22,7 +22,6 @@ from app.domain.principal import Caller, Principal
 from app.errors import CairnError, DatabaseUnavailableError, UnauthenticatedError
 from app.store import keys
 from app.store.session import Database
-from app.wiring import Services
 
 log = structlog.get_logger(__name__)
 
@@ -44,14 +43,6 @@ LOOKUPS: Final = 2
 INVALID: Final = "the key does not count: it is unknown, revoked or expired"
 
 
-class TokenReader(Protocol):
-    """Reads access tokens of an issuer."""
-
-    async def read(self, token: str) -> TokenClaims:
-        """Raises UnauthenticatedError, and IssuerUnavailableError where the issuer's keys cannot be had."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Kept:
     grant: Grant
@@ -60,11 +51,12 @@ class _Kept:
 
 
 class KeyRing:
-    """Authenticates callers, for as long as `listen` runs beside. `tokens`: None where no issuer is configured."""
+    """Knows the callers of one database, for as long as `listen` runs beside. `check_tenant`: raises for a tenant that is not
+    to be served from it, whatever it has."""
 
-    def __init__(self, database: Database, tokens: TokenReader | None = None) -> None:
+    def __init__(self, database: Database, check_tenant: Callable[[str], None] = lambda _: None) -> None:
         self._database = database
-        self._tokens = tokens
+        self._check_tenant = check_tenant
         self._kept: dict[bytes, _Kept] = {}
         self._asked: dict[bytes, asyncio.Task[Grant]] = {}
         self._slots = asyncio.Semaphore(LOOKUPS)
@@ -74,12 +66,10 @@ class KeyRing:
         self._tenants: dict[str, int] = {}
 
     async def authenticate(self, credential: str) -> Grant:
-        """For whom its bearer works. Raises UnauthenticatedError; DatabaseUnavailableError, IssuerUnavailableError where that
-        cannot be told now."""
+        """For whom the bearer of a key works. Raises UnauthenticatedError; DatabaseUnavailableError where that cannot be told
+        now."""
         if is_well_formed(credential):
             return await self._by_key(hash_secret(credential))
-        if self._tokens is not None and credential.count(".") == 2:
-            return await self._by_token(self._tokens, credential)
         raise UnauthenticatedError(INVALID)
 
     @contextmanager
@@ -150,6 +140,7 @@ class KeyRing:
         # a hash cannot be guessed piece by piece, so the index may find it; that it is this one is told in constant time
         if found is None or not hmac.compare_digest(found.key_hash, key_hash):
             raise UnauthenticatedError(INVALID)
+        self._check_tenant(found.tenant)
         key = found.key
         caller = Caller(f"key:{key.id}", key.name, key.scopes, key.id, key.limits)
         now = asyncio.get_running_loop().time()
@@ -172,8 +163,9 @@ class KeyRing:
 
     # --- tokens ---------------------------------------------------------------------------------------------------------
 
-    async def _by_token(self, tokens: TokenReader, token: str) -> Grant:
-        claims = await tokens.read(token)
+    async def admit(self, claims: TokenClaims) -> Grant:
+        """For whom a valid token works; its tenant is made if it is new. Raises DatabaseUnavailableError."""
+        self._check_tenant(claims.tenant)
         tenant_id = self._tenants.get(claims.tenant)
         if tenant_id is None:
             async with self._slots, self._database.connection() as connection:
@@ -246,13 +238,3 @@ class KeyRing:
         for key_id in set(self._watched) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()
-
-
-def token_reader(services: Services) -> TokenReader | None:
-    """Of the issuer that is configured. Raises SettingsError."""
-    configured = services.environment.oidc
-    if configured is None:
-        return None
-    from app.providers.oidc import IssuerKeys  # half the start of a process that reads no tokens
-
-    return IssuerKeys(configured)

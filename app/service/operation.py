@@ -185,12 +185,17 @@ async def wait_for_primary(services: Services, stop: asyncio.Event) -> None:
 
 async def run_worker(services: Services, stop: asyncio.Event, *, grace_seconds: float = GRACE_SECONDS) -> None:
     """Run jobs, with settings as their file changes, until told to stop; the current job gets time to end."""
-    await wait_for_primary(services, stop)
     watching = asyncio.create_task(follow_settings(services))
-    worker = services.worker(grace_seconds=grace_seconds)
-    log.info("worker.started", worker=worker.name)
     try:
-        await worker.run(stop)
+        await do_jobs(services, stop, grace_seconds)
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+async def do_jobs(services: Services, stop: asyncio.Event, grace_seconds: float) -> None:
+    """The same, with settings as they are."""
+    await wait_for_primary(services, stop)
+    worker = services.worker(grace_seconds=grace_seconds)
+    log.info("worker.started", worker=worker.name)
+    await worker.run(stop)

@@ -10,7 +10,7 @@ sections.py has a section for each room.
 
 from __future__ import annotations
 
-from app.settings.environment import Environment, OidcIssuer, default_home, read_environment
+from app.settings.environment import Environment, OidcIssuer, check_process, default_home, read_environment
 from app.settings.sections import (
     AdmissionSettings,
     AgenticSettings,
@@ -50,8 +50,11 @@ from app.settings.sections import (
     WebSettings,
 )
 from app.settings.store import Settings, SettingsStore, parse_settings
+from app.settings.tenant_map import DEFAULT, MOVING, DatabaseUrls, TenantMap
 
 __all__ = [
+    "DEFAULT",
+    "MOVING",
     "AdmissionSettings",
     "AgentSettings",
     "AgenticSettings",
@@ -62,6 +65,7 @@ __all__ = [
     "CacheSettings",
     "ChunkingSettings",
     "CommunitySettings",
+    "DatabaseUrls",
     "EnrichmentSettings",
     "Environment",
     "GraphModelSettings",
@@ -88,10 +92,12 @@ __all__ = [
     "SettingsSection",
     "SettingsStore",
     "SpendingCaps",
+    "TenantMap",
     "TraceSettings",
     "UrlSettings",
     "VectorSettings",
     "WebSettings",
+    "check_process",
     "default_home",
     "parse_settings",
     "read_environment",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from app.errors import SettingsError
+from app.settings.tenant_map import DEFAULT, MOVING, VARIABLE, TenantMap, read_tenant_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,15 @@ class OidcIssuer:
 class Environment:
     """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
     called by, besides those of the settings; a container's, which its settings cannot know. `prepared_statements`: whether the
-    connections that serve keep them, which some poolers cannot carry. `replica_urls`: of standbys that may answer reads."""
+    connections that serve keep them, which some poolers cannot carry. `replica_urls`: of standbys that may answer reads.
+    `tenant_map`: which tenants live in another database than that of `database_url`."""
 
     database_url: str | None
     app_database_url: str | None
     analyst_database_url: str | None
     prepared_statements: bool
     replica_urls: tuple[str, ...]
+    tenant_map: TenantMap
     home: Path
     tenant: str
     settings_path: Path | None
@@ -53,6 +56,30 @@ class Environment:
     def chat_configured(self) -> bool:
         """Whether a chat model can be called; without one the extractive answerer works."""
         return bool(self.openai_api_key or self.openai_base_url)
+
+    def at(self, database: str) -> Environment:
+        """The same, working with that database of the map. Raises SettingsError where it has none of that name."""
+        if database == DEFAULT:
+            return self
+        urls = self.tenant_map.databases.get(database)
+        if urls is None:
+            known = ", ".join(self.tenant_map.names)
+            raise SettingsError(
+                f"there is no database {database[:40]!r}; {VARIABLE} and CAIRN_DATABASE_URL name {known}"
+            )
+        return replace(
+            self, database_url=urls.url, app_database_url=urls.app_url, replica_urls=urls.replica_urls,
+            analyst_database_url=None,
+        )  # fmt: skip
+
+    def for_tenant(self, tenant: str) -> Environment:
+        """The same, working with the database where the tenant lives. Raises SettingsError while it is nowhere."""
+        place = self.tenant_map.place_of(tenant)
+        if place == MOVING:
+            raise SettingsError(
+                f"tenant {tenant!r} is being moved ({VARIABLE}): nothing works for it until that names a database"
+            )
+        return self.at(place)
 
 
 def default_home() -> Path:
@@ -73,7 +100,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
     prepared = environ.get("CAIRN_PREPARED_STATEMENTS") or "on"
     if prepared not in ("on", "off"):
         raise SettingsError(f"CAIRN_PREPARED_STATEMENTS must be on or off, not {prepared!r}")
-    named = environ.get("CAIRN_SETTINGS")
+    named, mapped = environ.get("CAIRN_SETTINGS"), environ.get("CAIRN_TENANT_DATABASES")
     local = Path("settings.json")
     return Environment(
         database_url=environ.get("CAIRN_DATABASE_URL") or None,
@@ -81,6 +108,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         analyst_database_url=environ.get("CAIRN_ANALYST_DATABASE_URL") or None,
         prepared_statements=prepared == "on",
         replica_urls=_read_replicas(environ.get("CAIRN_REPLICA_URL") or ""),
+        tenant_map=read_tenant_map(Path(mapped)) if mapped else TenantMap(),
         home=Path(environ.get("CAIRN_HOME") or default_home()).expanduser().absolute(),
         tenant=environ.get("CAIRN_TENANT") or "default",
         settings_path=Path(named) if named else (local if local.exists() else None),
@@ -95,6 +123,18 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
     )
+
+
+def check_process(environment: Environment, *, serves: bool) -> None:
+    """What a process that works for several tenants asks of its map. Raises SettingsError."""
+    tenant_map = environment.tenant_map
+    if environment.tenant in tenant_map.tenants:
+        raise SettingsError(
+            f"CAIRN_TENANT={environment.tenant} names the tenant of this process, which lives in the database of "
+            f"CAIRN_DATABASE_URL, and {VARIABLE} says otherwise: name another in CAIRN_TENANT"
+        )
+    if serves and tenant_map.databases and environment.auth != "keys":
+        raise SettingsError(f"{VARIABLE} is for a server that tells callers apart: set CAIRN_AUTH=keys")
 
 
 def _read_replicas(text: str) -> tuple[str, ...]:

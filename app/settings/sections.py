@@ -193,7 +193,7 @@ class VectorSettings(SettingsSection):
 class LexicalSettings(SettingsSection):
     candidates: int = Field(50, ge=20, le=1000, description="Passages that the lexical leg fetches at least.")
     candidate_budget: int = Field(600, ge=100, description="Postings scored in the first pass of rank-safe BM25.")
-    candidate_cap: int = Field(5000, ge=1000, description="Most postings scored; beyond it exact is false.")
+    candidate_cap: int = Field(2000, ge=1000, description="Most postings scored; beyond it exact is false.")
     reweight_inline: int = Field(
         2000, ge=0, description="Languages with more passages are re-weighted by a job instead of the ingest run."
     )

@@ -121,7 +121,7 @@ async def register_all(
         [content_hash for _, content_hash in identities],
         [source.media_type or "application/octet-stream" for source in sources],
         [dict(source.metadata) for source in sources],
-        [len(source.content) for source in sources],
+        [source.byte_size for source in sources],
         [source.origin for source in sources],
     )
     found = {}
@@ -271,7 +271,7 @@ def _document_row(version: NewVersion, *, keep_original: bool) -> tuple[Any, ...
     document, source = version.document, version.document.source
     return (
         version.document_id, document.title, document.content_hash, document.media_type, document.language,
-        json.dumps(dict(source.metadata)), len(source.content), document.text,
+        json.dumps(dict(source.metadata)), source.byte_size, document.text,
         source.content if keep_original and not source.is_text else None,
     )  # fmt: skip
 

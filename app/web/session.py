@@ -45,15 +45,15 @@ class Session:
     async def services(self, scope: Scope) -> Services:
         """Everything a room needs, working for the caller, who must still have the scope. Raises UnauthenticatedError,
         ForbiddenError, OverloadedError, DatabaseUnavailableError."""
-        services, principal = self.running.services, self.principal
-        assert services is not None, "the application was not started (no lifespan)"
+        principal = self.principal
         if self.running.authenticator is not None:
             if self.credential is None:
                 raise UnauthenticatedError("sign in with a key", presented=False)
             principal = (await self.running.authenticator.authenticate(self.credential)).principal
-            if principal.tenant_id != self.principal.tenant_id:
+            if principal != self.principal:  # another tenant
                 raise UnauthenticatedError("the key of this page changed; load it again")
         if scope not in principal.caller.scopes:
             raise ForbiddenError(scope)
+        services = self.running.serving(principal)
         await services.permits.take(principal)
         return replace(services, principal=principal)

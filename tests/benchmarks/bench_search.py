@@ -27,8 +27,9 @@ from app.domain.passage import SearchRequest
 from app.service.search import run_search
 from app.wiring import Services
 from tests.benchmarks.children import PEERS, REPO, Child
-from tests.benchmarks.corpus import DIMENSIONS, Corpus, Loadable, Query
+from tests.benchmarks.corpus import DIMENSIONS, Loadable, Query
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
+from tests.benchmarks.real_corpus import corpus_of
 from tests.benchmarks.timing import (
     Contestant,
     Turn,
@@ -53,7 +54,7 @@ WINDOWS = {"langchain": (0.80, 1.6)}
 # What Cairn asks of the database, without Cairn.
 SEARCH = (
     "SELECT * FROM rag.search_collection({tenant}, 'bench', {model}::smallint, '{vector}'::halfvec, 60, false, 3000, 80, 20000, "
-    "'{text}', 50, 600, 5000, .7, NULL, 10);"
+    "'{text}', 50, 600, 2000, .7, NULL, 10);"
 )
 # The least that a vector search costs: ten chunks with their text by HNSW, no words, no passages, no fusion.
 NEAREST = """
@@ -73,7 +74,7 @@ async def test_search(
     tmp_path: Path,
     size: int,
 ) -> None:
-    corpus, pgbench = Corpus(size), program("pgbench")
+    corpus, pgbench = corpus_of(size), program("pgbench")
     async with opened(dsn) as services:
         loadables = list(corpus.documents())
         load = await bulk_load(services, "bench", loadables)

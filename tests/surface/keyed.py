@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import asyncpg
 import httpx2
 from serving import Api
 
@@ -18,6 +19,7 @@ from app.service.keys import create_key, of_tenant, revoke_key
 from app.settings import SettingsStore, read_environment
 from app.wiring import open_services
 from tests.pdf_files import Sheet, pdf_file
+from tests.waiting import patience
 
 MARKER = "zanzibarquartz"
 TEXT = f"Ada Lovelace moved to London in 1835. The {MARKER} of the vault weighs 17 tons, said Ada Lovelace in London."
@@ -191,3 +193,47 @@ def _body(schema: dict[str, Any], shape: dict[str, Any], victim: Victim) -> Any:
     for example, own in [(ID_EXAMPLE, victim.ids["run_id"]), ("handbook", COLLECTION), ("alice-1", SESSION)]:
         text = text.replace(example, own)
     return json.loads(text)
+
+
+def assert_knows_nothing(operation: Operation, text: str, victim: Victim) -> None:
+    sent = json.dumps([operation.path, operation.options], default=str)
+    for word in (MARKER, "17 tons", *(value for value in victim.ids.values() if len(value) == 36)):
+        assert word in sent or word not in text, f"{operation.name} told {word}: {text[:2000]}"
+    assert '"victim"' not in text
+    assert 'collection="vault"' not in text or operation.template != "/metrics"
+
+
+def settled(dsn: str) -> dict[str, tuple[int, int]]:
+    """Rows of the victim and a sum over them, by table, once they stand still. `last_used_at` of its keys may change."""
+
+    async def look() -> dict[str, tuple[int, int]]:
+        connection = await asyncpg.connect(dsn)
+        try:
+            tenant = await connection.fetchval("SELECT id FROM rag.tenants WHERE name = 'victim'")
+            tables = await connection.fetch(
+                "SELECT c.oid::regclass::text FROM pg_class AS c WHERE c.relnamespace = 'rag'::regnamespace "
+                "AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN ('api_keys', 'key_requests') "
+                "AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
+            )
+            found = {}
+            for (table,) in tables:
+                statement = (
+                    f"SELECT count(*), coalesce(sum(hashtext(t::text)), 0) FROM {table} AS t WHERE tenant_id = $1"
+                )
+                found[table] = tuple(map(int, await connection.fetchrow(statement, tenant)))
+            busy = await connection.fetchval("SELECT count(*) FROM rag.jobs WHERE status IN ('queued', 'running')")
+            return {} if busy else found
+        finally:
+            await connection.close()
+
+    async def wait() -> dict[str, tuple[int, int]]:
+        async with asyncio.timeout(patience(60)):
+            last: dict[str, tuple[int, int]] = {}
+            while True:
+                found = await look()
+                if found and found == last:
+                    return found
+                last = found
+                await asyncio.sleep(0.5)
+
+    return asyncio.run(wait())

@@ -11,7 +11,20 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from keyed import COLLECTION, MARKER, Keys, Operation, Victim, bearer, furnish, make_keys, operations, refusal
+from keyed import (
+    COLLECTION,
+    MARKER,
+    Keys,
+    Operation,
+    Victim,
+    assert_knows_nothing,
+    bearer,
+    furnish,
+    make_keys,
+    operations,
+    refusal,
+    settled,
+)  # fmt: skip
 from serving import Api, read_events, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -132,50 +145,6 @@ def test_nobody_reads_or_changes_what_is_another_tenants(
         assert_knows_nothing(operation, answer.text, victim)
     after = settled(place[0])
     assert {table: (before[table], after[table]) for table in before if before[table] != after[table]} == {}
-
-
-def assert_knows_nothing(operation: Operation, text: str, victim: Victim) -> None:
-    sent = json.dumps([operation.path, operation.options], default=str)
-    for word in (MARKER, "17 tons", *(value for value in victim.ids.values() if len(value) == 36)):
-        assert word in sent or word not in text, f"{operation.name} told {word}: {text[:2000]}"
-    assert '"victim"' not in text
-    assert 'collection="vault"' not in text or operation.template != "/metrics"
-
-
-def settled(dsn: str) -> dict[str, tuple[int, int]]:
-    """Rows of the victim and a sum over them, by table, once they stand still. `last_used_at` of its keys may change."""
-
-    async def look() -> dict[str, tuple[int, int]]:
-        connection = await asyncpg.connect(dsn)
-        try:
-            tenant = await connection.fetchval("SELECT id FROM rag.tenants WHERE name = 'victim'")
-            tables = await connection.fetch(
-                "SELECT c.oid::regclass::text FROM pg_class AS c WHERE c.relnamespace = 'rag'::regnamespace "
-                "AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN ('api_keys', 'key_requests') "
-                "AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
-            )
-            found = {}
-            for (table,) in tables:
-                statement = (
-                    f"SELECT count(*), coalesce(sum(hashtext(t::text)), 0) FROM {table} AS t WHERE tenant_id = $1"
-                )
-                found[table] = tuple(map(int, await connection.fetchrow(statement, tenant)))
-            busy = await connection.fetchval("SELECT count(*) FROM rag.jobs WHERE status IN ('queued', 'running')")
-            return {} if busy else found
-        finally:
-            await connection.close()
-
-    async def wait() -> dict[str, tuple[int, int]]:
-        async with asyncio.timeout(patience(60)):
-            last: dict[str, tuple[int, int]] = {}
-            while True:
-                found = await look()
-                if found and found == last:
-                    return found
-                last = found
-                await asyncio.sleep(0.5)
-
-    return asyncio.run(wait())
 
 
 # --- sockets and streams ------------------------------------------------------------------------------------------------

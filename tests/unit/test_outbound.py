@@ -129,6 +129,32 @@ def test_a_stream_says_what_the_whole_says_however_it_is_cut(seed: int) -> None:
         assert streamed(text, sorted(draw.sample(range(len(text)), min(len(text), draw.randrange(1, 30))))) == whole
 
 
+PLAIN: Final = [
+    *" \n\t,;!?'()_-",
+    ". ",
+    ".\n",
+    "www",
+    "http",
+    "evil",
+    "com",
+    "Ça",
+    "naïve",
+    "“so”",
+    "–",
+    "127",
+    "x" * 300,
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_needs_no_reading_is_what_reading_leaves_as_it_is(seed: int) -> None:
+    draw = random.Random(seed)
+    text = "".join(draw.choice(PLAIN) for _ in range(30))
+    assert without_links(text, SOURCE) == text == streamed(text, [])
+    moved = filtered(text, SOURCE)[1]
+    assert [moved(place) for place in range(len(text) + 1)] == list(range(len(text) + 1))
+
+
 def test_no_address_is_left_whatever_is_put_together() -> None:
     draw = random.Random(1)
     for _ in range(300):

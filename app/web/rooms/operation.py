@@ -61,7 +61,7 @@ def _heading(text: str) -> None:
 
 
 async def _show_health(page: Page, services: Services) -> None:
-    text, progress = page.text, page.session.running.worker_progress
+    text, progress = page.text, page.session.running.workers
     database, state = await operation.check_database(services), operation.describe_service(services)
     problems = [*([database.problem] if database.problem else []), *state.warnings]
     for problem in problems:
