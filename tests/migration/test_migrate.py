@@ -87,7 +87,7 @@ def only_before(release: Release, revision: str) -> None:
         if path.name >= revision:
             path.unlink()
     for path in release.folder.glob("sql/[fv]*/*.sql"):  # today's may name what that revision did not have
-        if path.stem not in ("tenants", "partitions", "analysts_watch"):
+        if path.stem not in ("tenants", "partitions", "analysts_watch", "distribution"):
             path.unlink()
 
 
