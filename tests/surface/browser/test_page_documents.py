@@ -59,7 +59,8 @@ def _cancel_and_retry_jobs(api: Api, tab: Page, psql: Callable[..., str]) -> Non
     payload = json.dumps({"collection": "library", "collection_id": collection, "force": False})
     psql(job.format(tenant, f"'reindex', '{payload}', 'parked', now()"), api.database)
     psql(
-        job.format(tenant, "'reindex', '{\"collection\": \"later\"}', 'queued', now() + interval '50 minutes'"), api.database
+        job.format(tenant, "'reindex', '{\"collection\": \"later\"}', 'queued', now() + interval '50 minutes'"),
+        api.database,
     )
     tab.get_by_label("Refresh").click()
     jobs = tab.locator(".job")
