@@ -1606,6 +1606,14 @@ ALTER FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double
 
 COMMENT ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) IS 'Best entities within 1 to 3 hops of the seeds, with the way to each and the passage that proves its last step; see sql/functions/graph_walk.sql.';
 
+CREATE FUNCTION rag.grown_effort(setting integer, size integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (LEAST((2147483647)::numeric, ceil(((setting)::numeric * GREATEST((1)::numeric, sqrt(((size)::numeric / 50000.0)))))))::integer;
+
+ALTER FUNCTION rag.grown_effort(setting integer, size integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.grown_effort(setting integer, size integer) IS 'What a setting for collections of up to 50,000 means for one of this size.';
+
 CREATE FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1975,9 +1983,10 @@ DECLARE
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
   best uuid[]; owners uuid[]; distances float8[]; needs integer[];
 BEGIN
-  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
-    INTO terms, frequencies, idfs, bounds, masses, question
-  FROM lexical_question(tenant, collection, query) AS q;
+  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
+    INTO terms, frequencies, idfs, bounds, masses, question, cap
+  FROM collections c CROSS JOIN lexical_question(tenant, collection, query) AS q
+  WHERE c.tenant_id = tenant AND c.id = collection;
   total := coalesce(cardinality(terms), 0);
   IF total = 0 THEN RETURN; END IF;
   IF conditions IS NOT NULL THEN
@@ -3125,7 +3134,15 @@ ALTER FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter j
 
 COMMENT ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) IS 'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
 
-CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+CREATE FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN LEAST(1000, GREATEST(wanted, rag.grown_effort(ef_search, chunks)));
+
+ALTER FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) IS 'hnsw.ef_search of a search among so many chunks.';
+
+CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $_$
@@ -3155,6 +3172,7 @@ BEGIN
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
     IF way IS NOT NULL AND NOT scan THEN
+      breadth := search_breadth(ef_search, chunks, home.chunk_count);
       IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
       END IF;
@@ -3165,15 +3183,15 @@ BEGIN
   IF chunks > 0 THEN regime := coalesce(regime, 'exact'); END IF;
   IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
   RETURN QUERY EXECUTE
-    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, s.* FROM ' || way
+    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, $15::integer, s.* FROM ' || way
     || '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s WHERE $13'
-    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime;
+    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime, breadth;
 END
 $_$;
 
-ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) OWNER TO cairn_definer;
+ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) OWNER TO cairn_definer;
 
-COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, fused, and the best passages; see sql/functions/search.sql.';
+COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, fused, and the best passages; see sql/functions/search.sql.';
 
 CREATE TABLE rag.collections (
     tenant_id bigint NOT NULL,
@@ -8725,6 +8743,11 @@ GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.graph_walk(collection uuid, seeds uuid[], seed_weights double precision[], hops integer, per_node_cap integer, beam integer, row_budget integer, time_budget_ms integer, top integer) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.grown_effort(setting integer, size integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.grown_effort(setting integer, size integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.grown_effort(setting integer, size integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.grown_effort(setting integer, size integer) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.has_own_index(tenant bigint, collection uuid, model smallint) TO cairn_definer;
@@ -8951,8 +8974,13 @@ GRANT ALL ON FUNCTION rag.schema_revision() TO cairn_app;
 REVOKE ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.scope_passages(collections uuid[], conditions jsonb, filter jsonb) TO cairn_app;
 
-REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
+REVOKE ALL ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) TO cairn_app;
+GRANT ALL ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
 GRANT SELECT ON TABLE rag.collections TO cairn_views;

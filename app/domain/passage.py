@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
@@ -41,7 +41,7 @@ class LegResult:
     """
 
     leg: Leg
-    hits: tuple[Hit, ...]
+    hits: Sequence[Hit]
     confidence: float
     exact: bool
     complete: bool
@@ -179,7 +179,7 @@ class SearchResult:
     confidence: Mapping[Leg, float]
     epochs: Mapping[str, int]
     visible_passages: int
-    legs: tuple[LegTrace, ...] = ()
+    legs: Sequence[LegTrace] = ()
     reranker: str | None = None
     snapshot: Mapping[UUID, int] = field(default_factory=dict)
     hit: CacheHit | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -49,7 +49,7 @@ class RunTrace:
     answer: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     document_ids: tuple[UUID, ...] = ()
-    legs: tuple[LegTrace, ...] = ()
+    legs: Sequence[LegTrace] = ()
     session_id: str | None = None
 
 

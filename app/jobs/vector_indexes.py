@@ -252,7 +252,7 @@ async def _share(
 ) -> tuple[float, int]:
     """Share of the true K neighbours of a stored vector that a search finds, itself left out; hnsw.ef_search in force."""
     ask = vectors.Neighbours(part.model, part.collections, vector, max(settings.candidates, K + 1))
-    breadth = await vectors.configure(connection, ask.limit, settings)
+    breadth = await vectors.configure(connection, ask.limit, part.visible, settings)
     found = _scores(await vectors.find_nearest(connection, principal, part.regime, ask), chunk_id)
     true = _scores(await vectors.find_nearest(connection, principal, "exact", ask), chunk_id)
     if not true:

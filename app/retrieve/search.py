@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import structlog
 
 from app.domain.graph import GraphContext
+from app.domain.lazy import Deferred
 from app.domain.passage import Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.errors import DatabaseUnavailableError, QueryTimeoutError, named_reason, reason_of
@@ -83,7 +85,7 @@ async def _search(context: SearchContext) -> SearchResult:
         snapshot={collection.id: collection.epoch for collection in found.scope},
         visible_passages=sum(collection.passage_count for collection in found.scope),
         reranker=ranked.reranker,
-        legs=leg_traces(found, ranked.passages, kept),
+        legs=Deferred(partial(leg_traces, found, ranked.passages, kept)),
         how={leg: result.how for leg, result in found.legs.items() if result.how},
         retries=tuple(reason.value for reason in executed.retries),
         graph=graph,

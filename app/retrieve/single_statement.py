@@ -67,9 +67,8 @@ async def _retrieve(context: SearchContext) -> Executed:
         # what is left: reading the passages, and the way there and back
         elapsed = (time.perf_counter() - begun) * 1000
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
-        documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
         state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
-        found = Retrieved([state], legs, row.fused, documents)
+        found = Retrieved([state], legs, row.fused, row.documents)
         if "graph" in context.legs:
             follow = _follow if _needs_transaction(context) else _follow_at
             followed = await follow(connection, context, row, found)

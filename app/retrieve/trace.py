@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.domain.lazy import columns_of
 from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
@@ -110,7 +111,7 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
 def _trace_leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
     if not result.hits:
         return LegTrace(leg, (), (), (), (), ())
-    ids, _, scores, chunks = zip(*result.hits, strict=True)
+    ids, _, scores, chunks = map(tuple, columns_of(result.hits))
     return LegTrace(leg, ids, chunks, scores, tuple([shares[key][leg] for key in ids]), ("",) * len(ids))
 
 

@@ -122,7 +122,7 @@ async def _search_group(connection: Any, context: SearchContext, part: RegimeGro
     regime, breadth = part.regime, None
     while True:
         if regime != "exact":
-            breadth = await vectors.configure(connection, ask.limit, settings)
+            breadth = await vectors.configure(connection, ask.limit, part.visible, settings)
         rows = await vectors.find_nearest(connection, context.principal, regime, ask)
         if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
             regime = "exact"

@@ -173,7 +173,12 @@ class VectorSettings(SettingsSection):
         200, ge=0, le=1000, description="How many of the largest do; each costs every statement planning time."
     )
     candidates: int = Field(60, ge=20, le=1000, description="Chunks that the vector leg fetches at least.")
-    ef_search: int = Field(80, ge=10, le=1000, description="HNSW search breadth (hnsw.ef_search).")
+    ef_search: int = Field(
+        80,
+        ge=10,
+        le=1000,
+        description="HNSW search breadth (hnsw.ef_search) up to 50,000 chunks; larger sets are searched more broadly.",
+    )
     m: int = Field(16, ge=2, le=100, description="HNSW neighbours of a vector, of indexes built from now on.")
     ef_construction: int = Field(
         128, ge=4, le=1000, description="HNSW breadth while building, at least 2 m; of indexes built from now on."
@@ -193,7 +198,9 @@ class VectorSettings(SettingsSection):
 class LexicalSettings(SettingsSection):
     candidates: int = Field(50, ge=20, le=1000, description="Passages that the lexical leg fetches at least.")
     candidate_budget: int = Field(600, ge=100, description="Postings scored in the first pass of rank-safe BM25.")
-    candidate_cap: int = Field(2000, ge=1000, description="Most postings scored; beyond it exact is false.")
+    candidate_cap: int = Field(
+        1000, ge=100, description="Most postings scored of up to 50,000 passages; beyond it exact is false."
+    )
     reweight_inline: int = Field(
         2000, ge=0, description="Languages with more passages are re-weighted by a job instead of the ingest run."
     )

@@ -10,12 +10,13 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
+from app.domain.lazy import Rows
 from app.domain.passage import Fused, Hit, Leg, LegResult, Passage
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
 from app.store.passages import passage
-from app.store.vectors import MAX_EF_SEARCH, MAX_INDEXED_DIMENSIONS, EmbeddingModel
+from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel
 
 SQL = load_queries("search")
 
@@ -27,7 +28,7 @@ MAX_CHUNKS = 2**31 - 1
 class SearchedCollection:
     """The collection as the statement saw it, the legs that were asked for, fused, and rows of the best passages by id.
 
-    `served` False: another model serves the collection, and nothing was searched. `milliseconds` by leg.
+    `served` False: another model serves the collection, and nothing was searched. `documents` by passage, `milliseconds` by leg.
     """
 
     collection_id: UUID
@@ -36,7 +37,8 @@ class SearchedCollection:
     served: bool
     vector: LegResult | None
     lexical: LegResult | None
-    fused: list[Fused]
+    fused: Sequence[Fused]
+    documents: Mapping[UUID, UUID]
     rows: dict[UUID, Any]
     milliseconds: dict[str, float]
 
@@ -70,11 +72,10 @@ async def search_collection(
     exact_below = near.exact_below if model.dimensions <= MAX_INDEXED_DIMENSIONS else MAX_CHUNKS
     scan = False
     while True:
-        breadth = min(MAX_EF_SEARCH, max(near.ef_search, chunks))
         try:
             rows = await connection.fetch(
                 SQL["collection"], principal.tenant_id, collection, model.id,
-                vector, chunks, scan, exact_below, breadth, near.max_scan_tuples,
+                vector, chunks, scan, exact_below, near.ef_search, near.max_scan_tuples,
                 text, hits, words.candidate_budget, words.candidate_cap,
                 vector_share, rrf_k, top,
                 timeout=seconds,
@@ -92,7 +93,7 @@ async def search_collection(
             if found == chunks and len(head["vector_passages"] or ()) < least:
                 chunks *= 4  # many chunks of few passages: look further
                 continue
-        return _searched(rows, model, chunks, hits, breadth, vector, text, by_ranks=rrf_k is not None, scanned=scan)
+        return _searched(rows, model, chunks, hits, vector, text, by_ranks=rrf_k is not None, scanned=scan)
 
 
 async def passages_at(
@@ -122,7 +123,6 @@ def _searched(
     model: EmbeddingModel,
     chunks: int,
     hits: int,
-    breadth: int,
     vector: HalfVector | None,
     text: str | None,
     *,
@@ -130,67 +130,70 @@ def _searched(
     scanned: bool,
 ) -> SearchedCollection:
     head, served = rows[0], rows[0]["served"]
-    near = _vector(head, model, chunks, breadth, scanned=scanned) if served and vector is not None else None
+    near = _vector(head, model, chunks, scanned=scanned) if served and vector is not None else None
     words = _lexical(head, hits) if served and text is not None else None
     return SearchedCollection(
         head["collection_id"], head["epoch"], head["passage_count"], served, near, words,
         _fused(head, near, words, by_ranks=by_ranks),
+        {**_by_passage(head, "vector"), **_by_passage(head, "lexical")},
         {row["id"]: row for row in rows if row["id"] is not None},
         {"vector": head["vector_ms"] or 0.0, "lexical": head["lexical_ms"] or 0.0},
     )  # fmt: skip
 
 
-def _vector(head: Any, model: EmbeddingModel, chunks: int, breadth: int, *, scanned: bool) -> LegResult:
+def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> LegResult:
     if (regime := head["regime"]) is None:  # there is nothing to search
         return LegResult("vector", (), 0.0, exact=True, complete=True, how={"parts": []})
-    columns = (head["vector_passages"], head["vector_documents"], head["vector_scores"], head["vector_chunks"])
-    hits = _hits(*columns)
+    scores = head["vector_scores"]
     how = {
         "regime": regime,
         "model": model.name,
         "collections": 1,
         "visible_chunks": head["chunk_count"],
-        "ef_search": None if regime == "exact" else breadth,
+        "ef_search": None if regime == "exact" else head["breadth"],
         "fell_back": scanned,
     }
-    confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
+    confidence = max(0.0, min(1.0, scores[0])) if scores else 0.0
     exact, complete = regime == "exact" or scanned, head["chunks_found"] < chunks
+    hits = _hits(head, "vector", head["vector_chunks"])
     return LegResult("vector", hits, confidence, exact, complete, {"parts": [how]})
 
 
 def _lexical(head: Any, wanted: int) -> LegResult:
-    passages = head["lexical_passages"] or ()
-    hits = _hits(passages, head["lexical_documents"], head["lexical_scores"], (None,) * len(passages))
-    confidence = min(1.0, head["lexical_coverage"]) if hits else 0.0
-    return LegResult("lexical", hits, confidence, head["lexical_exact"] is not False, complete=len(hits) < wanted)
+    count = len(head["lexical_scores"] or ())
+    confidence = min(1.0, head["lexical_coverage"]) if count else 0.0
+    hits = _hits(head, "lexical", (None,) * count)
+    return LegResult("lexical", hits, confidence, head["lexical_exact"] is not False, complete=count < wanted)
 
 
-def _hits(*columns: Sequence[Any] | None) -> tuple[Hit, ...]:
-    """A search makes hundreds: made directly, they cost a third of what their constructor takes."""
-    return tuple([tuple.__new__(Hit, row) for row in zip(*columns, strict=True)]) if columns[0] else ()
+def _hits(head: Any, leg: Leg, chunks: Sequence[UUID | None]) -> Sequence[Hit]:
+    if not head[f"{leg}_scores"]:
+        return ()
+    return Rows(Hit, head[f"{leg}_passages"], head[f"{leg}_documents"], head[f"{leg}_scores"], chunks)
 
 
-def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by_ranks: bool) -> list[Fused]:
+def _by_passage(head: Any, leg: Leg) -> dict[UUID, UUID]:
+    """The document of each passage that the leg found."""
+    return dict(zip(head[f"{leg}_passages"] or (), head[f"{leg}_documents"] or (), strict=True))
+
+
+def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by_ranks: bool) -> Sequence[Fused]:
     """As app/retrieve/fuse.py makes them: by ranks, a leg has a share of what it holds only."""
     if not head["fused_scores"]:
         return []
-    near, words = head["vector_passages"], head["lexical_passages"]
+    near, words, both = head["vector_passages"], head["lexical_passages"], bool(vector and lexical)
+
+    def make(v: int | None, w: int | None, score: float, v_share: float, w_share: float) -> Fused:
+        places: dict[Leg, int] = {}
+        if w is not None:
+            places["lexical"] = w
+        if v is not None:
+            places["vector"] = v
+        shares: dict[Leg, float] = {"lexical": w_share, "vector": v_share}
+        if by_ranks or not both:
+            ran = places if by_ranks else ("vector",) if vector else ("lexical",)
+            shares = {leg: share for leg, share in shares.items() if leg in ran}
+        return Fused(near[v - 1] if v is not None else words[places["lexical"] - 1], score, places, shares)
+
     columns = ("fused_vector", "fused_lexical", "fused_scores", "vector_shares", "lexical_shares")
-    fused, new = [], tuple.__new__
-    ranks: dict[Leg, int]
-    shares: dict[Leg, float]
-    for v, w, score, v_share, w_share in zip(*(head[column] for column in columns), strict=True):
-        if w is None:
-            passage_id, ranks = near[v - 1], {"vector": v}
-        elif v is None:
-            passage_id, ranks = words[w - 1], {"lexical": w}
-        else:
-            passage_id, ranks = near[v - 1], {"lexical": w, "vector": v}
-        if vector and lexical:
-            shares = {"lexical": w_share, "vector": v_share}
-        else:
-            shares = {"vector": v_share} if vector else {"lexical": w_share}
-        if by_ranks and len(ranks) < len(shares):
-            shares = {leg: shares[leg] for leg in ranks}
-        fused.append(new(Fused, (passage_id, score, ranks, shares)))
-    return fused
+    return Rows(make, *(head[column] for column in columns))

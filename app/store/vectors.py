@@ -20,8 +20,6 @@ SQL = load_queries("vectors")
 Regime = Literal["exact", "dedicated", "shared"]
 """How neighbours are found: every vector compared, an HNSW index of the collection's own, or that of all collections."""
 
-MAX_EF_SEARCH = 1000
-"""What pgvector allows for hnsw.ef_search."""
 MAX_INDEXED_DIMENSIONS = 4000
 """What HNSW takes of a halfvec; longer vectors are always scanned."""
 
@@ -108,15 +106,14 @@ async def count_chunks_under(
     return {key: total - found.get(key, 0) for key, total in counts.items()}
 
 
-async def configure(connection: Any, limit: int, settings: VectorSettings) -> int:
-    """Set the breadth of HNSW searches for `limit` chunks in this transaction; returns hnsw.ef_search as it is in force.
+async def configure(connection: Any, limit: int, chunks: int, settings: VectorSettings) -> int:
+    """Set the breadth of HNSW searches for `limit` of so many chunks in this transaction; returns the hnsw.ef_search in force.
 
     Raises DatabaseUnavailableError when it is not what was asked for: PostgreSQL only warns of that.
     """
-    breadth = min(MAX_EF_SEARCH, max(settings.ef_search, limit))
-    row = await connection.fetchrow(SQL["configure"], str(breadth), str(settings.max_scan_tuples))
-    if row["ef_search"] != str(breadth):
-        raise DatabaseUnavailableError(f"hnsw.ef_search is {row['ef_search']}, not {breadth}")
+    row = await connection.fetchrow(SQL["configure"], settings.ef_search, limit, chunks, settings.max_scan_tuples)
+    if row["ef_search"] != row["breadth"]:
+        raise DatabaseUnavailableError(f"hnsw.ef_search is {row['ef_search']}, not {row['breadth']}")
     return int(row["ef_search"])
 
 

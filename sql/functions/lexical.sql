@@ -45,6 +45,13 @@ $$;
 
 COMMENT ON FUNCTION rag.lexical_posting IS 'BM25 posting of a passage: length, keys and weights.';
 
+-- What a setting for collections of up to 50,000 means for a larger one: more with the root of the size, 4.5 times as much for a million
+-- (docs/adr/0085-effort-by-size.md).
+CREATE OR REPLACE FUNCTION rag.grown_effort(setting integer, size integer) RETURNS integer
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN least(2147483647, ceil(setting * greatest(1, sqrt(size / 50000.0))))::integer;
+COMMENT ON FUNCTION rag.grown_effort IS 'What a setting for collections of up to 50,000 means for one of this size.';
+
 -- A query as BM25 sees it: the keys of its words, rarest first, with their frequencies, idfs and the most that each can add
 -- to a score; its idf mass per language; and keys with idfs as a vector. Words are told apart by their position, which is
 -- the same in every configuration: all parse alike and count stop words. Words count .8 in passages of another language than
@@ -180,8 +187,8 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- below theta cannot lift another passage into the top k, so the second pass scores what the terms up to there find, if
 -- there are any left, and the best of both passes are the best of all: no passage is scored again for a term it shares.
 -- The same bounds tell which of the further terms a passage cannot do without.
--- `exact` is false where `cap` postings did not suffice for that. `coverage`, of the best passage only, is the share of the
--- query's idf mass that it holds; words the collection does not know count as its rarest.
+-- `exact` is false where `cap` postings (more of large collections, and for long lists) did not suffice for that. `coverage`, of the
+-- best passage only, is the share of the query's idf mass that it holds; words the collection does not know count as its rarest.
 --
 -- Several languages in one collection: each passage has the lexemes of its own, but a word of the query has one idf. Its
 -- frequency is that of its lexemes in all languages; where it is a stop word it counts as standing in every passage. With
@@ -204,9 +211,10 @@ DECLARE
   scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
   best uuid[]; owners uuid[]; distances float8[]; needs integer[];
 BEGIN
-  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question
-    INTO terms, frequencies, idfs, bounds, masses, question
-  FROM lexical_question(tenant, collection, query) AS q;
+  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
+    INTO terms, frequencies, idfs, bounds, masses, question, cap
+  FROM collections c CROSS JOIN lexical_question(tenant, collection, query) AS q
+  WHERE c.tenant_id = tenant AND c.id = collection;
   total := coalesce(cardinality(terms), 0);
   IF total = 0 THEN RETURN; END IF;
   IF conditions IS NOT NULL THEN

@@ -4,9 +4,17 @@
 -- of the statement that calls them.
 DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, integer, integer, integer, integer,
   integer, integer, text, integer, integer, integer, float8, integer, integer);
+DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, boolean, integer, integer, integer, text,
+  integer, integer, integer, float8, integer, integer);
 DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec, integer, integer, integer, integer, integer,
   integer, integer);
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
+
+-- hnsw.ef_search of a search for `wanted` chunks among so many, at most what pgvector allows.
+CREATE OR REPLACE FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) RETURNS integer
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN least(1000, greatest(wanted, rag.grown_effort(ef_search, chunks)));
+COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so many chunks.';
 
 -- Chooses the statement and runs it. `vector` or `query` null: without that leg. `chunks` nearest ones are looked at; `scan`:
 -- all vectors are compared, whatever index there is. `rrf_k` null: relative scores. `top` passages come whole.
@@ -17,11 +25,11 @@ DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8
 -- rag.find_cached.
 CREATE OR REPLACE FUNCTION rag.search_collection(
   tenant bigint, collection text, model smallint,
-  vector halfvec, chunks integer, scan boolean, exact_below integer, breadth integer, max_scan_tuples integer,
+  vector halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer,
   query text, hits integer, budget integer, cap integer,
   vector_share float8, rrf_k integer, top integer
 ) RETURNS TABLE (
-  collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text,
+  collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer,
   chunks_found integer, vector_ms float8, lexical_ms float8,
   vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores float8[],
   lexical_passages uuid[], lexical_documents uuid[], lexical_scores float8[],
@@ -58,6 +66,7 @@ BEGIN
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
     IF way IS NOT NULL AND NOT scan THEN
+      breadth := search_breadth(ef_search, chunks, home.chunk_count);
       IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
       END IF;
@@ -68,9 +77,9 @@ BEGIN
   IF chunks > 0 THEN regime := coalesce(regime, 'exact'); END IF;
   IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
   RETURN QUERY EXECUTE
-    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, s.* FROM ' || way
+    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, $15::integer, s.* FROM ' || way
     || '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s WHERE $13'
-    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime;
+    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime, breadth;
 END
 $$;
 COMMENT ON FUNCTION rag.search_collection IS

@@ -127,11 +127,13 @@ JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = s.passage_id
 GROUP BY k.collection_id
 
 -- name: configure
--- For this transaction; answers with the values in force. The vector comes first, because settings named hnsw.* are
+-- For this transaction, for a search for $2 chunks among $3 with vector.efSearch $1; answers with the values in force, and with the
+-- breadth that was meant. The vector comes first, because settings named hnsw.* are
 -- taken unseen until the library is loaded.
-SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', $1, true) AS ef_search,
-  set_config('hnsw.max_scan_tuples', $2, true) AS max_scan_tuples,
+SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', b.breadth::text, true)::integer AS ef_search,
+  b.breadth, set_config('hnsw.max_scan_tuples', $4::integer::text, true) AS max_scan_tuples,
   set_config('hnsw.iterative_scan', 'relaxed_order', true) AS iterative_scan
+FROM rag.search_breadth($1, $2, $3) AS b (breadth)
 
 -- name: sample
 SELECT chunk_id, embedding FROM rag.embeddings

@@ -54,7 +54,7 @@ WINDOWS = {"langchain": (0.80, 1.6)}
 # What Cairn asks of the database, without Cairn.
 SEARCH = (
     "SELECT * FROM rag.search_collection({tenant}, 'bench', {model}::smallint, '{vector}'::halfvec, 60, false, 3000, 80, 20000, "
-    "'{text}', 50, 600, 2000, .7, NULL, 10);"
+    "'{text}', 50, 600, 1000, .7, NULL, 10);"
 )
 # The least that a vector search costs: ten chunks with their text by HNSW, no words, no passages, no fusion.
 NEAREST = """

@@ -376,6 +376,18 @@ async def test_ef_search_in_force_is_that_of_the_settings(services: Services) ->
         assert await connection.fetchval("SELECT current_setting('hnsw.ef_search')") != "333"
 
 
+async def test_large_collections_are_searched_more_broadly(services: Services) -> None:
+    """With the root of their size beyond 50,000 chunks, and never beyond what pgvector allows."""
+    wide = scaled(services, ef_search=80)
+    await fill(wide, "large", 120)
+    for chunks, expected in ((50_000, 80), (200_000, 160), (1_000_000, 358), (20_000_000, 1000)):
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute("UPDATE rag.collections SET chunk_count = $1 WHERE name = 'large'", chunks)
+        for group_by in ("passage", "document"):  # in one statement, and stepwise
+            result = await find(wide, "granite", "large", legs=("vector",), group_by=group_by, cache=False)
+            assert [part["ef_search"] for part in await parts_of(wide, result.trace_id)] == [expected], group_by
+
+
 # --- the recall self-check --------------------------------------------------------------------------------------------
 
 

@@ -200,7 +200,7 @@ async def test_exact_vector_search_reads_one_collection(either: Any) -> None:
 
 
 async def test_vector_search_of_a_large_collection_uses_hnsw(connection: Any) -> None:
-    await connection.execute(VECTORS["configure"], "80", "20000")
+    await connection.execute(VECTORS["configure"], 80, 60, 10_000, 20_000)
     statement = VECTORS["search_shared"].format(model=1, dimensions=8, filter="")
     nodes = await plan(connection, statement, tenant(), [await collection(connection, "c1")], QUERY, 50)
     assert "embeddings_hnsw_1" in indexes(nodes)
@@ -209,7 +209,7 @@ async def test_vector_search_of_a_large_collection_uses_hnsw(connection: Any) ->
 
 async def test_effective_hnsw_settings_are_those_asked_for(connection: Any) -> None:
     """A wrong value only warns and falls back (facts), so the effective one is asserted."""
-    await connection.execute(VECTORS["configure"], "123", "4567")
+    await connection.execute(VECTORS["configure"], 123, 60, 50_000, 4567)
     await connection.fetch("SELECT '[1]'::vector")
     values = await connection.fetchrow(
         "SELECT current_setting('hnsw.ef_search') AS ef, current_setting('hnsw.max_scan_tuples') AS tuples, "

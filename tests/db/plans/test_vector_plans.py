@@ -114,7 +114,7 @@ async def test_planning_is_flat_in_the_number_of_collections(connection: Any) ->
 async def test_the_dedicated_statement_uses_its_index_in_any_plan(connection: Any, mode: str) -> None:
     """A generic plan can use a partial index because tenant, collection and model are literals."""
     await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
-    await connection.fetch(VECTORS["configure"], "80", "20000")
+    await connection.fetch(VECTORS["configure"], 80, 60, 10_000, 20_000)
     tenant = await tenant_of(connection)
     statement = VECTORS["search_dedicated"].format(model=1, dimensions=8, tenant=tenant, collection=LARGE_ID, filter="")
     nodes = await plan(connection, statement, tenant, [LARGE_ID], QUERY, 50)
@@ -137,7 +137,7 @@ async def test_a_rare_filter_reads_the_vectors_of_its_documents_only(connection:
 async def test_a_common_filter_is_asked_for_what_the_index_yields_only(connection: Any, regime: str, mode: str) -> None:
     """It matches 99 % of the documents: none is read but those of the rows that the index yields."""
     await connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
-    await connection.fetch(VECTORS["configure"], "80", "20000")
+    await connection.fetch(VECTORS["configure"], 80, 60, 10_000, 20_000)
     tenant = await tenant_of(connection)
     statement = VECTORS[f"search_{regime}"].format(
         model=1, dimensions=8, tenant=tenant, collection=LARGE_ID, filter=VECTORS["filter"]
