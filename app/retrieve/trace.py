@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -100,11 +100,12 @@ def cache_plan(result: SearchResult) -> dict[str, object]:
 
 def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
     """One entry per retriever, and one for fusion. `shortlist`: that of `found` after reranking."""
-    shares = {item.passage_id: item.shares for item in found.fused}
-    candidates = {item.passage_id for item in found.candidates}
+    fused = list(found.fused)  # read once: its rows may be made by reading
+    shares = {item.passage_id: item.shares for item in fused}
+    candidates = shares if found.candidates is found.fused else {item.passage_id for item in found.candidates}
     return (
         *(_trace_leg(leg, result, shares) for leg, result in found.legs.items()),
-        _trace_fusion(found.fused, candidates, found.documents, shortlist, kept),
+        _trace_fusion(fused, candidates, found.documents, shortlist, kept),
     )
 
 
@@ -117,7 +118,7 @@ def _trace_leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, f
 
 def _trace_fusion(
     fused: Sequence[Fused],
-    candidates: Set[UUID],
+    candidates: Container[UUID],
     documents: Mapping[UUID, UUID],
     shortlist: Sequence[Passage],
     kept: Sequence[Passage],
