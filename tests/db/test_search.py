@@ -11,6 +11,7 @@ from app.errors import NotFoundError
 from app.service.documents import get_collection, index_now
 from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
+from app.store.traces import TraceWriter
 from app.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 
@@ -205,6 +206,17 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
         row = await connection.fetchrow("SELECT outcome, error FROM rag.runs WHERE collections = '{nowhere}'")
     assert row["outcome"] == "error"
     assert "nowhere" in row["error"]
+
+
+async def test_a_flush_waits_for_no_company(library: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces linger for others to come; who wants them written does not, however many batches they are."""
+    monkeypatch.setattr(TraceWriter, "LINGER_SECONDS", 3600.0)
+    found = [await find(library, f"cairn {number}", cache=False) for number in range(2 * TraceWriter.BATCH + 3)]
+    await library.traces.flush()
+    async with library.database.transaction(library.principal) as connection:
+        rows = await connection.fetch("SELECT id FROM rag.runs WHERE question LIKE 'cairn %'")
+    assert {row["id"] for row in rows} == {result.trace_id for result in found}
+    assert library.traces.dropped == 0
 
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
