@@ -126,8 +126,9 @@ def answer(channel: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the whole group: the owner ends, and this with it
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
+    both: list[Any] = [channel, out]
     while True:
-        ready = select.select([channel, out], [], [])[0]
+        ready = select.select(both, [], [])[0]
         if out in ready:
             os.read(out, 1000)
             for pid, code in reap():
