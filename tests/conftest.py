@@ -102,7 +102,7 @@ def closed_world() -> Iterator[None]:
 @contextlib.contextmanager
 def temporary_home(*, quick: bool = True) -> Iterator[Path]:
     """A home for an embedded server; `quick`: in memory, if there is room (tests/folders.py)."""
-    with temporary_folder("cairn-test-", quick=quick) as folder:
+    with temporary_folder(quick=quick) as folder:
         yield folder / "home"
 
 

@@ -102,7 +102,7 @@ class Pair:
 @contextlib.contextmanager
 def one_server(binaries: Path) -> Iterator[Postgres]:
     """Runs until the context ends."""
-    with temporary_folder("cairn-one-") as folder:
+    with temporary_folder() as folder:
         server = _made(folder / "server", binaries)
         prepare_cluster(server.place, binaries, server.owner, durable=False)
         _allow(server)
@@ -115,7 +115,7 @@ def one_server(binaries: Path) -> Iterator[Postgres]:
 @contextlib.contextmanager
 def primary_and_standby(binaries: Path) -> Iterator[Pair]:
     """Both run until the context ends. `binaries`: where the server's user can read them (app/db/runtime.py)."""
-    with temporary_folder("cairn-pair-") as folder:
+    with temporary_folder() as folder:
         pair = Pair(_made(folder / "primary", binaries), _made(folder / "standby", binaries))
         with contextlib.ExitStack() as running:
             prepare_cluster(pair.primary.place, binaries, pair.primary.owner, durable=False)
