@@ -23,7 +23,7 @@ FIRST_MOMENTS = 60
 """Seconds in which a folder may be there that is not locked yet."""
 GB = 2**30
 ROOM_NEEDED, MEMORY_NEEDED = 6 * GB, 10 * GB
-"""Bytes free there, and of memory that nobody uses, for all processes that share the tests; they take about half of that."""
+"""Bytes free there, and of memory that nobody uses, for all processes that share the tests. Two of them took .6 GB at most."""
 
 
 @functools.cache
