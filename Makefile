@@ -21,7 +21,9 @@ TOOLS := $(CHECK_VENV)/bin
 STAMPS := $(VENV)/.stamps
 SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
-PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process would rewrite the assertions of all tests again.
+TESTING := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
+PYTEST = $(TESTING) --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 PIP := $(PY) -B -m pip --disable-pip-version-check install --quiet --no-compile --no-warn-script-location
 # What every start imports has its bytecode from the beginning: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each
 # start would compile it again, which takes longer than the start itself.
@@ -58,10 +60,10 @@ demo: install ## read documents (DOCS=~/papers), ask questions, print cited answ
 serve: install ## start the API on http://127.0.0.1:8000
 	@$(VENV)/bin/cairn serve $(ARGS)
 
-test: install $(STAMPS)/test $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## run all tests
+test: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## run all tests
 	@$(PYTEST) $(ARGS)
 
-check: install $(STAMPS)/test $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
+check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
 	$(TOOLS)/ruff format --check .
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
@@ -128,8 +130,15 @@ $(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt 
 
 $(STAMPS)/test: requirements/test.txt requirements/otel.txt | $(STAMPS)/product
 	@echo "Installing what the tests need"
-	@$(PIP) $(LOCKED) requirements/test.txt
-	@$(PIP) $(LOCKED) requirements/otel.txt
+	@$(COMPILED) $(LOCKED) requirements/test.txt
+	@$(COMPILED) $(LOCKED) requirements/otel.txt
+	@touch $@
+
+# Each process that shares the tests reads all of them: half a minute, most of which is work on assertions that can be kept.
+$(STAMPS)/collected: | $(STAMPS)/test
+	@echo "Compiling the tests"
+	@for half in "tests/unit tests/migration" "tests/contract tests/db tests/faults tests/surface"; do \
+	  $(TESTING) -qq --collect-only $$half >/dev/null 2>&1 & done; wait
 	@touch $@
 
 $(STAMPS)/parquet: requirements/parquet.txt | $(STAMPS)/product

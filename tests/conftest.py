@@ -8,10 +8,8 @@ import gc
 import ipaddress
 import itertools
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +21,7 @@ from app.db import runtime
 from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.extensions import forget_extensions
+from tests.folders import temporary_folder
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
@@ -101,15 +100,10 @@ def closed_world() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def temporary_home() -> Iterator[Path]:
-    """A home that root's unprivileged server can reach (pytest's tmp_path is for its user only)."""
-    folder = Path(tempfile.mkdtemp(prefix="cairn-test-"))
-    try:
-        if os.geteuid() == 0:
-            folder.chmod(0o755)
+def temporary_home(*, quick: bool = True) -> Iterator[Path]:
+    """A home for an embedded server; `quick`: in memory, if there is room (tests/folders.py)."""
+    with temporary_folder(quick=quick) as folder:
         yield folder / "home"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

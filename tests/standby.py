@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import asyncpg
 
 from app.db import runtime
 from app.db.cluster import DATABASE, SUPERUSER, ClusterFolders, Owner, make_folders, prepare_cluster, server_user
+from tests.folders import temporary_folder
 from tests.waiting import patience, until, wait_until
 
 _SETTINGS = {
@@ -102,9 +102,7 @@ class Pair:
 @contextlib.contextmanager
 def one_server(binaries: Path) -> Iterator[Postgres]:
     """Runs until the context ends."""
-    folder = Path(tempfile.mkdtemp(prefix="cairn-one-"))
-    folder.chmod(0o755)
-    try:
+    with temporary_folder() as folder:
         server = _made(folder / "server", binaries)
         prepare_cluster(server.place, binaries, server.owner, durable=False)
         _allow(server)
@@ -112,16 +110,12 @@ def one_server(binaries: Path) -> Iterator[Postgres]:
         with contextlib.ExitStack() as running:
             running.callback(server.stop, signal.SIGQUIT)
             yield server
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def primary_and_standby(binaries: Path) -> Iterator[Pair]:
     """Both run until the context ends. `binaries`: where the server's user can read them (app/db/runtime.py)."""
-    folder = Path(tempfile.mkdtemp(prefix="cairn-pair-"))
-    folder.chmod(0o755)
-    try:
+    with temporary_folder() as folder:
         pair = Pair(_made(folder / "primary", binaries), _made(folder / "standby", binaries))
         with contextlib.ExitStack() as running:
             prepare_cluster(pair.primary.place, binaries, pair.primary.owner, durable=False)
@@ -136,8 +130,6 @@ def primary_and_standby(binaries: Path) -> Iterator[Pair]:
             running.callback(pair.standby.stop, signal.SIGQUIT)
             pair.standby.start()
             yield pair
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _made(home: Path, binaries: Path) -> Postgres:

@@ -75,7 +75,10 @@ _SETTINGS = {
     "log_checkpoints": "off",
 }
 # A killed process still loses nothing. Tests run many servers at once, so they are small.
-_VOLATILE = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "maintenance_work_mem": "128MB"}
+_VOLATILE = {
+    "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "maintenance_work_mem": "128MB",
+    "max_wal_size": "512MB",
+}  # fmt: skip
 
 
 class EmbeddedServer:

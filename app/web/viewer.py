@@ -169,9 +169,10 @@ class _Viewer:
         return button
 
     async def _draw_page(self) -> None:
-        """The page that is shown now, and the marks on it; why not, where there is no picture."""
-        document, span = self.excerpt.document, self._span()
-        where = (self.excerpt.collection, document.id, self.shown_page)
+        """The page that is shown now, and the marks on it; why not, where there is no picture. Of a page that was turned
+        meanwhile, nothing."""
+        document, span, number = self.excerpt.document, self._span(), self.shown_page
+        where = (self.excerpt.collection, document.id, number)
         self.sheet.clear()
         with self.sheet:
             ui.spinner(size="lg").classes("m-8")
@@ -180,11 +181,15 @@ class _Viewer:
             picture = await originals.draw_page(services, *where)
             marks = await originals.find_marks(services, *where, *span) if span else ()
         except CairnError as error:
+            if number != self.shown_page:
+                return
             self.sheet.clear()
             with self.sheet:
                 ui.label(error.detail).classes("p-4 opacity-80")
             self.back.disable()
             self.forth.disable()
+            return
+        if number != self.shown_page:
             return
         self.sheet.clear()
         with self.sheet:
@@ -194,14 +199,14 @@ class _Viewer:
                 .style(f"aspect-ratio: {picture.width} / {picture.height}")
             )
             image.props["src"] = f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
-            image.props["alt"] = self.page.text("viewer.picture", page=self.shown_page, title=document.title)
+            image.props["alt"] = self.page.text("viewer.picture", page=number, title=document.title)
             for mark in marks:
                 ui.element("div").classes("spot").style(
                     f"left: {mark.left:.3%}; top: {mark.top:.3%}; width: {mark.width:.3%}; height: {mark.height:.3%}"
                 )
-        self.number.set_text(self.page.text("viewer.page_of", page=self.shown_page, pages=picture.pages))
-        self.back.set_enabled(self.shown_page > 1)
-        self.forth.set_enabled(self.shown_page < picture.pages)
+        self.number.set_text(self.page.text("viewer.page_of", page=number, pages=picture.pages))
+        self.back.set_enabled(number > 1)
+        self.forth.set_enabled(number < picture.pages)
         ui.run_javascript(f"setTimeout({_TO_MARK}, 50)")
 
     def _span(self) -> tuple[int, int] | None:

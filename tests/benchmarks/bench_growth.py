@@ -50,7 +50,7 @@ async def test_growth(closed_world: None) -> None:
     steps: dict[int, dict[str, Any]] = {}
     with ExitStack() as stack:
         kept = os.environ.get("BENCH_GROWTH_HOME")
-        home = Path(kept) if kept else stack.enter_context(temporary_home())
+        home = Path(kept) if kept else stack.enter_context(temporary_home(quick=False))
         for size in sizes("5000,50000"):
             corpus = Corpus(size, query_count=max(ASKED, 200))
             with ensure_running(home) as server:

@@ -31,7 +31,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def bench_server(closed_world: None) -> Iterator[EmbeddedServer]:
-    with temporary_home() as home, ensure_running(home) as running:
+    with temporary_home(quick=False) as home, ensure_running(home) as running:
         yield running
 
 

@@ -328,7 +328,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
 
 
 async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Services, second: Services) -> None:
-    """A writer commits 80 versions while readers in two processes ask the same question.
+    """A writer commits 40 versions while readers in two processes ask the same question.
 
     Each answer, cached or not, is the version of the epoch that it names, and no older than the last version that was
     acknowledged before the question was asked.
@@ -340,7 +340,7 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
 
     async def write() -> None:
         nonlocal acknowledged, done
-        for version in range(1, 81):
+        for version in range(1, 41):
             await index_texts(services, {"a": f"state {version}"})
             acknowledged = version
             states[(await get_collection(services, "test")).epoch] = version
@@ -358,8 +358,8 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
     assert [entry for entry in seen if entry[2] < entry[1]] == []
     for _, _, version, epoch in seen:
         assert states[min(known for known in states if known >= epoch)] == version
-    assert sum(cached for cached, *_ in seen) > 40, "a race without hits shows nothing"
-    assert sum(not cached for cached, *_ in seen) > 40
+    assert sum(cached for cached, *_ in seen) > 20, "a race without hits shows nothing"
+    assert sum(not cached for cached, *_ in seen) > 20
 
 
 # --- capacity, time, counts -------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ async def test_what_was_embedded_of_a_large_document_is_not_embedded_again(servi
     """Its vectors are kept on the way, until it is published: an end in the middle costs one group."""
     await index_texts(services, {"other": "chalk"})
     target = services.target(services.principal, (await get_collection(services, "test")).id)
-    text = "\n\n".join(f"Stone {n} lies on ridge {n * 7} beside the cairn of {n * 13} walkers." for n in range(2500))
+    text = "\n\n".join(f"Stone {n} lies on ridge {n * 7} beside the cairn of {n * 13} walkers." for n in range(2000))
     first, second = Counting(target.embedder, 3 * GROUP_CHUNKS), Counting(target.embedder, 100_000)
     with pytest.raises(ProviderError):
         await ingest(services.database, replace(target, embedder=first), [text_source("large", text)])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app import ending
+from tests.waiting import patience, wait_until
 
 _SERVING = """
 import asyncio, sys
@@ -47,18 +47,16 @@ def serving(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
 def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)
     serving.send_signal(signal.SIGTERM)
-    assert serving.communicate(timeout=ending.KILL_SECONDS)[0] == "ended\n"
+    assert serving.communicate(timeout=patience(ending.KILL_SECONDS))[0] == "ended\n"
     assert serving.returncode == 0
     _gone(guardian)
 
 
 @pytest.mark.parametrize("serving", ["busy", "thread"], indirect=True)
-def test_what_cannot_end_is_ended_within_ten_seconds(serving: subprocess.Popen[str]) -> None:
+def test_what_cannot_end_is_ended(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)
-    asked = time.monotonic()
     serving.send_signal(signal.SIGTERM)
-    assert serving.wait(timeout=60) == -signal.SIGKILL
-    assert time.monotonic() - asked < ending.KILL_SECONDS + 3  # a busy machine
+    assert serving.wait(timeout=patience(ending.KILL_SECONDS)) == -signal.SIGKILL
     _gone(guardian)
 
 
@@ -75,10 +73,9 @@ def _child_of(pid: int) -> int:
 
 
 def _gone(pid: int) -> None:
-    deadline = time.monotonic() + 20
-    while Path(f"/proc/{pid}").exists() and _state(pid) != "Z":
-        assert time.monotonic() < deadline, "the guardian is still there"
-        time.sleep(0.02)
+    wait_until(
+        lambda: not Path(f"/proc/{pid}").exists() or _state(pid) == "Z", told=lambda: "the guardian is still there"
+    )
 
 
 def _state(pid: int) -> str:

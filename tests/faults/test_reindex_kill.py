@@ -36,7 +36,7 @@ pytestmark = pytest.mark.fault
 
 OTHER = "other-model"
 LOCAL = "all-MiniLM-L6-v2:int8"
-QUICK = {"leaseSeconds": 4.0, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1}
+QUICK = {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3, "pollSeconds": 0.1, "retrySeconds": 0.1}
 SMALLER = {"passageSize": 600, "passageOverlap": 50, "chunkSize": 200, "chunkOverlap": 20}
 
 
@@ -88,6 +88,9 @@ class Yard:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert (await get_job(self.services, job.id)).status == "running", "killed too late: the test is void"
+        await self.query(
+            "UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id
+        )
         self.start(**more)
 
         async def ended() -> bool:

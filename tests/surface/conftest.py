@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ import structlog
 from commands import Cairn, in_process
 from serving import Api, serving
 
+from app.db import runtime
 from app.db.embedded import EmbeddedServer
 from app.providers.minilm import find_model
 
@@ -44,6 +47,28 @@ def fresh_database(server: EmbeddedServer, psql: Callable[..., str], template: s
     yield make
     for name in made:
         psql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+HoldCollections = Callable[[str], contextlib.AbstractContextManager[None]]
+
+
+@pytest.fixture(scope="session")
+def hold_collections(server: EmbeddedServer) -> HoldCollections:
+    """`with hold_collections(database):` every statement there that reads which collections there are waits until its end."""
+    program = runtime.program(server.home / "postgres" / runtime.VERSION, "psql")
+
+    @contextlib.contextmanager
+    def hold(database: str) -> Iterator[None]:
+        command: list[str | Path] = [program, "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", server.dsn(database)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+            assert session.stdin is not None
+            assert session.stdout is not None
+            session.stdin.write("BEGIN; LOCK TABLE rag.collections;\nSELECT 'held';\n")
+            session.stdin.flush()
+            assert session.stdout.readline() == "held\n"
+            yield
+
+    return hold
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,15 @@
-"""A real `serve` in a process of its own, for tests; run as a program it is that process."""
+"""A real `serve` in a process of its own, for tests."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+from starter import LOADED, WITH_PAGE, StartedProcess, Starter
 
 from app.main import EXIT_SECONDS
 from tests.waiting import patience, wait_until
@@ -27,7 +29,7 @@ REPO = Path(__file__).resolve().parents[2]
 class Api:
     """A serving process. `client` has its base URL; `began_with`: its settings file at the start."""
 
-    process: subprocess.Popen[bytes]
+    process: StartedProcess
     port: int
     dsn: str
     folder: Path
@@ -97,10 +99,10 @@ def serving(
         "CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(folder),
         "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO),
     }  # fmt: skip
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, __file__], env={**os.environ, **own, **environment}, stdout=log, stderr=log
-        )
+    (folder / "log").write_bytes(b"")
+    process = _starter(LOADED + WITH_PAGE if page else LOADED).start(
+        {**os.environ, **own, **environment}, folder / "log"
+    )
     client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
     api = Api(process, port, dsn, folder, client, own_settings)
     try:
@@ -115,6 +117,14 @@ def serving(
                 process.wait(patience(15))
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+@functools.cache
+def _starter(modules: tuple[str, ...]) -> Starter:
+    """One for this process, which ends with it."""
+    starter = Starter(modules)
+    atexit.register(starter.close)
+    return starter
 
 
 def _await_live(api: Api) -> None:
@@ -146,15 +156,3 @@ def read_events(response: httpx2.Response) -> Iterator[SseEvent]:
         elif fields:
             yield SseEvent(fields["event"], json.loads(fields["data"]), fields.get("id"))
             fields = {}
-
-
-if __name__ == "__main__":
-    from app.errors import CairnError
-    from app.main import serve
-    from app.settings import SettingsStore, read_environment
-
-    try:
-        environment = read_environment()
-        serve(environment, SettingsStore(environment.settings_path))
-    except CairnError as error:
-        sys.exit(f"{error.code}: {error.detail}")

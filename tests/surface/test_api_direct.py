@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -180,23 +179,19 @@ def test_the_description_has_each_operation_once(environment: Environment, monke
     assert json.dumps(with_short.openapi()) == json.dumps(without.openapi())
 
 
-def test_a_search_whose_client_is_gone_ends(api: Api, psql: Callable[..., str]) -> None:
+def test_a_search_whose_client_is_gone_ends(
+    api: Api, psql: Callable[..., str], hold_collections: Callable[[str], AbstractContextManager[None]]
+) -> None:
     """It waits for a lock; it is given up at once, logged and counted as cancelled, and the next one is served."""
     api.index("handbook", **{"leave.md": TEXT})
-    locked = threading.Thread(
-        target=psql, args=("BEGIN; LOCK TABLE rag.collections; SELECT pg_sleep(8); COMMIT", api.database)
-    )
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    locked.start()
-    api.await_until(lambda: "AccessExclusiveLock" in psql("SELECT mode FROM pg_locks", api.database))
     content = body(query="days of leave")
     head = f"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", api.port)) as plain:
-        plain.sendall(head.encode() + content)
-        api.await_until(lambda: int(psql(waiting, api.database)) >= 1)
-    api.await_until(lambda: '"status": "cancelled"' in api.log)
-    assert locked.is_alive(), "it waited for the lock"
-    locked.join()
+    with hold_collections(api.database):
+        with socket.create_connection(("127.0.0.1", api.port)) as plain:
+            plain.sendall(head.encode() + content)
+            api.await_until(lambda: int(psql(waiting, api.database)) >= 1)
+        api.await_until(lambda: '"status": "cancelled"' in api.log)
     counted = 'cairn_http_requests_total{method="POST",route="/search",status="cancelled"} 1.0'
     assert counted in api.client.get("/metrics").text
     assert api.client.post("/search", json=SEARCH).status_code == 200

@@ -22,7 +22,7 @@ SENTENCE = "A cairn is a pile of stones that marks a trail for those who walk [1
 def two_servers(dsn: str, folder: Path, model: Path, chat: ScriptedServer, **more: Any) -> Iterator[tuple[Api, Api]]:
     own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
     limits = {"answer": {"maxOutputTokens": 40_000}, "providers": {"circuitFailures": 10_000}}
-    more.setdefault("settings", {"runs": {"leaseSeconds": 3}, **limits})
+    more.setdefault("settings", {"runs": {"leaseSeconds": 60}, **limits})  # a machine that stalls loses no run
     with serving(dsn, folder / "one", **own, **more) as one, serving(dsn, folder / "two", **own, **more) as two:
         one.index("stones", a=TEXT)
         yield one, two

@@ -111,4 +111,4 @@ def test_reading_takes_linear_time(piece: str) -> None:
         return time.perf_counter() - began
 
     seconds(500)
-    assert seconds(16_000) < 40 * max(seconds(2_000), 0.002)
+    assert min(seconds(16_000) for _ in range(3)) < 40 * max(seconds(2_000), 0.002)

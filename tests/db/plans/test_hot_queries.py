@@ -17,6 +17,7 @@ from pgvector.asyncpg import register_vector
 from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.db.vector_indexes import ensure_model
+from tests.db.plans.filling import with_late_index
 
 PASSAGES, SMALL = 20_000, 500
 
@@ -70,24 +71,32 @@ END $$;
 
 
 @pytest.fixture(scope="module")
-def fresh_corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
-    """DSN of a database with 20,000 passages of one chunk, in a large and a small collection, of which PostgreSQL has no
-    statistics."""
-    yield from _database(server, psql, template, "fresh_plans", "")
+def filled(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
+    """Name of a database with 20,000 passages of one chunk, in a large and a small collection, of which PostgreSQL has no
+    statistics; to be cloned."""
+    psql(f"CREATE DATABASE filled_plans TEMPLATE {template} STRATEGY file_copy")
+    asyncio.run(ensure_model(server.dsn("filled_plans"), "tiny", 8))
+    psql(WITHOUT_AUTOVACUUM + with_late_index(FILL), database="filled_plans")
+    yield "filled_plans"
+    psql("DROP DATABASE filled_plans WITH (FORCE)")
 
 
 @pytest.fixture(scope="module")
-def corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
+def fresh_corpus(server: EmbeddedServer, psql: Any, filled: str) -> Iterator[str]:
+    """DSN of a database of its own with that data."""
+    yield from _clone(server, psql, filled, "fresh_plans", "")
+
+
+@pytest.fixture(scope="module")
+def corpus(server: EmbeddedServer, psql: Any, filled: str) -> Iterator[str]:
     """The same, analysed."""
-    yield from _database(server, psql, template, "plans", "ANALYZE;")
+    yield from _clone(server, psql, filled, "plans", "ANALYZE")
 
 
-def _database(server: EmbeddedServer, psql: Any, template: str, name: str, last: str) -> Iterator[str]:
-    psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-    dsn = server.dsn(name)
-    asyncio.run(ensure_model(dsn, "tiny", 8))
-    psql(WITHOUT_AUTOVACUUM + FILL + last, database=name)
-    yield dsn
+def _clone(server: EmbeddedServer, psql: Any, filled: str, name: str, last: str) -> Iterator[str]:
+    psql(f"CREATE DATABASE {name} TEMPLATE {filled} STRATEGY file_copy")
+    psql(last, database=name)
+    yield server.dsn(name)
     psql(f"DROP DATABASE {name} WITH (FORCE)")
 
 

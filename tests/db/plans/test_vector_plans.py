@@ -16,6 +16,7 @@ from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.job import PlannedIndex
+from tests.db.plans.filling import with_late_index
 from tests.db.plans.test_hot_queries import indexes, plan, scans, touched
 
 COLLECTIONS, EACH, LARGE = 10_000, 3, 6_000
@@ -45,7 +46,6 @@ SELECT tenant_id, chunk, 1, document, collection, '',
   (SELECT array_agg(random() - .5) FROM generate_series(1, 8) WHERE i IS NOT NULL)::halfvec, document,
   collection = '{LARGE_ID}'
 FROM rows;
-ANALYZE;
 """
 
 
@@ -54,7 +54,7 @@ def corpus(server: EmbeddedServer, psql: Any, template: str) -> Iterator[str]:
     psql(f"CREATE DATABASE many TEMPLATE {template} STRATEGY file_copy")
     dsn = server.dsn("many")
     asyncio.run(ensure_model(dsn, "tiny", 8))
-    psql(FILL, database="many")
+    psql(with_late_index(FILL) + "ANALYZE;", database="many")
     tenant = int(psql("SELECT id FROM rag.tenants", database="many"))
 
     async def ignored(done: int, total: int, message: str) -> None:

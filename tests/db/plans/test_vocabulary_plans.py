@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.queries import load_queries
-from tests.db.plans.test_hot_queries import connection, corpus, indexes, plan, scans, tenant
+from tests.db.plans.test_hot_queries import connection, corpus, filled, indexes, plan, scans, tenant
 
-__all__ = ["connection", "corpus"]
+__all__ = ["connection", "corpus", "filled"]
 
 WORDS = ["w1", "w2", "w300", "w7000", "the", "what", "nowhere", "pg_stat_io"]
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serving import Api, serving
+
+from tests.waiting import patience
 
 CHROMIUM = os.environ.get("CAIRN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 SCREENSHOTS = os.environ.get("CAIRN_SCREENSHOTS")  # now: tests begin without variables of CAIRN
@@ -23,6 +25,7 @@ FLAGS = [
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: the pages were not tested (apt install chromium, or set CAIRN_CHROMIUM)")
+    expect.set_options(timeout=1000 * patience())  # Playwright's own 5 s are for machines that do nothing else
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -33,6 +36,7 @@ def chromium() -> Iterator[Browser]:
 def tab(chromium: Browser) -> Iterator[Page]:
     """A new tab of 1280 x 800, in English. What fails in it fails the test: errors of scripts, requests to other hosts."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
+    context.set_default_timeout(1000 * patience())
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
