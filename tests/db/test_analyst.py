@@ -330,6 +330,7 @@ async def test_logins_see_the_tenants_granted_to_them_and_nothing_they_set_chang
         found = await traced_search(tenant)
         await rate_run(tenant, found.trace_id, 1, "Found it.")
         await talk(tenant)
+        await tenant.traces.flush()
     alice = await grant_login(owner, login, "analyst_alice", "one")
     hidden_chunk = await owner.fetchval("SELECT chunk_id FROM rag.embeddings WHERE tenant_id = $1",
                                         other_tenant.principal.tenant_id)  # fmt: skip
