@@ -128,8 +128,7 @@ GROUP BY k.collection_id
 
 -- name: configure
 -- For this transaction, for a search for $2 chunks among $3 with vector.efSearch $1; answers with the values in force, and with the
--- breadth that was meant. The vector comes first, because settings named hnsw.* are
--- taken unseen until the library is loaded.
+-- breadth that was meant. The vector comes first, because settings named hnsw.* are taken unseen until the library is loaded.
 SELECT '[1]'::public.vector IS NOT NULL AS loaded, set_config('hnsw.ef_search', b.breadth::text, true)::integer AS ef_search,
   b.breadth, set_config('hnsw.max_scan_tuples', $4::integer::text, true) AS max_scan_tuples,
   set_config('hnsw.iterative_scan', 'relaxed_order', true) AS iterative_scan
