@@ -3171,8 +3171,8 @@ BEGIN
       way := to_regproc(format('rag.search_%s', model));
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
+    breadth := CASE WHEN way IS NOT NULL THEN search_breadth(ef_search, chunks, home.chunk_count) END;
     IF way IS NOT NULL AND NOT scan THEN
-      breadth := search_breadth(ef_search, chunks, home.chunk_count);
       IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
       END IF;
