@@ -1886,6 +1886,104 @@ ALTER FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) OWNER TO o
 
 COMMENT ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) IS 'Hashed key of a lexeme within a collection and a text search configuration.';
 
+CREATE FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+  terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
+  total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
+  scope uuid[]; inclusive boolean; chosen boolean := false; needs integer[]; distances float8[];
+BEGIN
+  exact := true;
+  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
+    INTO terms, frequencies, idfs, bounds, masses, question, cap
+  FROM collections c CROSS JOIN lexical_question(tenant, collection, query) AS q
+  WHERE c.tenant_id = tenant AND c.id = collection;
+  total := coalesce(cardinality(terms), 0);
+  IF total = 0 THEN RETURN; END IF;
+  IF conditions IS NOT NULL THEN
+    scope := ARRAY(SELECT s.passage_id FROM scope_passages(ARRAY[collection], conditions, filter) AS s);
+    inclusive := (conditions ->> 'inclusive')::boolean;
+    chosen := inclusive AND cardinality(scope) <= cap;
+    filter := NULL;  -- is part of the scope
+  END IF;
+
+  IF chosen THEN
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
+    FROM (
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+      ORDER BY 3, 1 LIMIT k
+    ) AS b;
+  ELSE
+    LOOP
+      first := first + 1;
+      postings := postings + frequencies[first];
+      EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
+    END LOOP;
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
+    FROM (
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
+        AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+        AND (filter IS NULL OR EXISTS (
+          SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+      ORDER BY 3, 1 LIMIT k
+    ) AS b;
+    theta := -distances[k];  -- null where there are fewer
+    needed := total;
+    -- the bound is raised a little: stored weights are single precision
+    WHILE needed > first LOOP
+      rest := rest + bounds[needed] * 1.00001;
+      EXIT WHEN theta IS NULL OR rest >= theta;
+      needed := needed - 1;
+    END LOOP;
+    taken := first;
+    WHILE taken < needed LOOP
+      IF postings + frequencies[taken + 1] > cap THEN exact := false; EXIT; END IF;
+      taken := taken + 1;
+      postings := postings + frequencies[taken];
+    END LOOP;
+    IF taken > first THEN
+      -- what is new has none of the rarest terms; of the others it needs each without which the rest stays below theta
+      needs := ARRAY(
+        SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
+        WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
+      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+             array_agg(b.d ORDER BY b.d, b.passage_id)
+        INTO best, owners, distances
+      FROM (
+        SELECT f.* FROM unnest(best, owners, distances) AS f (passage_id, document_id, d)
+        UNION
+        (SELECT l.passage_id, l.document_id, l.weights <#> question FROM lexical_index l
+         WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
+           AND l.keys @> needs
+           AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+           AND (filter IS NULL OR EXISTS (
+             SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
+         ORDER BY 3, 1 LIMIT k)
+        ORDER BY 3, 1 LIMIT k
+      ) AS b;
+    END IF;
+  END IF;
+
+  scores := ARRAY(SELECT -d FROM unnest(distances) AS d);
+  SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
+    / greatest((masses ->> l.regconfig::text)::float8, 1e-9) INTO coverage
+  FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
+END
+$$;
+
+ALTER FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) IS 'BM25 search of one collection, as lists; see sql/functions/lexical.sql.';
+
 CREATE FUNCTION rag.lexical_length(vector tsvector) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (SELECT (COALESCE(sum(COALESCE(cardinality(unnest.positions), 1)), (0)::bigint))::integer AS "coalesce" FROM unnest(lexical_length.vector) unnest(lexeme, positions, weights));
@@ -1923,7 +2021,34 @@ CREATE FUNCTION rag.lexical_question(tenant bigint, collection uuid, query text,
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
+DECLARE
+  languages integer; language regconfig; passages integer; seed integer;
 BEGIN
+  SELECT count(*), min(s.regconfig::oid)::regconfig, min(s.passage_count), min(c.lex_seed) INTO languages, language, passages, seed
+  FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
+  WHERE s.tenant_id = tenant AND s.collection_id = collection;
+  IF languages = 1 THEN  -- the same, of which nothing is left to weigh between languages
+    SELECT array_agg(key) FILTER (WHERE df > 0), array_agg(df) FILTER (WHERE df > 0), array_agg(idf) FILTER (WHERE df > 0),
+           array_agg(idf * max_weight) FILTER (WHERE df > 0), jsonb_build_object(language::text, sum(idf)),
+           ('{' || string_agg(key || ':' || idf::real, ',') FILTER (WHERE df > 0) || '}/1000000000')::sparsevec
+    INTO terms, frequencies, idfs, bounds, masses, question
+    FROM (
+      SELECT key, df, max_weight, sum(times) * ln(1 + (passages - df + .5::float8) / (df + .5::float8)) AS idf
+      FROM (
+        SELECT w.key, w.times, coalesce(t.document_frequency, 0)::bigint AS df, t.max_weight
+        FROM (
+          SELECT lexeme_key(seed, language::text, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
+          FROM unnest(to_tsvector(language, query)) AS u
+        ) AS w
+        LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
+          SELECT k.document_frequency, k.max_weight FROM lexical_terms k
+          WHERE k.tenant_id = tenant AND k.collection_id = collection AND k.key = w.key LIMIT 1
+        ) AS t ON true
+      ) AS known
+      GROUP BY key, df, max_weight ORDER BY df, key
+    ) AS term;
+    RETURN;
+  END IF;
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
@@ -1976,98 +2101,12 @@ CREATE FUNCTION rag.lexical_search(collection uuid, query text, k integer, budge
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
-DECLARE
-  tenant bigint := current_tenant();
-  terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
-  total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
-  scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; owners uuid[]; distances float8[]; needs integer[];
 BEGIN
-  SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
-    INTO terms, frequencies, idfs, bounds, masses, question, cap
-  FROM collections c CROSS JOIN lexical_question(tenant, collection, query) AS q
-  WHERE c.tenant_id = tenant AND c.id = collection;
-  total := coalesce(cardinality(terms), 0);
-  IF total = 0 THEN RETURN; END IF;
-  IF conditions IS NOT NULL THEN
-    scope := ARRAY(SELECT s.passage_id FROM scope_passages(ARRAY[collection], conditions, filter) AS s);
-    inclusive := (conditions ->> 'inclusive')::boolean;
-    chosen := inclusive AND cardinality(scope) <= cap;
-    filter := NULL;  -- is part of the scope
-  END IF;
-
-  IF chosen THEN
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
-           array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, owners, distances
-    FROM (
-      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
-      WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-      ORDER BY 3, 1 LIMIT k
-    ) AS b;
-  ELSE
-    LOOP
-      first := first + 1;
-      postings := postings + frequencies[first];
-      EXIT WHEN first = total OR postings + frequencies[first + 1] > budget;
-    END LOOP;
-    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
-           array_agg(b.d ORDER BY b.d, b.passage_id)
-      INTO best, owners, distances
-    FROM (
-      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
-      WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
-        AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-        AND (filter IS NULL OR EXISTS (
-          SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-      ORDER BY 3, 1 LIMIT k
-    ) AS b;
-    theta := -distances[k];  -- null where there are fewer
-    needed := total;
-    -- the bound is raised a little: stored weights are single precision
-    WHILE needed > first LOOP
-      rest := rest + bounds[needed] * 1.00001;
-      EXIT WHEN theta IS NULL OR rest >= theta;
-      needed := needed - 1;
-    END LOOP;
-    taken := first;
-    WHILE taken < needed LOOP
-      IF postings + frequencies[taken + 1] > cap THEN complete := false; EXIT; END IF;
-      taken := taken + 1;
-      postings := postings + frequencies[taken];
-    END LOOP;
-    IF taken > first THEN
-      -- what is new has none of the rarest terms; of the others it needs each without which the rest stays below theta
-      needs := ARRAY(
-        SELECT o.term FROM unnest(terms[first + 1:], bounds[first + 1:]) AS o (term, bound)
-        WHERE (SELECT sum(b) FROM unnest(bounds[first + 1:]) AS b) * 1.00001 - o.bound < theta);
-      SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
-             array_agg(b.d ORDER BY b.d, b.passage_id)
-        INTO best, owners, distances
-      FROM (
-        SELECT f.* FROM unnest(best, owners, distances) AS f (passage_id, document_id, d)
-        UNION
-        (SELECT l.passage_id, l.document_id, l.weights <#> question FROM lexical_index l
-         WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
-           AND l.keys @> needs
-           AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-           AND (filter IS NULL OR EXISTS (
-             SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
-         ORDER BY 3, 1 LIMIT k)
-        ORDER BY 3, 1 LIMIT k
-      ) AS b;
-    END IF;
-  END IF;
-
   RETURN QUERY
-  SELECT b.passage_id, b.document_id, -b.d,
-         CASE WHEN b.place = 1 THEN (  -- nobody asks it of others
-           SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
-             / greatest((masses ->> l.regconfig::text)::float8, 1e-9)
-           FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = b.passage_id) END,
-         complete
-  FROM unnest(best, owners, distances) WITH ORDINALITY AS b (passage_id, document_id, d, place)
-  ORDER BY b.place;
+  SELECT p.id, p.owner, p.score, CASE WHEN p.place = 1 THEN f.coverage END, f.exact
+  FROM lexical_best(current_tenant(), collection, query, k, budget, cap, filter, conditions) AS f
+  CROSS JOIN LATERAL unnest(f.best, f.owners, f.scores) WITH ORDINALITY AS p (id, owner, score, place)
+  ORDER BY p.place;
 END
 $$;
 
@@ -2287,116 +2326,44 @@ DECLARE
   distance text := coalesce('(' || pg_get_indexdef(index, 1, false) || ') <=> vector', '(e.embedding <=> vector) + 0.0');
   tie text := CASE WHEN index IS NULL THEN ', e.chunk_id' ELSE '' END;
   settings text := CASE WHEN index IS NULL THEN '' ELSE 'SET enable_sort = off' END;
-  -- what the caller returns, but for what it knows itself
-  columns text := regexp_replace(pg_get_function_result('rag.search_collection'::regproc), '^TABLE\(.*?(?=chunks_found)', 'TABLE(');
-  -- Citus plans for a tenant
-  mode text := CASE WHEN is_distributed() THEN 'force_custom_plan' ELSE 'force_generic_plan' END;
   statement text;
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer,
-  vector_share float8, rrf_k integer, top integer, begun timestamptz
-) RETURNS %2$s
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp SET plan_cache_mode = %7$s %3$s AS $body$
+  tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer,
+  OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores float8[]
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp %2$s AS $body$
 #variable_conflict use_column
 BEGIN
-  RETURN QUERY
-  WITH near AS MATERIALIZED (
-    SELECT e.chunk_id, e.document_id, e.passage_id, %4$s AS distance
-    FROM embeddings e
-    WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id AND %5$s
-    ORDER BY %4$s %6$s LIMIT chunks
-  ), vector_end AS MATERIALIZED (
-    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM near
-  ), nearest AS MATERIALIZED (
-    SELECT DISTINCT ON (n.passage_id) n.passage_id, n.document_id, n.chunk_id, n.distance
-    FROM (
-      SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
-        -- vectors from before the column are filled by a job
-        coalesce(n.passage_id, (
-          SELECT c.passage_id FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = n.chunk_id)) AS passage_id
-      FROM near n
+  SELECT max(b.found), array_agg(b.passage_id), array_agg(b.document_id), array_agg(b.chunk_id), array_agg(1 - b.distance)
+  INTO chunks_found, passages, documents, chunk_ids, scores
+  FROM (
+    SELECT * FROM (
+      SELECT DISTINCT ON (n.passage_id) n.*
+      FROM (
+        SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
+          -- vectors from before the column are filled by a job
+          coalesce(n.passage_id, (
+            SELECT c.passage_id FROM chunks c WHERE c.tenant_id = tenant AND c.id = n.chunk_id)) AS passage_id,
+          count(*) OVER ()::integer AS found
+        FROM (
+          SELECT e.chunk_id, e.document_id, e.passage_id, %3$s AS distance
+          FROM embeddings e
+          WHERE e.tenant_id = tenant AND e.collection_id = collection AND %4$s
+          ORDER BY %3$s %5$s LIMIT chunks
+        ) AS n
+      ) AS n
+      ORDER BY n.passage_id, n.distance, n.chunk_id
     ) AS n
-    ORDER BY n.passage_id, n.distance, n.chunk_id
-  ), v AS MATERIALIZED (
-    SELECT n.passage_id AS id, n.document_id, n.chunk_id, 1 - n.distance AS score,
-      row_number() OVER (ORDER BY n.distance, n.chunk_id)::integer AS place
-    FROM nearest n
-  ), l AS MATERIALIZED (
-    SELECT f.passage_id AS id, f.document_id, f.score, f.coverage, f.exact, f.place::integer AS place
-    FROM vector_end
-    -- after the vector leg, so that both are timed apart
-    CROSS JOIN LATERAL lexical_search(home.id, CASE WHEN vector_end.at IS NOT NULL THEN query END, hits, budget, cap)
-      WITH ORDINALITY AS f (passage_id, document_id, score, coverage, exact, place)
-    WHERE query IS NOT NULL
-  ), lexical_end AS MATERIALIZED (
-    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM l
-  ), scale AS MATERIALIZED (
-    -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
-    SELECT best.v AS v_best, best.l AS l_best,
-      CASE WHEN vector_end.found < chunks THEN 0 ELSE coalesce(vector_share * (greatest(least.v, 0) / best.v), 0) END AS v_floor,
-      CASE WHEN lexical_end.found < hits THEN 0 ELSE coalesce((1 - vector_share) * (greatest(least.l, 0) / best.l), 0) END
-        AS l_floor
-    FROM vector_end, lexical_end,
-      (SELECT nullif(greatest((SELECT max(v.score) FROM v), 0), 0) AS v,
-              nullif(greatest((SELECT max(l.score) FROM l), 0), 0) AS l) AS best,
-      (SELECT (SELECT min(v.score) FROM v) AS v, (SELECT min(l.score) FROM l) AS l) AS least
-  ), shared AS MATERIALIZED (
-    SELECT id, v.chunk_id, v.place AS v_place, l.place AS l_place,
-      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
-           WHEN v.place IS NULL THEN scale.v_floor
-           ELSE coalesce(vector_share * (greatest(v.score, 0) / scale.v_best), 0) END AS v_share,
-      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
-           WHEN l.place IS NULL THEN scale.l_floor
-           ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / scale.l_best), 0) END AS l_share
-    FROM v FULL JOIN l USING (id) CROSS JOIN scale
-  ), fused AS MATERIALIZED (
-    SELECT s.*, row_number() OVER (ORDER BY s.score DESC, least(s.v_place, s.l_place), s.id)::integer AS place
-    FROM (
-      SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score FROM shared s
-    ) AS s
-  ), lists AS MATERIALIZED (
-    SELECT 1 AS place, vector_end.found, 1000 * extract(epoch FROM vector_end.at - begun)::float8 AS v_ms,
-      1000 * extract(epoch FROM lexical_end.at - vector_end.at)::float8 AS l_ms,
-      v.*, l.*, f.*, (SELECT l.coverage FROM l WHERE l.place = 1) AS coverage
-    FROM vector_end, lexical_end,
-      (SELECT array_agg(v.id ORDER BY v.place) AS v_ids, array_agg(v.document_id ORDER BY v.place) AS v_documents,
-              array_agg(v.chunk_id ORDER BY v.place) AS v_chunks, array_agg(v.score ORDER BY v.place) AS v_scores FROM v) AS v,
-      (SELECT array_agg(l.id ORDER BY l.place) AS l_ids, array_agg(l.document_id ORDER BY l.place) AS l_documents,
-              array_agg(l.score ORDER BY l.place) AS l_scores, bool_and(l.exact) AS exact FROM l) AS l,
-      (SELECT array_agg(f.v_place ORDER BY f.place) AS f_vector, array_agg(f.l_place ORDER BY f.place) AS f_lexical,
-              array_agg(f.score ORDER BY f.place) AS f_scores, array_agg(f.v_share ORDER BY f.place) AS f_v_shares,
-              array_agg(f.l_share ORDER BY f.place) AS f_l_shares FROM fused f) AS f
-  )
-  SELECT a.found, a.v_ms, a.l_ms, a.v_ids, a.v_documents, a.v_chunks, a.v_scores,
-    a.l_ids, a.l_documents, a.l_scores, a.coverage, a.exact, a.f_vector, a.f_lexical, a.f_scores, a.f_v_shares, a.f_l_shares,
-    b.id, b.document_id, b.external_id, b.title, b.content, b.char_start, b.char_end, b.page, b.headings, b.landmarks,
-    b.token_count, b.version, b.media_type, b.metadata, b.chunk_id, b.matched_start, b.matched_end
-  FROM lists a FULL JOIN (
-    SELECT f.place, p.*, d.external_id, d.title, d.version, d.media_type, d.metadata, f.chunk_id,
-      k.char_start AS matched_start, k.char_end AS matched_end
-    FROM fused f
-    -- OFFSET 0, LIMIT: looked up one by one, by their keys
-    CROSS JOIN LATERAL (
-      SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
-      FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = f.id OFFSET 0
-    ) AS p
-    CROSS JOIN LATERAL (
-      SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
-      FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id OFFSET 0
-    ) AS d
-    LEFT JOIN LATERAL (
-      SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = f.chunk_id LIMIT 1
-    ) AS k ON true
-    WHERE f.place <= top
-  ) AS b ON b.place = a.place
-  ORDER BY coalesce(b.place, 1);
+    ORDER BY n.distance, n.chunk_id
+  ) AS b;
+  chunks_found := coalesce(chunks_found, 0);
 END
-$body$$function$, name, columns, settings, distance, predicate, tie, mode);
+$body$$function$, name, settings, distance, predicate, tie);
   PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
-  EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'One search in one statement; made by rag.make_search.');
+  EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'The nearest chunks by one index; made by rag.make_search.');
   EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
 END
 $_$;
@@ -2424,6 +2391,10 @@ BEGIN
   LOOP
     PERFORM make_search(index);
   END LOOP;
+  -- Plans are made once in a session, though not by Citus, which plans for a tenant. Else some would be made again for each search,
+  -- which looks cheaper with the values known: a twentieth of the whole.
+  EXECUTE format('ALTER FUNCTION rag.search_collection SET plan_cache_mode = %s',
+    CASE WHEN is_distributed() THEN 'force_custom_plan' ELSE 'force_generic_plan' END);
 END
 $_$;
 
@@ -3145,10 +3116,12 @@ COMMENT ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks
 CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $_$
 #variable_conflict use_column
 DECLARE
-  home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp();
+  home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
+  v_best float8; v_floor float8; l_best float8; l_floor float8; best uuid[]; best_chunks uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
@@ -3160,6 +3133,7 @@ BEGIN
     ORDER BY e.model_id LIMIT 1), model) = model;
   IF NOT served THEN RETURN NEXT; RETURN; END IF;
 
+  chunks_found := 0;
   IF vector IS NULL OR home.chunk_count = 0 THEN
     chunks := 0;
   ELSIF home.chunk_count > exact_below THEN
@@ -3180,12 +3154,75 @@ BEGIN
         set_config('hnsw.iterative_scan', 'relaxed_order', true);
     END IF;
   END IF;
-  IF chunks > 0 THEN regime := coalesce(regime, 'exact'); END IF;
-  IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
-  RETURN QUERY EXECUTE
-    'SELECT $1.id, $1.epoch, $1.passage_count, $1.chunk_count, true, $14::text, $15::integer, s.* FROM ' || way
-    || '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS s WHERE $13'
-    USING home, model, vector, chunks, query, hits, budget, cap, vector_share, rrf_k, top, begun, true, regime, breadth;
+  IF chunks > 0 THEN
+    regime := coalesce(regime, 'exact');
+    IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
+    EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5)'
+    INTO chunks_found, vector_passages, vector_documents, vector_chunks, vector_scores
+    USING home.tenant_id, home.id, model, vector, chunks;
+  END IF;
+  searched := clock_timestamp();
+  vector_ms := 1000 * extract(epoch FROM searched - begun)::float8;
+
+  IF query IS NOT NULL THEN
+    SELECT f.best, f.owners, f.scores, f.coverage, f.exact
+    INTO lexical_passages, lexical_documents, lexical_scores, lexical_coverage, lexical_exact
+    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL) AS f;
+  END IF;
+  lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
+
+  -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
+  v_best := nullif(greatest(vector_scores[1], 0), 0);
+  l_best := nullif(greatest(lexical_scores[1], 0), 0);
+  v_floor := CASE WHEN chunks_found < chunks THEN 0
+    ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
+  l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
+    ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
+  SELECT array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share), array_agg(f.l_share),
+         (array_agg(f.id))[:top], (array_agg(f.chunk_id))[:top]
+  INTO fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best, best_chunks
+  FROM (
+    SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score
+    FROM (
+      SELECT id, v.chunk_id, v.place::integer AS v_place, l.place::integer AS l_place,
+        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+             WHEN v.place IS NULL THEN v_floor
+             ELSE coalesce(vector_share * (greatest(v.score, 0) / v_best), 0) END AS v_share,
+        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+             WHEN l.place IS NULL THEN l_floor
+             ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / l_best), 0) END AS l_share
+      FROM unnest(vector_passages, vector_chunks, vector_scores) WITH ORDINALITY AS v (id, chunk_id, score, place)
+      FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, place) USING (id)
+    ) AS s
+    ORDER BY score DESC, least(s.v_place, s.l_place), s.id
+  ) AS f;
+  IF best IS NULL THEN RETURN NEXT; RETURN; END IF;
+
+  RETURN QUERY
+  SELECT home.id, home.epoch, home.passage_count, home.chunk_count, true, regime, breadth, chunks_found, vector_ms, lexical_ms,
+    CASE WHEN b.place = 1 THEN vector_passages END, CASE WHEN b.place = 1 THEN vector_documents END,
+    CASE WHEN b.place = 1 THEN vector_chunks END, CASE WHEN b.place = 1 THEN vector_scores END,
+    CASE WHEN b.place = 1 THEN lexical_passages END, CASE WHEN b.place = 1 THEN lexical_documents END,
+    CASE WHEN b.place = 1 THEN lexical_scores END, lexical_coverage, lexical_exact,
+    CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
+    CASE WHEN b.place = 1 THEN fused_scores END, CASE WHEN b.place = 1 THEN vector_shares END,
+    CASE WHEN b.place = 1 THEN lexical_shares END,
+    p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks,
+    p.token_count, d.version, d.media_type, d.metadata, b.chunk_id, k.char_start, k.char_end
+  FROM unnest(best, best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
+  -- LIMIT: looked up one by one, by their keys
+  LEFT JOIN LATERAL (
+    SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
+    FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = b.id LIMIT 1
+  ) AS p ON true
+  LEFT JOIN LATERAL (
+    SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
+    FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id LIMIT 1
+  ) AS d ON true
+  LEFT JOIN LATERAL (
+    SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = b.chunk_id LIMIT 1
+  ) AS k ON true
+  ORDER BY b.place;
 END
 $_$;
 
@@ -3193,155 +3230,41 @@ ALTER FUNCTION rag.search_collection(tenant bigint, collection text, model small
 
 COMMENT ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) IS 'Both legs of a search of one collection, fused, and the best passages; see sql/functions/search.sql.';
 
-CREATE TABLE rag.collections (
-    tenant_id bigint NOT NULL,
-    id uuid NOT NULL,
-    name text NOT NULL,
-    lex_seed integer NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    document_count integer DEFAULT 0 NOT NULL,
-    passage_count integer DEFAULT 0 NOT NULL,
-    chunk_count integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    model_id smallint,
-    calibration jsonb,
-    byte_count bigint DEFAULT 0 NOT NULL
-);
-
-ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE rag.collections OWNER TO owner;
-
-COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
-
-COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
-
-COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
-
-COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
-
-COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
-
-COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
-
-COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
-
-COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
-
-COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
-
-COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
-
-COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
-
-COMMENT ON COLUMN rag.collections.byte_count IS 'Bytes of the files of indexed documents.';
-
-CREATE FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) RETURNS TABLE(chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+CREATE FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 BEGIN
-  RETURN QUERY
-  WITH near AS MATERIALIZED (
-    SELECT e.chunk_id, e.document_id, e.passage_id, (e.embedding <=> vector) + 0.0 AS distance
-    FROM embeddings e
-    WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id AND e.model_id + 0 = model
-    ORDER BY (e.embedding <=> vector) + 0.0 , e.chunk_id LIMIT chunks
-  ), vector_end AS MATERIALIZED (
-    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM near
-  ), nearest AS MATERIALIZED (
-    SELECT DISTINCT ON (n.passage_id) n.passage_id, n.document_id, n.chunk_id, n.distance
-    FROM (
-      SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
-        -- vectors from before the column are filled by a job
-        coalesce(n.passage_id, (
-          SELECT c.passage_id FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = n.chunk_id)) AS passage_id
-      FROM near n
+  SELECT max(b.found), array_agg(b.passage_id), array_agg(b.document_id), array_agg(b.chunk_id), array_agg(1 - b.distance)
+  INTO chunks_found, passages, documents, chunk_ids, scores
+  FROM (
+    SELECT * FROM (
+      SELECT DISTINCT ON (n.passage_id) n.*
+      FROM (
+        SELECT n.chunk_id, n.document_id, n.distance + 0.0 AS distance,  -- an index yields them nearly, not quite, in order
+          -- vectors from before the column are filled by a job
+          coalesce(n.passage_id, (
+            SELECT c.passage_id FROM chunks c WHERE c.tenant_id = tenant AND c.id = n.chunk_id)) AS passage_id,
+          count(*) OVER ()::integer AS found
+        FROM (
+          SELECT e.chunk_id, e.document_id, e.passage_id, (e.embedding <=> vector) + 0.0 AS distance
+          FROM embeddings e
+          WHERE e.tenant_id = tenant AND e.collection_id = collection AND e.model_id + 0 = model
+          ORDER BY (e.embedding <=> vector) + 0.0 , e.chunk_id LIMIT chunks
+        ) AS n
+      ) AS n
+      ORDER BY n.passage_id, n.distance, n.chunk_id
     ) AS n
-    ORDER BY n.passage_id, n.distance, n.chunk_id
-  ), v AS MATERIALIZED (
-    SELECT n.passage_id AS id, n.document_id, n.chunk_id, 1 - n.distance AS score,
-      row_number() OVER (ORDER BY n.distance, n.chunk_id)::integer AS place
-    FROM nearest n
-  ), l AS MATERIALIZED (
-    SELECT f.passage_id AS id, f.document_id, f.score, f.coverage, f.exact, f.place::integer AS place
-    FROM vector_end
-    -- after the vector leg, so that both are timed apart
-    CROSS JOIN LATERAL lexical_search(home.id, CASE WHEN vector_end.at IS NOT NULL THEN query END, hits, budget, cap)
-      WITH ORDINALITY AS f (passage_id, document_id, score, coverage, exact, place)
-    WHERE query IS NOT NULL
-  ), lexical_end AS MATERIALIZED (
-    SELECT clock_timestamp() AS at, count(*)::integer AS found FROM l
-  ), scale AS MATERIALIZED (
-    -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
-    SELECT best.v AS v_best, best.l AS l_best,
-      CASE WHEN vector_end.found < chunks THEN 0 ELSE coalesce(vector_share * (greatest(least.v, 0) / best.v), 0) END AS v_floor,
-      CASE WHEN lexical_end.found < hits THEN 0 ELSE coalesce((1 - vector_share) * (greatest(least.l, 0) / best.l), 0) END
-        AS l_floor
-    FROM vector_end, lexical_end,
-      (SELECT nullif(greatest((SELECT max(v.score) FROM v), 0), 0) AS v,
-              nullif(greatest((SELECT max(l.score) FROM l), 0), 0) AS l) AS best,
-      (SELECT (SELECT min(v.score) FROM v) AS v, (SELECT min(l.score) FROM l) AS l) AS least
-  ), shared AS MATERIALIZED (
-    SELECT id, v.chunk_id, v.place AS v_place, l.place AS l_place,
-      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
-           WHEN v.place IS NULL THEN scale.v_floor
-           ELSE coalesce(vector_share * (greatest(v.score, 0) / scale.v_best), 0) END AS v_share,
-      CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
-           WHEN l.place IS NULL THEN scale.l_floor
-           ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / scale.l_best), 0) END AS l_share
-    FROM v FULL JOIN l USING (id) CROSS JOIN scale
-  ), fused AS MATERIALIZED (
-    SELECT s.*, row_number() OVER (ORDER BY s.score DESC, least(s.v_place, s.l_place), s.id)::integer AS place
-    FROM (
-      SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score FROM shared s
-    ) AS s
-  ), lists AS MATERIALIZED (
-    SELECT 1 AS place, vector_end.found, 1000 * extract(epoch FROM vector_end.at - begun)::float8 AS v_ms,
-      1000 * extract(epoch FROM lexical_end.at - vector_end.at)::float8 AS l_ms,
-      v.*, l.*, f.*, (SELECT l.coverage FROM l WHERE l.place = 1) AS coverage
-    FROM vector_end, lexical_end,
-      (SELECT array_agg(v.id ORDER BY v.place) AS v_ids, array_agg(v.document_id ORDER BY v.place) AS v_documents,
-              array_agg(v.chunk_id ORDER BY v.place) AS v_chunks, array_agg(v.score ORDER BY v.place) AS v_scores FROM v) AS v,
-      (SELECT array_agg(l.id ORDER BY l.place) AS l_ids, array_agg(l.document_id ORDER BY l.place) AS l_documents,
-              array_agg(l.score ORDER BY l.place) AS l_scores, bool_and(l.exact) AS exact FROM l) AS l,
-      (SELECT array_agg(f.v_place ORDER BY f.place) AS f_vector, array_agg(f.l_place ORDER BY f.place) AS f_lexical,
-              array_agg(f.score ORDER BY f.place) AS f_scores, array_agg(f.v_share ORDER BY f.place) AS f_v_shares,
-              array_agg(f.l_share ORDER BY f.place) AS f_l_shares FROM fused f) AS f
-  )
-  SELECT a.found, a.v_ms, a.l_ms, a.v_ids, a.v_documents, a.v_chunks, a.v_scores,
-    a.l_ids, a.l_documents, a.l_scores, a.coverage, a.exact, a.f_vector, a.f_lexical, a.f_scores, a.f_v_shares, a.f_l_shares,
-    b.id, b.document_id, b.external_id, b.title, b.content, b.char_start, b.char_end, b.page, b.headings, b.landmarks,
-    b.token_count, b.version, b.media_type, b.metadata, b.chunk_id, b.matched_start, b.matched_end
-  FROM lists a FULL JOIN (
-    SELECT f.place, p.*, d.external_id, d.title, d.version, d.media_type, d.metadata, f.chunk_id,
-      k.char_start AS matched_start, k.char_end AS matched_end
-    FROM fused f
-    -- OFFSET 0, LIMIT: looked up one by one, by their keys
-    CROSS JOIN LATERAL (
-      SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
-      FROM passages p WHERE p.tenant_id = home.tenant_id AND p.id = f.id OFFSET 0
-    ) AS p
-    CROSS JOIN LATERAL (
-      SELECT d.external_id, d.title, d.version, d.media_type, d.metadata
-      FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = p.document_id OFFSET 0
-    ) AS d
-    LEFT JOIN LATERAL (
-      SELECT c.char_start, c.char_end FROM chunks c WHERE c.tenant_id = home.tenant_id AND c.id = f.chunk_id LIMIT 1
-    ) AS k ON true
-    WHERE f.place <= top
-  ) AS b ON b.place = a.place
-  ORDER BY coalesce(b.place, 1);
+    ORDER BY n.distance, n.chunk_id
+  ) AS b;
+  chunks_found := coalesce(chunks_found, 0);
 END
 $$;
 
-ALTER FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) OWNER TO owner;
+ALTER FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) OWNER TO owner;
 
-COMMENT ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) IS 'One search in one statement; made by rag.make_search.';
+COMMENT ON FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) IS 'The nearest chunks by one index; made by rag.make_search.';
 
 CREATE FUNCTION rag.search_name(index text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -4177,6 +4100,51 @@ COMMENT ON COLUMN analyst.audit.target IS 'The name or id of what it was done to
 COMMENT ON COLUMN analyst.audit.detail IS 'What else belongs to it, for example counts of what went.';
 
 COMMENT ON COLUMN analyst.audit.id IS 'Id of the event.';
+
+CREATE TABLE rag.collections (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    name text NOT NULL,
+    lex_seed integer NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    document_count integer DEFAULT 0 NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    chunk_count integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    model_id smallint,
+    calibration jsonb,
+    byte_count bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY rag.collections FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE rag.collections OWNER TO owner;
+
+COMMENT ON TABLE rag.collections IS 'Named sets of documents that are searched together.';
+
+COMMENT ON COLUMN rag.collections.tenant_id IS 'Tenant that owns the row (rag.tenants.id).';
+
+COMMENT ON COLUMN rag.collections.id IS 'Collection id (UUIDv7).';
+
+COMMENT ON COLUMN rag.collections.name IS 'Name, unique within the tenant.';
+
+COMMENT ON COLUMN rag.collections.lex_seed IS 'Seeds the hash of lexemes, so that postings of collections do not mix.';
+
+COMMENT ON COLUMN rag.collections.epoch IS 'Grows with every committed change of content.';
+
+COMMENT ON COLUMN rag.collections.document_count IS 'Indexed documents.';
+
+COMMENT ON COLUMN rag.collections.passage_count IS 'Passages of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.chunk_count IS 'Chunks of indexed documents.';
+
+COMMENT ON COLUMN rag.collections.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN rag.collections.model_id IS 'Embedding model that serves it; null: that of the settings.';
+
+COMMENT ON COLUMN rag.collections.calibration IS 'Of confidence, by cairn eval calibrate; null: as shipped.';
+
+COMMENT ON COLUMN rag.collections.byte_count IS 'Bytes of the files of indexed documents.';
 
 CREATE TABLE rag.retrieval_cache (
     tenant_id bigint NOT NULL,
@@ -8808,6 +8776,11 @@ GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO 
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) TO cairn_views;
 
+REVOKE ALL ON FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) TO cairn_app;
+GRANT ALL ON FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.lexical_best(tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, OUT best uuid[], OUT owners uuid[], OUT scores double precision[], OUT coverage double precision, OUT exact boolean) TO cairn_views;
+
 REVOKE ALL ON FUNCTION rag.lexical_length(vector tsvector) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.lexical_length(vector tsvector) TO cairn_app;
 GRANT ALL ON FUNCTION rag.lexical_length(vector tsvector) TO cairn_definer;
@@ -8982,14 +8955,10 @@ GRANT ALL ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chun
 REVOKE ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) TO cairn_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
-GRANT SELECT ON TABLE rag.collections TO cairn_views;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
-
-REVOKE ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_app;
-GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.search_exact(home rag.collections, model smallint, vector public.halfvec, chunks integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer, begun timestamp with time zone) TO cairn_views;
+REVOKE ALL ON FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.search_exact(tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores double precision[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.search_name(index text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.search_name(index text) TO cairn_app;
@@ -9106,6 +9075,10 @@ GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_definer;
 GRANT INSERT(detail) ON TABLE rag.audit_events TO cairn_app;
 
 GRANT SELECT ON TABLE analyst.audit TO cairn_analyst;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_definer;
+GRANT SELECT ON TABLE rag.collections TO cairn_views;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.collections TO cairn_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rag.retrieval_cache TO cairn_definer;
 GRANT SELECT ON TABLE rag.retrieval_cache TO cairn_views;

@@ -64,7 +64,34 @@ CREATE OR REPLACE FUNCTION rag.lexical_question(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+  languages integer; language regconfig; passages integer; seed integer;
 BEGIN
+  SELECT count(*), min(s.regconfig::oid)::regconfig, min(s.passage_count), min(c.lex_seed) INTO languages, language, passages, seed
+  FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
+  WHERE s.tenant_id = tenant AND s.collection_id = collection;
+  IF languages = 1 THEN  -- the same, of which nothing is left to weigh between languages
+    SELECT array_agg(key) FILTER (WHERE df > 0), array_agg(df) FILTER (WHERE df > 0), array_agg(idf) FILTER (WHERE df > 0),
+           array_agg(idf * max_weight) FILTER (WHERE df > 0), jsonb_build_object(language::text, sum(idf)),
+           ('{' || string_agg(key || ':' || idf::real, ',') FILTER (WHERE df > 0) || '}/1000000000')::sparsevec
+    INTO terms, frequencies, idfs, bounds, masses, question
+    FROM (
+      SELECT key, df, max_weight, sum(times) * ln(1 + (passages - df + .5::float8) / (df + .5::float8)) AS idf
+      FROM (
+        SELECT w.key, w.times, coalesce(t.document_frequency, 0)::bigint AS df, t.max_weight
+        FROM (
+          SELECT lexeme_key(seed, language::text, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
+          FROM unnest(to_tsvector(language, query)) AS u
+        ) AS w
+        LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
+          SELECT k.document_frequency, k.max_weight FROM lexical_terms k
+          WHERE k.tenant_id = tenant AND k.collection_id = collection AND k.key = w.key LIMIT 1
+        ) AS t ON true
+      ) AS known
+      GROUP BY key, df, max_weight ORDER BY df, key
+    ) AS term;
+    RETURN;
+  END IF;
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
@@ -197,20 +224,19 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 --
 -- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact.
 DROP FUNCTION IF EXISTS rag.lexical_search(uuid, text, integer, integer, integer, jsonb);
-CREATE OR REPLACE FUNCTION rag.lexical_search(
-  collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL,
-  conditions jsonb DEFAULT NULL
-) RETURNS TABLE (passage_id uuid, document_id uuid, score float8, coverage float8, exact boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+CREATE OR REPLACE FUNCTION rag.lexical_best(
+  tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb,
+  OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-  tenant bigint := current_tenant();
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
-  scope uuid[]; inclusive boolean; chosen boolean := false; complete boolean := true;
-  best uuid[]; owners uuid[]; distances float8[]; needs integer[];
+  scope uuid[]; inclusive boolean; chosen boolean := false; needs integer[]; distances float8[];
 BEGIN
+  exact := true;
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
     INTO terms, frequencies, idfs, bounds, masses, question, cap
   FROM collections c CROSS JOIN lexical_question(tenant, collection, query) AS q
@@ -260,7 +286,7 @@ BEGIN
     END LOOP;
     taken := first;
     WHILE taken < needed LOOP
-      IF postings + frequencies[taken + 1] > cap THEN complete := false; EXIT; END IF;
+      IF postings + frequencies[taken + 1] > cap THEN exact := false; EXIT; END IF;
       taken := taken + 1;
       postings := postings + frequencies[taken];
     END LOOP;
@@ -287,18 +313,30 @@ BEGIN
     END IF;
   END IF;
 
-  RETURN QUERY
-  SELECT b.passage_id, b.document_id, -b.d,
-         CASE WHEN b.place = 1 THEN (  -- nobody asks it of others
-           SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
-             / greatest((masses ->> l.regconfig::text)::float8, 1e-9)
-           FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = b.passage_id) END,
-         complete
-  FROM unnest(best, owners, distances) WITH ORDINALITY AS b (passage_id, document_id, d, place)
-  ORDER BY b.place;
+  scores := ARRAY(SELECT -d FROM unnest(distances) AS d);
+  SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
+    / greatest((masses ->> l.regconfig::text)::float8, 1e-9) INTO coverage
+  FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
 END
 $$;
+COMMENT ON FUNCTION rag.lexical_best IS 'BM25 search of one collection, as lists; see sql/functions/lexical.sql.';
 
+-- The same as rows, best first, for the tenant that asks.
+CREATE OR REPLACE FUNCTION rag.lexical_search(
+  collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL,
+  conditions jsonb DEFAULT NULL
+) RETURNS TABLE (passage_id uuid, document_id uuid, score float8, coverage float8, exact boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  SELECT p.id, p.owner, p.score, CASE WHEN p.place = 1 THEN f.coverage END, f.exact
+  FROM lexical_best(current_tenant(), collection, query, k, budget, cap, filter, conditions) AS f
+  CROSS JOIN LATERAL unnest(f.best, f.owners, f.scores) WITH ORDINALITY AS p (id, owner, score, place)
+  ORDER BY p.place;
+END
+$$;
 COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
 
 -- Documents of the current tenant that match a metadata filter, with their number of chunks.

@@ -149,10 +149,10 @@ async def test_expand_parents_false_gives_the_chunk(services: Services) -> None:
 
 async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services, psql: object, database: str) -> None:
     """The lexical function is gone; the search still answers and says what failed."""
-    psql("DROP FUNCTION rag.lexical_search", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
+    psql("DROP FUNCTION rag.lexical_best", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
     result = await find(library, "cairn trail")
     assert result.legs_used == ("vector",)
-    assert "lexical_search" in result.legs_failed["lexical"]
+    assert "lexical_best" in result.legs_failed["lexical"]
     assert any("lexical" in reason for reason in result.degraded)
     assert result.passages[0].external_id == "cairns"
 

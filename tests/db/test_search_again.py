@@ -71,12 +71,12 @@ async def a_document_is_replaced_meanwhile(house: House) -> SearchResult:
 
 
 async def a_retriever_fails_in_the_statement(house: House) -> SearchResult:
-    house.sql("DROP FUNCTION rag.lexical_search")
+    house.sql("DROP FUNCTION rag.lexical_best")
     return await house.search()
 
 
 async def a_retriever_fails_in_the_transaction(house: House) -> SearchResult:
-    house.sql("DROP FUNCTION rag.lexical_search")
+    house.sql("DROP FUNCTION rag.lexical_best")
     return await house.search(group_by="document")
 
 

@@ -226,7 +226,7 @@ def test_another_collection_can_be_searched_as_it_stands(cairn: Cairn, gear: Pat
 def test_a_leg_that_fails_is_said_and_stored(cairn: Cairn, gear: Path, rows: Rows) -> None:
     """Figures of half a search must not look like those of a whole one."""
     assert cairn("retrieval", gear).code == 0
-    rows("DROP FUNCTION rag.lexical_search CASCADE")
+    rows("DROP FUNCTION rag.lexical_best CASCADE")
     done = cairn("retrieval", gear, "--no-index")
     assert done.code == 1
     assert "warning: mountain gear, hybrid: 8 of 8 queries: leg lexical failed" in done.err
