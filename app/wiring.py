@@ -150,14 +150,10 @@ class Services:
         model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
         be had is tried again when it is needed."""
         self.chat_for(self.settings.current)
-        embedder = self.search_deps.embedder
-        try:
-            if isinstance(embedder, MiniLM):
-                await embedder.warm()
-        finally:
-            # after the model, which the first search waits for; a daemon: a process that is told to stop does not wait for it
-            threading.Thread(target=_load_tables, name="tables", daemon=True).start()
-        if isinstance(embedder, MiniLM):
+        # a daemon: a process that is told to stop meanwhile does not wait for it
+        threading.Thread(target=_load_tables, name="tables", daemon=True).start()
+        if isinstance(self.search_deps.embedder, MiniLM):
+            await self.search_deps.embedder.warm()
             await self.exemplars.warm()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
