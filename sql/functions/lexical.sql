@@ -223,7 +223,6 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- (docs/adr/0014-lexical-operators.md).
 --
 -- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact.
-DROP FUNCTION IF EXISTS rag.lexical_search(uuid, text, integer, integer, integer, jsonb);
 CREATE OR REPLACE FUNCTION rag.lexical_best(
   tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb,
   OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
@@ -322,6 +321,7 @@ $$;
 COMMENT ON FUNCTION rag.lexical_best IS 'BM25 search of one collection, as lists; see sql/functions/lexical.sql.';
 
 -- The same as rows, best first, for the tenant that asks.
+DROP FUNCTION IF EXISTS rag.lexical_search(uuid, text, integer, integer, integer, jsonb);
 CREATE OR REPLACE FUNCTION rag.lexical_search(
   collection uuid, query text, k integer, budget integer, cap integer, filter jsonb DEFAULT NULL,
   conditions jsonb DEFAULT NULL

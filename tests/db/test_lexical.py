@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 from collections import Counter
 from contextlib import suppress
 from typing import Any
 
+import asyncpg
 import pytest
 
 from app.errors import NotFoundError
@@ -169,6 +171,32 @@ async def test_scores_equal_reference_right_after_weighting(services: Services) 
         assert len(hits) == len(expected)
         for passage, score in hits.items():
             assert score == pytest.approx(expected[passage], rel=1e-5)
+
+
+async def test_words_of_one_language_weigh_as_beside_another_that_holds_nothing(services: Services) -> None:
+    """A collection of one language has a plan of its own, which must reckon as the one for several does."""
+    await index_passages(services, make_texts(60))
+    collection = await get_collection(services, "test")
+    owner, tenant = await asyncpg.connect(services.owner_dsn), services.principal.tenant_id
+    asked = "The cairn, the cairns and obsidian beside unheard rivers"
+
+    async def weighed() -> list[float]:
+        row = await owner.fetchrow("SELECT * FROM rag.lexical_question($1, $2, $3)", tenant, collection.id, asked)
+        mass = json.loads(row["masses"])["english"]
+        return [*row["terms"], *row["frequencies"], *row["idfs"], *row["bounds"], mass]
+
+    try:
+        async with owner.transaction():
+            await owner.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
+            await owner.execute("SET LOCAL ROLE cairn_definer")
+            alone = await weighed()
+            await owner.execute(
+                "INSERT INTO rag.lexical_stats SELECT tenant_id, collection_id, 'simple', 0, 0, 1 FROM rag.lexical_stats"
+            )
+            assert len(alone) == 4 * 3 + 1
+            assert await weighed() == pytest.approx(alone, rel=1e-9)
+    finally:
+        await owner.close()
 
 
 async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services) -> None:

@@ -196,3 +196,9 @@ async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any
     )
     assert touched["seq_scan"] == 0
     assert touched["idx_tup_fetch"] < LARGE / 4
+
+
+async def test_the_plans_of_a_search_are_kept(connection: Any) -> None:
+    """Left to itself PostgreSQL plans parts of the statement again each time."""
+    config = await connection.fetchval("SELECT proconfig FROM pg_proc WHERE oid = 'rag.search_collection'::regproc")
+    assert "plan_cache_mode=force_generic_plan" in config
