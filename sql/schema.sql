@@ -12,6 +12,24 @@ ALTER SCHEMA rag OWNER TO owner;
 
 COMMENT ON SCHEMA rag IS 'Private data of Cairn; read it through schema analyst.';
 
+CREATE DOMAIN rag.float8_list AS double precision[];
+
+ALTER DOMAIN rag.float8_list OWNER TO owner;
+
+COMMENT ON DOMAIN rag.float8_list IS 'An argument that a client sends in binary, as array_send gave it.';
+
+CREATE DOMAIN rag.text_list AS text[];
+
+ALTER DOMAIN rag.text_list OWNER TO owner;
+
+COMMENT ON DOMAIN rag.text_list IS 'An argument that a client sends in binary, as array_send gave it.';
+
+CREATE DOMAIN rag.uuid_list AS uuid[];
+
+ALTER DOMAIN rag.uuid_list OWNER TO owner;
+
+COMMENT ON DOMAIN rag.uuid_list IS 'An argument that a client sends in binary, as array_send gave it.';
+
 CREATE FUNCTION analyst.explain_passage(trace uuid, passage uuid) RETURNS TABLE(stage text, verdict text, rank integer, score double precision)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1650,6 +1668,32 @@ ALTER FUNCTION rag.insert_graph(collection uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.insert_graph(collection uuid) IS 'Inserts the staged mentions and evidence of a document.';
 
+CREATE FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+  INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
+  SELECT insert_legs.tenant, l.started_at, l.run_id, l.leg,
+    insert_legs.passages[l.first : l.first + l.size - 1],
+    coalesce(insert_legs.chunk_ids[l.chunk : l.chunk + l.size - 1], array_fill(NULL::uuid, ARRAY[l.size])),
+    insert_legs.scores[l.first : l.first + l.size - 1],
+    coalesce(insert_legs.shares[l.share : l.share + l.size - 1], array_fill('NaN'::float8, ARRAY[l.size])),
+    coalesce(insert_legs.fates[l.fate : l.fate + l.size - 1], array_fill(''::text, ARRAY[l.size]))
+  FROM unnest(started, runs, legs, firsts, sizes, chunk_places, share_places, fate_places)
+    AS l (started_at, run_id, leg, first, size, chunk, share, fate)
+  ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
+    passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
+    fates = excluded.fates
+  WHERE run_legs.passage_ids <> excluded.passage_ids OR run_legs.fates <> excluded.fates;
+END
+$$;
+
+ALTER FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) IS 'Writes lists of candidates of traces of the current tenant, several at once.';
+
 CREATE FUNCTION rag.insert_staged(collection uuid, model smallint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -3113,7 +3157,7 @@ ALTER FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks inte
 
 COMMENT ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) IS 'hnsw.ef_search of a search among so many chunks.';
 
-CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_passages uuid[], fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -3121,7 +3165,7 @@ CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smal
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  v_best float8; v_floor float8; l_best float8; l_floor float8; best uuid[]; best_chunks uuid[];
+  v_best float8; v_floor float8; l_best float8; l_floor float8; best_chunks uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
@@ -3178,17 +3222,17 @@ BEGIN
     ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
   l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
     ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
-  SELECT array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share), array_agg(f.l_share),
-         (array_agg(f.id))[:top], (array_agg(f.chunk_id))[:top]
-  INTO fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best, best_chunks
+  SELECT array_agg(f.id), array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share),
+         array_agg(f.l_share), (array_agg(f.chunk_id))[:top]
+  INTO fused_passages, fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best_chunks
   FROM (
-    SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score
+    SELECT s.*, least(1.0::float8, s.l_share + s.v_share) AS score
     FROM (
       SELECT id, v.chunk_id, v.place::integer AS v_place, l.place::integer AS l_place,
-        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * vector_share / (rrf_k + v.place), 0)
              WHEN v.place IS NULL THEN v_floor
              ELSE coalesce(vector_share * (greatest(v.score, 0) / v_best), 0) END AS v_share,
-        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place), 0)
              WHEN l.place IS NULL THEN l_floor
              ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / l_best), 0) END AS l_share
       FROM unnest(vector_passages, vector_chunks, vector_scores) WITH ORDINALITY AS v (id, chunk_id, score, place)
@@ -3196,7 +3240,7 @@ BEGIN
     ) AS s
     ORDER BY score DESC, least(s.v_place, s.l_place), s.id
   ) AS f;
-  IF best IS NULL THEN RETURN NEXT; RETURN; END IF;
+  IF fused_passages IS NULL THEN RETURN NEXT; RETURN; END IF;
 
   RETURN QUERY
   SELECT home.id, home.epoch, home.passage_count, home.chunk_count, true, regime, breadth, chunks_found, vector_ms, lexical_ms,
@@ -3204,12 +3248,12 @@ BEGIN
     CASE WHEN b.place = 1 THEN vector_chunks END, CASE WHEN b.place = 1 THEN vector_scores END,
     CASE WHEN b.place = 1 THEN lexical_passages END, CASE WHEN b.place = 1 THEN lexical_documents END,
     CASE WHEN b.place = 1 THEN lexical_scores END, lexical_coverage, lexical_exact,
-    CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
+    CASE WHEN b.place = 1 THEN fused_passages END, CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
     CASE WHEN b.place = 1 THEN fused_scores END, CASE WHEN b.place = 1 THEN vector_shares END,
     CASE WHEN b.place = 1 THEN lexical_shares END,
     p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks,
     p.token_count, d.version, d.media_type, d.metadata, b.chunk_id, k.char_start, k.char_end
-  FROM unnest(best, best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
+  FROM unnest(fused_passages[:top], best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
   -- LIMIT: looked up one by one, by their keys
   LEFT JOIN LATERAL (
     SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count
@@ -8725,6 +8769,11 @@ REVOKE ALL ON FUNCTION rag.insert_graph(collection uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_app;
+GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_app;

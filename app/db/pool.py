@@ -60,6 +60,9 @@ _LIMITS = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 # With any other, filtered vector search silently returns too few rows.
 _SCAN = {"hnsw.iterative_scan": "relaxed_order"}
 
+_BYTES = ("uuid_list", "float8_list", "text_list")
+"""Domains over arrays: arguments of these types are arrays in binary already (app/store/arrays.py)."""
+
 # How asyncpg shows a lost or refused connection: four unrelated families.
 CONNECTION_ERRORS: tuple[type[BaseException], ...] = (
     asyncpg.PostgresConnectionError,
@@ -110,6 +113,8 @@ async def _initialise(connection: Any) -> None:
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=from_json)
+    for name in _BYTES:
+        await connection.set_builtin_type_codec(name, schema="rag", codec_name="bytea", format="binary")
 
 
 STATEMENT_CHARS = 300

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast, overload
 T = TypeVar("T")
 
 
-class _Lazy(Sequence[T]):
+class Lazy(Sequence[T]):
     """Equal to every sequence of the same items."""
 
     __slots__ = ()
@@ -26,7 +26,7 @@ class _Lazy(Sequence[T]):
         return repr(tuple(self))
 
 
-class Rows(_Lazy[T]):
+class Rows(Lazy[T]):
     """Parallel arrays of one length, read as rows: `make(*row)` each time that one is read."""
 
     __slots__ = ("_make", "columns")
@@ -51,7 +51,7 @@ class Rows(_Lazy[T]):
         return self._make(*[column[at] for column in self.columns])
 
 
-class Deferred(_Lazy[T]):
+class Deferred(Lazy[T]):
     """What `make` gives, once somebody reads it."""
 
     __slots__ = ("_made",)

@@ -19,11 +19,11 @@ class LegTrace:
     """
 
     leg: str
-    passage_ids: tuple[UUID, ...]
-    chunk_ids: tuple[UUID | None, ...]
-    scores: tuple[float, ...]
-    shares: tuple[float, ...]
-    fates: tuple[str, ...]
+    passage_ids: Sequence[UUID]
+    chunk_ids: Sequence[UUID | None]
+    scores: Sequence[float]
+    shares: Sequence[float]
+    fates: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

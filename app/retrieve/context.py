@@ -140,17 +140,20 @@ class CollectionState:
 class Retrieved:
     """What one snapshot gave: lists of the retrievers, and the passages as these order them.
 
-    `documents` by passage. `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of
+    `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of
     `fused`, `shortlist` the first of them, whole.
     """
 
     scope: Sequence[CollectionState]
     legs: Mapping[Leg, LegResult]
     fused: Sequence[Fused]
-    documents: Mapping[UUID, UUID]
     linked: Mapping[UUID, UUID] = field(default_factory=dict)
     candidates: Sequence[Fused] = ()
     shortlist: Sequence[Passage] = ()
+
+    def documents(self) -> dict[UUID, UUID]:
+        """The document of each passage."""
+        return {hit.passage_id: hit.document_id for result in self.legs.values() for hit in result.hits}
 
 
 class Reason(Enum):

@@ -158,7 +158,6 @@ def add_graph(context: SearchContext, text: Retrieved, graph: LegResult, linked:
         text,
         fused=merge_graph(text.fused, graph, graph_weights(legs, context.request, context.settings), context),
         legs=legs,
-        documents={**text.documents, **{hit.passage_id: hit.document_id for hit in graph.hits}},
         linked=linked,
     )
 

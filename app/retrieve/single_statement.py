@@ -68,7 +68,7 @@ async def _retrieve(context: SearchContext) -> Executed:
         elapsed = (time.perf_counter() - begun) * 1000
         context.stopwatch.book("fetch", elapsed - sum(row.milliseconds.values()))
         state = CollectionState(row.collection_id, context.request.collections[0], row.epoch, row.passage_count)
-        found = Retrieved([state], legs, row.fused, row.documents)
+        found = Retrieved([state], legs, row.fused)
         if "graph" in context.legs:
             follow = _follow if _needs_transaction(context) else _follow_at
             followed = await follow(connection, context, row, found)

@@ -149,8 +149,7 @@ async def _run_text(
                 failed[leg] = result.reason
             else:
                 return Executed(retry=Reason.RETRIEVER_FAILED)
-        documents = {hit.passage_id: hit.document_id for result in legs.values() for hit in result.hits}
-        found = Retrieved(scope, legs, fuse(legs, context.fusion, context.settings), documents)
+        found = Retrieved(scope, legs, fuse(legs, context.fusion, context.settings))
         if _deep_enough(context, found, depth):
             return Executed(found, failed)
         depth *= 4
@@ -201,8 +200,9 @@ async def _with_passages(connection: Any, context: SearchContext, found: Retriev
 
 def _best_per_document(found: Retrieved) -> list[Fused]:
     best: dict[UUID, Fused] = {}
+    documents = found.documents()
     for item in found.fused:
-        best.setdefault(found.documents[item.passage_id], item)
+        best.setdefault(documents[item.passage_id], item)
     return list(best.values())
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from app.domain.lazy import columns_of
-from app.domain.passage import Fused, Leg, LegResult, Passage, SearchRequest, SearchResult
+from app.domain.passage import Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunTrace
 from app.retrieve.context import Retrieved
 from app.retrieve.lexical import lexical_text
 from app.retrieve.operators import parse_operators
 from app.settings import Settings
+from app.store.arrays import pack_id
+from app.store.search import FusedLists
 
 
 def search_trace(
@@ -100,48 +103,62 @@ def cache_plan(result: SearchResult) -> dict[str, object]:
 
 def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Passage]) -> tuple[LegTrace, ...]:
     """One entry per retriever, and one for fusion. `shortlist`: that of `found` after reranking."""
-    fused = list(found.fused)  # read once: its rows may be made by reading
-    shares = {item.passage_id: item.shares for item in fused}
-    candidates = shares if found.candidates is found.fused else {item.passage_id for item in found.candidates}
+    fused = found.fused
+    keep = {passage.passage_id for passage in kept}
+    reranked = {passage.passage_id: passage.rerank_score for passage in shortlist if passage.rerank_score is not None}
+    ids: Sequence[UUID]
+    scores: Sequence[float]
+    shares: dict[Leg, Sequence[float]]
+    if (
+        isinstance(fused, FusedLists) and found.candidates is fused
+    ):  # nothing was changed: the lists go back as they came
+        ids, scores = fused.passage_ids, fused.scores
+        shares = {leg: fused.shares_of(leg) for leg in found.legs}
+        fates = _fates(ids.elements(), set(map(pack_id, keep)), set(map(pack_id, reranked)))
+    else:
+        items = list(fused)  # read once: they may be made by reading
+        ids, scores = tuple([item.passage_id for item in items]), tuple([item.score for item in items])
+        given = {item.passage_id: item.shares for item in items}
+        shares = {leg: tuple([given[key][leg] for key in _ids(result)]) for leg, result in found.legs.items()}
+        fates = _fates(ids, keep, reranked, _of_kept_documents(found, kept))
+    chances = tuple([reranked.get(key, math.nan) for key in ids]) if reranked else (math.nan,) * len(ids)
     return (
-        *(_trace_leg(leg, result, shares) for leg, result in found.legs.items()),
-        _trace_fusion(fused, candidates, found.documents, shortlist, kept),
+        *(_trace_leg(leg, result, shares[leg]) for leg, result in found.legs.items()),
+        LegTrace("fused", ids, (None,) * len(ids), scores, chances, fates),
     )
 
 
-def _trace_leg(leg: Leg, result: LegResult, shares: Mapping[UUID, Mapping[Leg, float]]) -> LegTrace:
+def _trace_leg(leg: Leg, result: LegResult, shares: Sequence[float]) -> LegTrace:
     if not result.hits:
         return LegTrace(leg, (), (), (), (), ())
-    ids, _, scores, chunks = map(tuple, columns_of(result.hits))
-    return LegTrace(leg, ids, chunks, scores, tuple([shares[key][leg] for key in ids]), ("",) * len(ids))
+    ids, _, scores, chunks = columns_of(result.hits)
+    return LegTrace(leg, ids, chunks, scores, shares, ("",) * len(ids))
 
 
-def _trace_fusion(
-    fused: Sequence[Fused],
-    candidates: Container[UUID],
-    documents: Mapping[UUID, UUID],
-    shortlist: Sequence[Passage],
-    kept: Sequence[Passage],
-) -> LegTrace:
-    reranked = {passage.passage_id: passage.rerank_score for passage in shortlist if passage.rerank_score is not None}
-    keep = {passage.passage_id for passage in kept}
-    kept_documents = {passage.document_id for passage in kept}
-    ids = tuple([item.passage_id for item in fused])
-    fates = []
-    for key in ids:
-        if key in keep:
-            fates.append("kept")
-        elif key not in candidates and documents[key] in kept_documents:
-            fates.append("same document")
-        elif key in reranked:
-            fates.append("below top_k after reranking")
-        else:
-            fates.append("below top_k")
-    return LegTrace(
-        leg="fused",
-        passage_ids=ids,
-        chunk_ids=(None,) * len(ids),
-        scores=tuple([item.score for item in fused]),
-        shares=tuple([reranked.get(key, math.nan) for key in ids]) if reranked else (math.nan,) * len(ids),
-        fates=tuple(fates),
-    )
+def _ids(result: LegResult) -> Sequence[UUID]:
+    return columns_of(result.hits)[0] if result.hits else ()
+
+
+def _of_kept_documents(found: Retrieved, kept: Sequence[Passage]) -> AbstractSet[UUID]:
+    """Passages that grouping left out for a better one of their document."""
+    if found.candidates is found.fused:
+        return set()
+    candidates, documents = {item.passage_id for item in found.candidates}, found.documents()
+    shown = {passage.document_id for passage in kept}
+    return {key for key, document in documents.items() if key not in candidates and document in shown}
+
+
+def _fates(
+    keys: Sequence[Hashable],
+    keep: Container[Hashable],
+    reranked: Container[Hashable],
+    grouped: Container[Hashable] = (),
+) -> tuple[str, ...]:
+    """What became of each passage, by whatever stands for it."""
+    return tuple([
+        "kept" if key in keep
+        else "same document" if key in grouped
+        else "below top_k after reranking" if key in reranked
+        else "below top_k"
+        for key in keys
+    ])  # fmt: skip

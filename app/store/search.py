@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -15,10 +15,13 @@ from app.domain.passage import Fused, Hit, Leg, LegResult, Passage
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
+from app.store.arrays import PackedIds, PackedNumbers
 from app.store.passages import passage
 from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel
 
 SQL = load_queries("search")
+
+LEGS: Final[tuple[Leg, ...]] = ("vector", "lexical")
 
 MAX_CHUNKS = 2**31 - 1
 """More than any collection has: below it all are scanned."""
@@ -28,7 +31,7 @@ MAX_CHUNKS = 2**31 - 1
 class SearchedCollection:
     """The collection as the statement saw it, the legs that were asked for, fused, and rows of the best passages by id.
 
-    `served` False: another model serves the collection, and nothing was searched. `documents` by passage, `milliseconds` by leg.
+    `served` False: another model serves the collection, and nothing was searched. `milliseconds` by leg.
     """
 
     collection_id: UUID
@@ -38,7 +41,6 @@ class SearchedCollection:
     vector: LegResult | None
     lexical: LegResult | None
     fused: Sequence[Fused]
-    documents: Mapping[UUID, UUID]
     rows: dict[UUID, Any]
     milliseconds: dict[str, float]
 
@@ -90,7 +92,7 @@ async def search_collection(
             if head["regime"] != "exact" and not scan and found < min(chunks, head["chunk_count"]):
                 scan = True  # the index yields fewer rows than there are
                 continue
-            if found == chunks and len(head["vector_passages"] or ()) < least:
+            if found == chunks and len(PackedIds.received(head["vector_passages"])) < least:
                 chunks *= 4  # many chunks of few passages: look further
                 continue
         return _searched(rows, model, chunks, hits, vector, text, by_ranks=rrf_k is not None, scanned=scan)
@@ -118,6 +120,50 @@ async def passages_at(
     return [passage(row, name, wanted[row["id"]]) for row in rows] or None
 
 
+class FusedLists(Rows[Fused]):
+    """What the statement fused, best first, as the lists in which it came.
+
+    By ranks a retriever has a share of what it holds only; one that did not run has none (as in app/retrieve/fuse.py).
+    """
+
+    __slots__ = ("_places", "_shares", "passage_ids", "scores")
+
+    def __init__(
+        self,
+        passage_ids: PackedIds,
+        places: Mapping[Leg, Sequence[int | None]],
+        scores: PackedNumbers,
+        shares: Mapping[Leg, PackedNumbers],
+        ran: Sequence[Leg] | None,
+    ) -> None:
+        """All in one order: `passage_ids` and `scores`, and by retriever `places` in its own list, from 1, and `shares`.
+        `ran`: the retrievers that have a share of everything; None: each of what it holds."""
+        self.passage_ids, self.scores, self._places, self._shares = passage_ids, scores, places, shares
+        new = tuple.__new__
+
+        def make(passage_id: UUID, v: int | None, w: int | None, score: float, v_part: float, w_part: float) -> Fused:
+            ranks: dict[Leg, int] = {}
+            if w is not None:
+                ranks["lexical"] = w
+            if v is not None:
+                ranks["vector"] = v
+            parts: dict[Leg, float] = {"lexical": w_part, "vector": v_part}
+            if ran is not LEGS:
+                parts = {leg: part for leg, part in parts.items() if leg in (ranks if ran is None else ran)}
+            return new(Fused, (passage_id, score, ranks, parts))  # as the constructor, which takes three times as long
+
+        super().__init__(
+            make, passage_ids, places["vector"], places["lexical"], scores, shares["vector"], shares["lexical"]
+        )
+
+    def shares_of(self, leg: Leg) -> PackedNumbers:
+        """What the retriever gave to the score of each passage of its own list, in its order there."""
+        held = [
+            pair for pair in zip(self._places[leg], self._shares[leg].elements(), strict=True) if pair[0] is not None
+        ]
+        return PackedNumbers.join([share for _, share in sorted(held)])
+
+
 def _searched(
     rows: Sequence[Any],
     model: EmbeddingModel,
@@ -135,7 +181,6 @@ def _searched(
     return SearchedCollection(
         head["collection_id"], head["epoch"], head["passage_count"], served, near, words,
         _fused(head, near, words, by_ranks=by_ranks),
-        {**_by_passage(head, "vector"), **_by_passage(head, "lexical")},
         {row["id"]: row for row in rows if row["id"] is not None},
         {"vector": head["vector_ms"] or 0.0, "lexical": head["lexical_ms"] or 0.0},
     )  # fmt: skip
@@ -144,7 +189,7 @@ def _searched(
 def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> LegResult:
     if (regime := head["regime"]) is None:  # there is nothing to search
         return LegResult("vector", (), 0.0, exact=True, complete=True, how={"parts": []})
-    scores = head["vector_scores"]
+    hits = _hits(head, "vector", PackedIds.received(head["vector_chunks"]))
     how = {
         "regime": regime,
         "model": model.name,
@@ -153,49 +198,34 @@ def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> 
         "ef_search": None if regime == "exact" else head["breadth"],
         "fell_back": scanned,
     }
-    confidence = max(0.0, min(1.0, scores[0])) if scores else 0.0
+    confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
     exact, complete = regime == "exact" or scanned, head["chunks_found"] < chunks
-    hits = _hits(head, "vector", head["vector_chunks"])
     return LegResult("vector", hits, confidence, exact, complete, {"parts": [how]})
 
 
 def _lexical(head: Any, wanted: int) -> LegResult:
-    count = len(head["lexical_scores"] or ())
-    confidence = min(1.0, head["lexical_coverage"]) if count else 0.0
+    count = len(PackedNumbers.received(head["lexical_scores"]))
     hits = _hits(head, "lexical", (None,) * count)
+    confidence = min(1.0, head["lexical_coverage"]) if count else 0.0
     return LegResult("lexical", hits, confidence, head["lexical_exact"] is not False, complete=count < wanted)
 
 
 def _hits(head: Any, leg: Leg, chunks: Sequence[UUID | None]) -> Sequence[Hit]:
-    if not head[f"{leg}_scores"]:
+    if not chunks:
         return ()
-    return Rows(Hit, head[f"{leg}_passages"], head[f"{leg}_documents"], head[f"{leg}_scores"], chunks)
-
-
-def _by_passage(head: Any, leg: Leg) -> dict[UUID, UUID]:
-    """The document of each passage that the leg found."""
-    return dict(zip(head[f"{leg}_passages"] or (), head[f"{leg}_documents"] or (), strict=True))
+    ids, documents = PackedIds.received(head[f"{leg}_passages"]), PackedIds.received(head[f"{leg}_documents"])
+    return Rows(Hit, ids, documents, PackedNumbers.received(head[f"{leg}_scores"]), chunks)
 
 
 def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by_ranks: bool) -> Sequence[Fused]:
-    """As app/retrieve/fuse.py makes them: by ranks, a leg has a share of what it holds only."""
-    if not head["fused_scores"]:
+    if not (scores := PackedNumbers.received(head["fused_scores"])):
         return []
-    near, words, both = head["vector_passages"], head["lexical_passages"], bool(vector and lexical)
-    new = tuple.__new__
-
-    def make(v: int | None, w: int | None, score: float, v_share: float, w_share: float) -> Fused:
-        places: dict[Leg, int] = {}
-        if w is not None:
-            places["lexical"] = w
-        if v is not None:
-            places["vector"] = v
-        shares: dict[Leg, float] = {"lexical": w_share, "vector": v_share}
-        if by_ranks or not both:
-            ran = places if by_ranks else ("vector",) if vector else ("lexical",)
-            shares = {leg: share for leg, share in shares.items() if leg in ran}
-        passage_id = near[v - 1] if v is not None else words[places["lexical"] - 1]
-        return new(Fused, (passage_id, score, places, shares))  # as the constructor, which takes three times as long
-
-    columns = ("fused_vector", "fused_lexical", "fused_scores", "vector_shares", "lexical_shares")
-    return Rows(make, *(head[column] for column in columns))
+    both = bool(vector and lexical)
+    ran: Sequence[Leg] | None = None if by_ranks else LEGS if both else ("vector",) if vector else ("lexical",)
+    return FusedLists(
+        PackedIds.received(head["fused_passages"]),
+        {leg: head[f"fused_{leg}"] for leg in LEGS},
+        scores,
+        {leg: PackedNumbers.received(head[f"{leg}_shares"]) for leg in LEGS},
+        ran,
+    )

@@ -19,6 +19,7 @@ from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
+from app.store.arrays import float8_list, pack_ids, pack_numbers, pack_texts, text_list, uuid_list
 from app.store.session import Database
 
 SQL = load_queries("traces")
@@ -32,8 +33,8 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     """Write traces of the transaction's tenant: two statements, however many there are. Those of runs under way are replaced
     by later ones of the same run.
 
-    A column travels as one array. Lists of candidates, over a thousand elements in a trace, travel one after the other in one
-    array, from which the statement cuts them: nobody writes or reads them as text.
+    A column travels as one array. Lists of candidates, hundreds of elements in a trace, travel one after the other in one
+    array, from which the statement cuts them: as bytes, for a plain search those that its statement gave.
 
     A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
     deleted it, and the run loses its text like those that were written before. The same with cited documents.
@@ -90,36 +91,41 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value))
 
 
-def _legs(traces: Sequence[RunTrace]) -> list[list[Any]]:
-    """Arguments of the statement that inserts legs, see there."""
-    passages, scores, chunks, shares, fates = (
-        list[UUID](),
-        list[float](),
-        list[UUID | None](),
-        list[float](),
-        list[str](),
-    )
+def _legs(traces: Sequence[RunTrace]) -> list[Any]:
+    """Arguments of rag.insert_legs, see there."""
+    passages, chunks, scores, shares, fates = _Joined(), _Joined(), _Joined(), _Joined(), _Joined()
     rows: list[tuple[Any, ...]] = []
     for trace in traces:
         for leg in trace.legs:
-            first = len(passages) + 1
-            passages += leg.passage_ids
-            scores += leg.scores
-            optional = (
-                _append(chunks, leg.chunk_ids, given=any(leg.chunk_ids)),
-                _append(shares, leg.shares, given=not all(map(math.isnan, leg.shares))),
-                _append(fates, leg.fates, given=any(leg.fates)),
-            )
-            rows.append((trace.started_at, trace.id, leg.leg, first, len(leg.passage_ids), *optional))
-    return [*_columns(rows), passages, scores, chunks, shares, fates]
+            size = len(leg.passage_ids)
+            first = passages.add(pack_ids(leg.passage_ids), size)
+            scores.add(pack_numbers(leg.scores), size)
+            chunk = chunks.add(pack_ids(leg.chunk_ids), size) if any(leg.chunk_ids) else None
+            share = None if all(map(math.isnan, leg.shares)) else shares.add(pack_numbers(leg.shares), size)
+            fate = fates.add(pack_texts(leg.fates), size) if any(leg.fates) else None
+            rows.append((trace.started_at, trace.id, leg.leg, first, size, chunk, share, fate))
+    return [
+        *_columns(rows),
+        uuid_list(passages.bodies, passages.size),
+        float8_list(scores.bodies, scores.size),
+        uuid_list(chunks.bodies, chunks.size),
+        float8_list(shares.bodies, shares.size),
+        text_list(fates.bodies, fates.size),
+    ]
 
 
-def _append(everything: list[Any], values: Sequence[Any], *, given: bool) -> int | None:
-    """Where these values begin, counted from 1; None, and nothing appended, where none is given."""
-    if not given:
-        return None
-    everything += values
-    return len(everything) - len(values) + 1
+class _Joined:
+    """Lists that travel one after the other in one."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.size = 0
+
+    def add(self, body: bytes, size: int) -> int:
+        """Where it begins, counted from 1."""
+        self.bodies.append(body)
+        self.size += size
+        return self.size - size + 1
 
 
 def _array(values: Sequence[UUID | str]) -> str:

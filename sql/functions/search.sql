@@ -20,7 +20,7 @@ COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so m
 -- all vectors are compared, whatever index there is. `rrf_k` null: relative scores. `top` passages come whole.
 --
 -- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
--- a fused passage in its lists, shares what each leg gave to its score. No row: no such collection. `served` is false where
+-- a fused passage in its lists, shares what each leg gave to its score, 0 where it gave none. No row: no such collection. `served` is false where
 -- another model than `model` serves it; then nothing was searched. The tenant is set here, for this statement, as in
 -- rag.find_cached.
 CREATE OR REPLACE FUNCTION rag.search_collection(
@@ -34,7 +34,7 @@ CREATE OR REPLACE FUNCTION rag.search_collection(
   vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores float8[],
   lexical_passages uuid[], lexical_documents uuid[], lexical_scores float8[],
   lexical_coverage float8, lexical_exact boolean,
-  fused_vector integer[], fused_lexical integer[], fused_scores float8[], vector_shares float8[], lexical_shares float8[],
+  fused_passages uuid[], fused_vector integer[], fused_lexical integer[], fused_scores float8[], vector_shares float8[], lexical_shares float8[],
   id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer,
   page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb,
   chunk_id uuid, matched_start integer, matched_end integer
@@ -43,7 +43,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  v_best float8; v_floor float8; l_best float8; l_floor float8; best uuid[]; best_chunks uuid[];
+  v_best float8; v_floor float8; l_best float8; l_floor float8; best_chunks uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
@@ -100,17 +100,17 @@ BEGIN
     ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
   l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
     ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
-  SELECT array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share), array_agg(f.l_share),
-         (array_agg(f.id))[:top], (array_agg(f.chunk_id))[:top]
-  INTO fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best, best_chunks
+  SELECT array_agg(f.id), array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share),
+         array_agg(f.l_share), (array_agg(f.chunk_id))[:top]
+  INTO fused_passages, fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best_chunks
   FROM (
-    SELECT s.*, least(1.0::float8, coalesce(s.l_share, 0) + coalesce(s.v_share, 0)) AS score
+    SELECT s.*, least(1.0::float8, s.l_share + s.v_share) AS score
     FROM (
       SELECT id, v.chunk_id, v.place::integer AS v_place, l.place::integer AS l_place,
-        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * vector_share / (rrf_k + v.place)
+        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * vector_share / (rrf_k + v.place), 0)
              WHEN v.place IS NULL THEN v_floor
              ELSE coalesce(vector_share * (greatest(v.score, 0) / v_best), 0) END AS v_share,
-        CASE WHEN rrf_k IS NOT NULL THEN (rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place)
+        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place), 0)
              WHEN l.place IS NULL THEN l_floor
              ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / l_best), 0) END AS l_share
       FROM unnest(vector_passages, vector_chunks, vector_scores) WITH ORDINALITY AS v (id, chunk_id, score, place)
@@ -118,7 +118,7 @@ BEGIN
     ) AS s
     ORDER BY score DESC, least(s.v_place, s.l_place), s.id
   ) AS f;
-  IF best IS NULL THEN RETURN NEXT; RETURN; END IF;
+  IF fused_passages IS NULL THEN RETURN NEXT; RETURN; END IF;
 
   RETURN QUERY
   SELECT home.id, home.epoch, home.passage_count, home.chunk_count, true, regime, breadth, chunks_found, vector_ms, lexical_ms,
@@ -126,12 +126,12 @@ BEGIN
     CASE WHEN b.place = 1 THEN vector_chunks END, CASE WHEN b.place = 1 THEN vector_scores END,
     CASE WHEN b.place = 1 THEN lexical_passages END, CASE WHEN b.place = 1 THEN lexical_documents END,
     CASE WHEN b.place = 1 THEN lexical_scores END, lexical_coverage, lexical_exact,
-    CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
+    CASE WHEN b.place = 1 THEN fused_passages END, CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
     CASE WHEN b.place = 1 THEN fused_scores END, CASE WHEN b.place = 1 THEN vector_shares END,
     CASE WHEN b.place = 1 THEN lexical_shares END,
     p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks,
     p.token_count, d.version, d.media_type, d.metadata, b.chunk_id, k.char_start, k.char_end
-  FROM unnest(best, best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
+  FROM unnest(fused_passages[:top], best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
   -- LIMIT: looked up one by one, by their keys
   LEFT JOIN LATERAL (
     SELECT p.id, p.document_id, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks, p.token_count

@@ -24,21 +24,7 @@ ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
 WHERE rag.runs.outcome = 'running'
 
 -- name: insert_legs
--- $2 to $9 are columns: each list is `size` elements of $10 and $11, from `first` on, and of $12, $13 and $14 from places of their own,
--- which are null where it has no chunks, shares or fates.
-INSERT INTO rag.run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-SELECT $1, l.started_at, l.run_id, l.leg,
-  ($10::uuid[])[l.first : l.first + l.size - 1],
-  coalesce(($12::uuid[])[l.chunk : l.chunk + l.size - 1], array_fill(NULL::uuid, ARRAY[l.size])),
-  ($11::float8[])[l.first : l.first + l.size - 1],
-  coalesce(($13::float8[])[l.share : l.share + l.size - 1], array_fill('NaN'::float8, ARRAY[l.size])),
-  coalesce(($14::text[])[l.fate : l.fate + l.size - 1], array_fill(''::text, ARRAY[l.size]))
-FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer[])
-  AS l (started_at, run_id, leg, first, size, chunk, share, fate)
-ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
-  passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
-  fates = excluded.fates
-WHERE rag.run_legs.passage_ids <> excluded.passage_ids OR rag.run_legs.fates <> excluded.fates
+SELECT rag.insert_legs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 
 -- name: get
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,

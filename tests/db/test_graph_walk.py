@@ -124,12 +124,12 @@ async def test_a_hub_costs_no_more_than_its_cap(services: Services) -> None:
         await publish(services, "c", with_graph(document, [["Hub", *spokes]], [[("Hub", "leads", s) for s in spokes]]))
     strong = with_graph(plain("strong", "Hub and one."), [["Hub", "Spoke 42"]], [[("Hub", "leads", "Spoke 42")]])
     await publish(services, "c", strong)
-    found = await walk(services, {"Hub": 1.0}, WalkLimits(hops=1, per_node_cap=7))
+    found = await walk(services, {"Hub": 1.0}, WalkLimits(hops=1, per_node_cap=7, time_budget_ms=60_000))
     known = await names(services)
     assert len(found.entities) == 8
     assert known[found.entities[1].entity_id] == "spoke 42"
     assert not found.truncated
-    short = await walk(services, {"Hub": 1.0}, WalkLimits(hops=1, row_budget=5))
+    short = await walk(services, {"Hub": 1.0}, WalkLimits(hops=1, row_budget=5, time_budget_ms=60_000))
     assert len(short.entities) == 6
     assert short.truncated
     late = await walk(services, {"Hub": 1.0}, WalkLimits(hops=2, time_budget_ms=0))

@@ -18,6 +18,7 @@ from app.retrieve import single_statement, stepwise
 from app.retrieve.context import Executed, Retrieved
 from app.retrieve.embed import embed_query
 from app.retrieve.plan import plan_search
+from app.retrieve.trace import leg_traces
 from app.service.documents import create_collection, delete_document, index_now, list_documents
 from app.service.search import get_trace
 from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
@@ -111,7 +112,30 @@ def assert_same(executed: Executed, long: Retrieved, legs: Sequence[Leg], label:
     assert rounded([asdict(item) for item in short.shortlist]) == rounded([asdict(item) for item in long.shortlist]), (
         label
     )
-    assert (short.scope, short.documents, executed.failed) == (long.scope, long.documents, {}), label
+    assert (short.scope, short.documents(), executed.failed) == (long.scope, long.documents(), {}), label
+    assert rounded(traced(short)) == rounded(traced(long)), label
+
+
+def traced(found: Retrieved) -> list[list[Any]]:
+    """What the trace says of the lists: of the one statement they are written as they came. The first two were kept, and the
+    first four reranked."""
+    shortlist = [replace(passage, rerank_score=0.5) for passage in found.shortlist[:4]]
+    return [
+        [
+            leg.leg,
+            *map(
+                list,
+                (
+                    leg.passage_ids,
+                    leg.chunk_ids,
+                    leg.scores,
+                    [repr(round(share, 9)) for share in leg.shares],
+                    leg.fates,
+                ),
+            ),
+        ]
+        for leg in leg_traces(replace(found, candidates=found.fused), shortlist, found.shortlist[:2])
+    ]
 
 
 async def test_an_empty_collection_is_searched_the_same_way(services: Services) -> None:

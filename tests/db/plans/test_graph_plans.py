@@ -93,7 +93,7 @@ async def test_rows_that_a_walk_touches_are_bounded(
     hub = await connection.fetchval(f"SELECT {HUB}")
     degree = await connection.fetchval(f"SELECT count(*) FROM rag.adjacency WHERE node_id = {HUB}")
     before = await touched(connection, "adjacency")
-    rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=hops))
+    rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=hops, time_budget_ms=60_000))
     after = await touched(connection, "adjacency")
     assert degree > 500, "or it is no hub"
     assert 30 <= len({row.entity_id for row in rows}) <= 60
@@ -104,7 +104,9 @@ async def test_rows_that_a_walk_touches_are_bounded(
 
 async def test_a_row_budget_bounds_what_is_read(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
     hub = await connection.fetchval(f"SELECT {HUB}")
-    rows = await graph.walk(connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=3, row_budget=300))
+    rows = await graph.walk(
+        connection, big_graph[2], {hub: 1.0}, WalkLimits(hops=3, row_budget=300, time_budget_ms=60_000)
+    )
     assert all(row.truncated for row in rows)
     assert 30 <= (await touched(connection, "adjacency"))[1] <= 300 * 1.5
 

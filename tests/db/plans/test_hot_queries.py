@@ -17,6 +17,7 @@ from pgvector.asyncpg import register_vector
 from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.db.vector_indexes import ensure_model
+from app.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 
 PASSAGES, SMALL = 20_000, 500
@@ -259,8 +260,8 @@ async def test_a_search_at_once_reads_candidates_only(either: Any) -> None:
     for _ in range(times):
         rows = await search_at_once(either, "c1", "w7000 w5000 w300 w2", exact_below=3000)
         assert rows[0]["regime"] == "shared"
-        assert len(rows[0]["vector_passages"]) == 100
-        assert len(rows[0]["lexical_passages"]) == 50
+        assert len(PackedIds.received(rows[0]["vector_passages"])) == 100
+        assert len(PackedIds.received(rows[0]["lexical_passages"])) == 50
         assert len(rows) == 10
         assert [row["vector_passages"] is None for row in rows] == [False] + 9 * [True]
     most = {

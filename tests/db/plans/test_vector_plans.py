@@ -16,6 +16,7 @@ from app.db.embedded import EmbeddedServer
 from app.db.queries import load_queries
 from app.db.vector_indexes import ensure_model, vector_ddl
 from app.domain.job import PlannedIndex
+from app.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 from tests.db.plans.test_hot_queries import indexes, plan, scans, touched
 
@@ -187,7 +188,8 @@ async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any
     asked = (1, QUERY, 100, False, 3000, 100, 20000, None, 50, 600, 20000, 1.0, None, 10)
     search = load_queries("search")["collection"]
     row, *_ = await connection.fetch(search, tenant, "c0", *asked)
-    assert (row["regime"], row["chunks_found"], len(row["vector_passages"])) == ("dedicated", 100, 100)
+    found = len(PackedIds.received(row["vector_passages"]))
+    assert (row["regime"], row["chunks_found"], found) == ("dedicated", 100, 100)
     for _ in range(8):
         row, *_ = await connection.fetch(search, tenant, "c7777", *asked)
         assert (row["regime"], row["chunks_found"]) == ("exact", EACH)

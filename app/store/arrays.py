@@ -1,0 +1,139 @@
+"""Lists of candidates in the form in which PostgreSQL sends arrays.
+
+A search finds a hundred candidates, shows ten, and writes all of them into its trace. So the lists of its statement come as
+bytes (`array_send` in sql/queries/search.sql), of which an element is made when somebody reads it, and go back as they came, as
+the domains rag.uuid_list and rag.float8_list (app/db/pool.py): making and writing elements one by one took a quarter of what
+Python takes for a search.
+
+An array in binary: number of dimensions, whether there are nulls, type of the elements; for each dimension its length and where
+it begins to count; then each element with its length before it, -1 for null. All numbers have 4 bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Self, TypeVar, overload
+from uuid import UUID
+
+from asyncpg.pgproto.pgproto import UUID as FastUUID
+
+from app.domain.lazy import Lazy
+
+T = TypeVar("T")
+
+_UUID, _FLOAT8, _TEXT = 2950, 701, 25  # oids of the types, the same in every database
+_EMPTY, _HEAD = struct.Struct(">iiI"), struct.Struct(">iiIii")
+_HAS_NULLS, _NULL = struct.pack(">i", 1), struct.pack(">i", -1)
+_UUID_LENGTH, _FLOAT8_ELEMENT = struct.pack(">i", 16), struct.Struct(">id")
+
+
+class Packed(Lazy[T]):
+    """An array of one dimension without nulls, as bytes. `body`: its elements, each with its length before it."""
+
+    __slots__ = ("body",)
+    width: ClassVar[int]
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    @classmethod
+    def received(cls, sent: bytes | None) -> Self:
+        """What `array_send` made of an array; of none at all, nothing. Raises ValueError where nulls are in it."""
+        if not sent:
+            return cls(b"")
+        body = sent[_HEAD.size :]
+        if sent[4:8] == _HAS_NULLS:
+            raise ValueError("an array with nulls cannot be read in place")
+        return cls(body)
+
+    @classmethod
+    def join(cls, elements: Iterable[bytes]) -> Self:
+        return cls(b"".join(elements))
+
+    def elements(self) -> list[bytes]:
+        """Each as it stands in the body."""
+        body, width = self.body, self.width
+        return [body[at : at + width] for at in range(0, len(body), width)]
+
+    def _make(self, at: int) -> T:
+        """The element that begins at this byte."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.body) // self.width
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, range(0, len(self.body), self.width))
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        places = range(0, len(self.body), self.width)[at]
+        return self._make(places) if isinstance(places, int) else list(map(self._make, places))
+
+
+class PackedIds(Packed[UUID]):
+    __slots__ = ()
+    width = 20
+
+    def _make(self, at: int) -> UUID:
+        made: UUID = FastUUID(self.body[at + 4 : at + 20])  # a UUID like any other, that is made in a third of the time
+        return made
+
+
+class PackedNumbers(Packed[float]):
+    __slots__ = ()
+    width = 12
+
+    def _make(self, at: int) -> float:
+        return float(_FLOAT8_ELEMENT.unpack_from(self.body, at)[1])
+
+
+def pack_id(value: UUID) -> bytes:
+    """As it stands in the body of an array."""
+    return _UUID_LENGTH + value.bytes
+
+
+def pack_ids(values: Sequence[UUID | None]) -> bytes:
+    """The body of a uuid[]."""
+    if isinstance(values, PackedIds):
+        return values.body
+    return b"".join([_NULL if value is None else _UUID_LENGTH + value.bytes for value in values])
+
+
+def pack_numbers(values: Sequence[float]) -> bytes:
+    """The body of a float8[]."""
+    if isinstance(values, PackedNumbers):
+        return values.body
+    return b"".join([_FLOAT8_ELEMENT.pack(8, value) for value in values])
+
+
+def pack_texts(values: Sequence[str]) -> bytes:
+    """The body of a text[]."""
+    known = {value: value.encode() for value in set(values)}
+    made = {value: struct.pack(">i", len(text)) + text for value, text in known.items()}
+    return b"".join([made[value] for value in values])
+
+
+def uuid_list(bodies: Sequence[bytes], size: int) -> bytes:
+    """A value of the domain rag.uuid_list, of `size` elements, nulls among them or not."""
+    return _array(_UUID, bodies, size)
+
+
+def float8_list(bodies: Sequence[bytes], size: int) -> bytes:
+    """A value of the domain rag.float8_list, of `size` elements."""
+    return _array(_FLOAT8, bodies, size)
+
+
+def text_list(bodies: Sequence[bytes], size: int) -> bytes:
+    """A value of the domain rag.text_list, of `size` elements."""
+    return _array(_TEXT, bodies, size)
+
+
+def _array(element: int, bodies: Sequence[bytes], size: int) -> bytes:
+    if not size:
+        return _EMPTY.pack(0, 0, element)
+    return _HEAD.pack(1, 0, element, size, 1) + b"".join(bodies)  # the server sees for itself whether there are nulls
