@@ -82,18 +82,33 @@ SETTINGS = {
 
 
 async def test_one_statement_is_the_same_search(services: Services) -> None:
-    """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection."""
+    """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection. An index may miss a
+    neighbour that the planner's scan sees on the other way: then the search says nothing, and few may."""
     await fill(services, 60)
     for name, settings in SETTINGS.items():
+        missed = 0
         for number, query in enumerate(queries()):
             legs: tuple[Leg, ...] = [("vector", "lexical"), ("lexical", "vector"), ("vector",), ("lexical",)][
                 number % 4
             ]
             executed, long = await both_ways(services, settings, query=query, top_k=(3, 10, 40)[number % 3], legs=legs)
+            if settings.vector.exact_below == 0 and not same_neighbours(executed, long):
+                missed += 1
+                continue
             assert_same(executed, long, legs, f"{name}: {query}")
             if "vector" in legs:
                 (part,) = long.legs["vector"].how["parts"]
                 assert part["regime"] == ("shared" if settings.vector.exact_below == 0 else "exact"), name
+        assert missed <= 3, name
+
+
+def same_neighbours(executed: Executed, long: Retrieved) -> bool:
+    short = executed.found
+    assert short is not None
+    found = [
+        {hit.chunk_id for hit in result.hits} for legs in (short.legs, long.legs) if (result := legs.get("vector"))
+    ]
+    return not found or found[0] == found[1]
 
 
 def made(result: LegResult) -> LegResult:
