@@ -113,8 +113,13 @@ async def _initialise(connection: Any) -> None:
     await register_vector(connection, schema="public")
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, schema="pg_catalog", encoder=json.dumps, decoder=from_json)
-    for name in _BYTES:
-        await connection.set_builtin_type_codec(name, schema="rag", codec_name="bytea", format="binary")
+    try:
+        for name in _BYTES:
+            await connection.set_builtin_type_codec(name, schema="rag", codec_name="bytea", format="binary")
+    except ValueError as error:  # there is no such type
+        raise DatabaseUnavailableError(
+            "the database lacks the schema of this release: run `cairn migrate`; a standby is used once it has replayed that"
+        ) from error
 
 
 STATEMENT_CHARS = 300

@@ -113,8 +113,7 @@ def pack_numbers(values: Sequence[float]) -> bytes:
 
 def pack_texts(values: Sequence[str]) -> bytes:
     """The body of a text[]."""
-    known = {value: value.encode() for value in set(values)}
-    made = {value: struct.pack(">i", len(text)) + text for value, text in known.items()}
+    made = {value: struct.pack(">i", len(text := value.encode())) + text for value in set(values)}
     return b"".join([made[value] for value in values])
 
 

@@ -196,3 +196,12 @@ def test_a_home_of_an_earlier_release_gets_the_rules(used_home: Path) -> None:
     assert "trust" in (used_home / "postgres" / "data" / "pg_hba.conf").read_text()
     with ensure_running(used_home, durable=False):
         assert "peer" in (used_home / "postgres" / "pg_hba.conf").read_text()
+
+
+async def test_a_database_of_an_older_schema_is_said_to_be_one(database: str, owner: Any) -> None:
+    """As a standby is for a moment while its primary is migrated: no connection to it serves, and later ones do."""
+    await owner.execute("ALTER DOMAIN rag.uuid_list RENAME TO gone")
+    with pytest.raises(DatabaseUnavailableError, match="cairn migrate"):
+        await Database.open(database)
+    await owner.execute("ALTER DOMAIN rag.gone RENAME TO uuid_list")
+    await (await Database.open(database)).close()
