@@ -62,6 +62,8 @@ class _Viewer:
     place: ShownPlace
     excerpt: QuotedText
     shown_page: int = field(init=False)
+    pages: int = 0
+    """Of a PDF; 0 until a page was drawn."""
 
     def __post_init__(self) -> None:
         self.shown_page = self.place.page or 1
@@ -161,10 +163,12 @@ class _Viewer:
 
     def _turn(self, by: int, icon: str, label: str) -> ui.button:
         async def turn() -> None:
-            self.shown_page += by
-            await self._draw_page()
+            if 1 <= self.shown_page + by <= self.pages:  # whoever clicks quickly is ahead of what the button knows
+                self.shown_page += by
+                await self._draw_page()
 
         button = ui.button(icon=icon, on_click=turn).props("flat round dense")
+        button.disable()
         button.props["aria-label"] = self.page.text(label)
         return button
 
@@ -186,8 +190,7 @@ class _Viewer:
             self.sheet.clear()
             with self.sheet:
                 ui.label(error.detail).classes("p-4 opacity-80")
-            self.back.disable()
-            self.forth.disable()
+            self._show_place()
             return
         if number != self.shown_page:
             return
@@ -204,10 +207,16 @@ class _Viewer:
                 ui.element("div").classes("spot").style(
                     f"left: {mark.left:.3%}; top: {mark.top:.3%}; width: {mark.width:.3%}; height: {mark.height:.3%}"
                 )
-        self.number.set_text(self.page.text("viewer.page_of", page=number, pages=picture.pages))
-        self.back.set_enabled(number > 1)
-        self.forth.set_enabled(number < picture.pages)
+        self.pages = picture.pages
+        self._show_place()
         ui.run_javascript(f"setTimeout({_TO_MARK}, 50)")
+
+    def _show_place(self) -> None:
+        """Which page it is, and where one can go from there."""
+        number, pages = self.shown_page, self.pages
+        self.number.set_text(self.page.text("viewer.page_of", page=number, pages=pages) if pages else "")
+        self.back.set_enabled(1 < number <= pages)
+        self.forth.set_enabled(number < pages)
 
     def _span(self) -> tuple[int, int] | None:
         """Of the quotation in the text of today."""

@@ -110,6 +110,24 @@ def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page
     expect(tab.locator(".viewer mark")).to_contain_text("4200 tons")
 
 
+def test_pages_that_are_turned_quickly_end_where_they_were_turned_to(handbook: Api, tab: Page) -> None:
+    """Clicks come before the page that a click before them asked for: none leads out of the document, and an older page is not
+    drawn over a newer one."""
+    open_room(handbook, tab)
+    ask(tab, "How many tons of granite did the quarry sell in 2024?")
+    tab.get_by_role("button", name="Open source 1").click()
+    expect(tab.get_by_role("img", name="Page 2 of")).to_be_visible()
+    turns = "(viewer, labels) => labels.forEach(label => viewer.querySelector(`[aria-label='${label}']`).click())"
+    back, forth = "Previous page", "Next page"
+    for clicks, page in (([back] * 3, 1), ([forth] * 3, 2), ([back, forth, back], 1), ([forth, back, forth], 2)):
+        tab.locator(".viewer").evaluate(turns, clicks)
+        expect(tab.get_by_role("img", name=f"Page {page} of")).to_be_visible()
+        expect(tab.locator(".viewer").get_by_text(f"{page} / 2")).to_be_visible()
+        expect(tab.locator(".viewer").get_by_role("button", name=back if page == 2 else forth)).to_be_enabled()
+        tab.wait_for_timeout(500)
+        expect(tab.get_by_role("img", name=f"Page {page} of")).to_be_visible()
+
+
 def test_markup_of_a_document_is_text(handbook: Api, tab: Page) -> None:
     open_room(handbook, tab)
     ask(tab, "How much does the gate stone of Xanadu weigh?")
