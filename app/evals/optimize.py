@@ -185,7 +185,7 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
         if executed.failed or executed.found is None:
             reasons = (f"leg {leg} failed: {why}" for leg, why in executed.failed.items())
             raise DatabaseUnavailableError("; ".join(reasons))
-        documents = {passage: names[document] for passage, document in executed.found.documents().items()}
+        documents = {passage: names[document] for passage, document in executed.found.documents_by_passage().items()}
         found.append(RetrievedLegs(executed.found.legs, documents, data.judgements[query_id]))
         step(query_id)
     return found

@@ -140,8 +140,8 @@ class CollectionState:
 class Retrieved:
     """What one snapshot gave: lists of the retrievers, and the passages as these order them.
 
-    `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of
-    `fused`, `shortlist` the first of them, whole.
+    `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of `fused`, `shortlist` the first
+    of them, whole.
     """
 
     scope: Sequence[CollectionState]
@@ -151,8 +151,8 @@ class Retrieved:
     candidates: Sequence[Fused] = ()
     shortlist: Sequence[Passage] = ()
 
-    def documents(self) -> dict[UUID, UUID]:
-        """The document of each passage."""
+    def documents_by_passage(self) -> dict[UUID, UUID]:
+        """Of all that the retrievers found."""
         return {hit.passage_id: hit.document_id for result in self.legs.values() for hit in result.hits}
 
 

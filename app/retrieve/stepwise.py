@@ -200,7 +200,7 @@ async def _with_passages(connection: Any, context: SearchContext, found: Retriev
 
 def _best_per_document(found: Retrieved) -> list[Fused]:
     best: dict[UUID, Fused] = {}
-    documents = found.documents()
+    documents = found.documents_by_passage()
     for item in found.fused:
         best.setdefault(documents[item.passage_id], item)
     return list(best.values())

@@ -109,9 +109,8 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
     ids: Sequence[UUID]
     scores: Sequence[float]
     shares: dict[Leg, Sequence[float]]
-    if (
-        isinstance(fused, FusedLists) and found.candidates is fused
-    ):  # nothing was changed: the lists go back as they came
+    if isinstance(fused, FusedLists) and found.candidates is fused:
+        # nothing was changed: the lists go back as they came
         ids, scores = fused.passage_ids, fused.scores
         shares = {leg: fused.shares_of(leg) for leg in found.legs}
         fates = _fates(ids.elements(), set(map(pack_id, keep)), set(map(pack_id, reranked)))
@@ -143,7 +142,7 @@ def _of_kept_documents(found: Retrieved, kept: Sequence[Passage]) -> AbstractSet
     """Passages that grouping left out for a better one of their document."""
     if found.candidates is found.fused:
         return set()
-    candidates, documents = {item.passage_id for item in found.candidates}, found.documents()
+    candidates, documents = {item.passage_id for item in found.candidates}, found.documents_by_passage()
     shown = {passage.document_id for passage in kept}
     return {key for key, document in documents.items() if key not in candidates and document in shown}
 

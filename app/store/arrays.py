@@ -22,7 +22,9 @@ from app.domain.lazy import Lazy
 
 T = TypeVar("T")
 
-_UUID, _FLOAT8, _TEXT = 2950, 701, 25  # oids of the types, the same in every database
+UUID_OID, FLOAT8_OID, TEXT_OID = 2950, 701, 25
+"""Of types of elements; the same in every database."""
+
 _EMPTY, _HEAD = struct.Struct(">iiI"), struct.Struct(">iiIii")
 _HAS_NULLS, _NULL = struct.pack(">i", 1), struct.pack(">i", -1)
 _UUID_LENGTH, _FLOAT8_ELEMENT = struct.pack(">i", 16), struct.Struct(">id")
@@ -117,22 +119,24 @@ def pack_texts(values: Sequence[str]) -> bytes:
     return b"".join([made[value] for value in values])
 
 
-def uuid_list(bodies: Sequence[bytes], size: int) -> bytes:
-    """A value of the domain rag.uuid_list, of `size` elements, nulls among them or not."""
-    return _array(_UUID, bodies, size)
+class Joined:
+    """Lists that travel one after the other as one array, from which a statement cuts them. Nulls may be among their elements."""
 
+    def __init__(self, element: int) -> None:
+        """`element`: the oid of its type."""
+        self._element = element
+        self._bodies: list[bytes] = []
+        self._size = 0
 
-def float8_list(bodies: Sequence[bytes], size: int) -> bytes:
-    """A value of the domain rag.float8_list, of `size` elements."""
-    return _array(_FLOAT8, bodies, size)
+    def add(self, body: bytes, size: int) -> int:
+        """Where the list begins, counted from 1."""
+        self._bodies.append(body)
+        self._size += size
+        return self._size - size + 1
 
-
-def text_list(bodies: Sequence[bytes], size: int) -> bytes:
-    """A value of the domain rag.text_list, of `size` elements."""
-    return _array(_TEXT, bodies, size)
-
-
-def _array(element: int, bodies: Sequence[bytes], size: int) -> bytes:
-    if not size:
-        return _EMPTY.pack(0, 0, element)
-    return _HEAD.pack(1, 0, element, size, 1) + b"".join(bodies)  # the server sees for itself whether there are nulls
+    def sent(self) -> bytes:
+        """A value of the domain over such arrays."""
+        if not self._size:
+            return _EMPTY.pack(0, 0, self._element)
+        # that there are no nulls is not taken on trust: the server looks for itself
+        return _HEAD.pack(1, 0, self._element, self._size, 1) + b"".join(self._bodies)

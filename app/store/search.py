@@ -148,8 +148,7 @@ class FusedLists(Rows[Fused]):
             if v is not None:
                 ranks["vector"] = v
             parts: dict[Leg, float] = {"lexical": w_part, "vector": v_part}
-            if ran is not LEGS:
-                parts = {leg: part for leg, part in parts.items() if leg in (ranks if ran is None else ran)}
+            parts = {leg: part for leg, part in parts.items() if leg in (ranks if ran is None else ran)}
             return new(Fused, (passage_id, score, ranks, parts))  # as the constructor, which takes three times as long
 
         super().__init__(

@@ -19,7 +19,7 @@ from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
-from app.store.arrays import float8_list, pack_ids, pack_numbers, pack_texts, text_list, uuid_list
+from app.store.arrays import FLOAT8_OID, TEXT_OID, UUID_OID, Joined, pack_ids, pack_numbers, pack_texts
 from app.store.session import Database
 
 SQL = load_queries("traces")
@@ -93,7 +93,8 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _legs(traces: Sequence[RunTrace]) -> list[Any]:
     """Arguments of rag.insert_legs, see there."""
-    passages, chunks, scores, shares, fates = _Joined(), _Joined(), _Joined(), _Joined(), _Joined()
+    passages, chunks = Joined(UUID_OID), Joined(UUID_OID)
+    scores, shares, fates = Joined(FLOAT8_OID), Joined(FLOAT8_OID), Joined(TEXT_OID)
     rows: list[tuple[Any, ...]] = []
     for trace in traces:
         for leg in trace.legs:
@@ -104,28 +105,7 @@ def _legs(traces: Sequence[RunTrace]) -> list[Any]:
             share = None if all(map(math.isnan, leg.shares)) else shares.add(pack_numbers(leg.shares), size)
             fate = fates.add(pack_texts(leg.fates), size) if any(leg.fates) else None
             rows.append((trace.started_at, trace.id, leg.leg, first, size, chunk, share, fate))
-    return [
-        *_columns(rows),
-        uuid_list(passages.bodies, passages.size),
-        float8_list(scores.bodies, scores.size),
-        uuid_list(chunks.bodies, chunks.size),
-        float8_list(shares.bodies, shares.size),
-        text_list(fates.bodies, fates.size),
-    ]
-
-
-class _Joined:
-    """Lists that travel one after the other in one."""
-
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-        self.size = 0
-
-    def add(self, body: bytes, size: int) -> int:
-        """Where it begins, counted from 1."""
-        self.bodies.append(body)
-        self.size += size
-        return self.size - size + 1
+    return [*_columns(rows), *(lists.sent() for lists in (passages, scores, chunks, shares, fates))]
 
 
 def _array(values: Sequence[UUID | str]) -> str:
