@@ -121,7 +121,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
             running.stopping.set()
 
     app = FastAPI(
-        title="Cairn", version=_version(), lifespan=lifespan, docs_url=None,
+        title="Cairn", version=_version(), lifespan=lifespan, openapi_url=None, docs_url=None,
         swagger_ui_oauth2_redirect_url=None, redoc_url=None, redirect_slashes=False,  # a proxy's https would become http
         telemetry=otel.OF_REQUESTS, generate_unique_id_function=description.name_operation,
     )  # fmt: skip
@@ -144,7 +144,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         running.page = mount.install(app, running)
     else:
         app.add_api_route("/", _root, include_in_schema=False)
-    app.openapi = lambda: description.describe(app, keys=environment.auth == "keys")  # type: ignore[method-assign]
+    description.install(app, keys=environment.auth == "keys")
     return app
 
 

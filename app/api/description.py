@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
 from app.api import conditional, idempotency, links, problems
 from app.api.authenticate import describe_keys
@@ -53,17 +57,38 @@ def name_operation(route: APIRoute) -> str:
     return route.name
 
 
-def describe(app: FastAPI, *, keys: bool) -> dict[str, Any]:
-    """The document, made once. `keys`: callers need one."""
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=TEXT, routes=app.routes)
-        used = {tag for item in schema["paths"].values() for operation in item.values() for tag in operation["tags"]}
-        schema["tags"] = [{"name": name, "description": text} for name, text in GROUPS.items() if name in used]
-        idempotency.describe(schema)
-        problems.describe(schema)
-        conditional.describe(schema)
-        links.describe(schema)
-        if keys:
-            describe_keys(schema)
-        app.openapi_schema = schema
-    return app.openapi_schema
+def install(app: FastAPI, *, keys: bool) -> None:
+    """`app.openapi` and `/openapi.json`. The document takes a second to make: it is made once, and never on the loop. `keys`:
+    callers need one."""
+    making = threading.Lock()
+
+    def describe_once() -> dict[str, Any]:
+        with making:
+            if app.openapi_schema is None:
+                app.openapi_schema = _describe(app, keys)
+            return app.openapi_schema
+
+    def serve(request: Request) -> JSONResponse:  # no coroutine: those who ask while it is made wait in threads
+        schema = describe_once()
+        if below := request.scope.get("root_path", "").rstrip("/"):
+            schema = {**schema, "servers": [{"url": below}]}
+        return JSONResponse(schema)
+
+    app.openapi = describe_once  # type: ignore[method-assign]
+    app.add_route("/openapi.json", serve, include_in_schema=False)
+    # FastAPI silences this for each of its own fields by changing the filters of the process, which another thread that
+    # does so at that moment may undo.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
+
+
+def _describe(app: FastAPI, keys: bool) -> dict[str, Any]:
+    schema = get_openapi(title=app.title, version=app.version, description=TEXT, routes=app.routes)
+    used = {tag for item in schema["paths"].values() for operation in item.values() for tag in operation["tags"]}
+    schema["tags"] = [{"name": name, "description": text} for name, text in GROUPS.items() if name in used]
+    idempotency.describe(schema)
+    problems.describe(schema)
+    conditional.describe(schema)
+    links.describe(schema)
+    if keys:
+        describe_keys(schema)
+    return schema

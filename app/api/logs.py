@@ -8,26 +8,37 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+from structlog.typing import Processor
 
 from app.domain.key import strike_secrets
 
 
 def configure() -> None:
     """INFO and above, with the request id, and never with local variables in tracebacks: they hold documents and
-    keys."""
-    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    keys. What libraries log (WARNING and above) and warn of takes the same shape, so that each line can be read by a machine."""
+    in_colour = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structured = (structlog.processors.format_exc_info, _without_secrets, structlog.processors.JSONRenderer())
+    began: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendered: tuple[Processor, ...] = (_without_secrets, in_colour) if sys.stderr.isatty() else structured
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *((_without_secrets, plain) if sys.stderr.isatty() else structured),
-        ],
+        processors=[*began, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    of_libraries = logging.StreamHandler(sys.stderr)
+    of_libraries.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*began, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered],
+        )
+    )
+    logging.basicConfig(handlers=[of_libraries], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
 
 
 def _without_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

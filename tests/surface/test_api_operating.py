@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -251,6 +252,17 @@ def test_logs_are_structured_and_hold_no_text(api: Api) -> None:
     lines = [json.loads(line) for line in api.log.splitlines()]
     (line,) = [line for line in lines if line.get("request_id") == "find-me"]
     assert (line["route"], line["status"], line["level"]) == ("/search", "200", "info")
+
+
+def test_what_libraries_log_and_warn_of_has_the_same_shape(api: Api) -> None:
+    before = len(api.log)
+    with socket.create_connection(("127.0.0.1", api.port)) as rude:
+        rude.sendall(b"never was this HTTP\r\n\r\n")
+        rude.recv(1000)
+    api.await_until(lambda: "Invalid HTTP request" in api.log[before:])
+    lines = [json.loads(line) for line in api.log[before:].splitlines()]
+    (line,) = [line for line in lines if "Invalid HTTP request" in line["event"]]
+    assert (line["level"], line["logger"]) == ("warning", "uvicorn.error")
 
 
 # --- outages ------------------------------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.requests import HTTPConnection
 
 from app.api.chat_frames import CHAT_EVENTS, chat_frames
@@ -28,6 +31,19 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = Path(tmp_path_factory.mktemp("settings")) / "settings.json"
     path.write_text("{}")
     return create_app(read_environment(), SettingsStore(path)).openapi()
+
+
+def test_it_is_made_once_though_several_ask(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("{}")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        app = create_app(read_environment(), SettingsStore(tmp_path / "settings.json"))
+        with ThreadPoolExecutor(4) as threads:
+            first, *others = [asked.result() for asked in [threads.submit(app.openapi) for _ in range(4)]]
+        # what FastAPI silences for one thread, another may have switched on again meanwhile
+        warnings.warn("only for annotations", UnsupportedFieldAttributeWarning, stacklevel=1)
+    assert all(other is first for other in others)
+    assert not [str(one.message) for one in warned]
 
 
 def events_of(document: dict[str, Any], method: str, path: str) -> set[str]:
