@@ -114,11 +114,10 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
             _companions(running, services, worker, door),
         ):
             running.services = services  # after the authenticator: nobody is served before keys are read
-            # a second of work, for which the loop would stand still at the first request for it
-            describing = asyncio.create_task(asyncio.to_thread(app.openapi))
             yield
-            describing.cancel()
             running.stopping.set()
+            if page is not None:
+                await page.close()
 
     app = FastAPI(
         title="Cairn", version=_version(), lifespan=lifespan, openapi_url=None, docs_url=None,
@@ -140,9 +139,8 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
         app.include_router(module.router)
     app.router.routes[:0] = direct_routes(route for module in _ROUTERS for route in module.router.routes)
     door = mcp.install(app)
-    if web and settings.current.page.enabled and mount.is_available():
-        running.page = mount.install(app, running)
-    else:
+    page = mount.install(app, running) if web and settings.current.page.enabled and mount.is_available() else None
+    if page is None:
         app.add_api_route("/", _root, include_in_schema=False)
     description.install(app, keys=environment.auth == "keys")
     return app

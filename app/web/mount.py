@@ -5,6 +5,9 @@ NiceGUI is an extra. Where it is not installed, or the settings want no page, `/
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import AsyncExitStack
+from contextvars import Context
 from importlib.util import find_spec
 from typing import Final
 
@@ -12,6 +15,7 @@ from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.authenticate import COOKIE, PAGE
 from app.api.running import Running, TypedRoute
@@ -31,22 +35,62 @@ def is_available() -> bool:
     return find_spec("nicegui") is not None
 
 
-def install(app: FastAPI, running: Running) -> str:
-    """Mount the page; its path. Once per process: NiceGUI has one application. It takes a second to import, which only who
-    serves a page pays."""
-    from nicegui import ui
-
-    from app.web.pages import add_pages
-
+def install(app: FastAPI, running: Running) -> LazyPage:
+    """Mount the page. Once per process: NiceGUI has one application."""
+    page = LazyPage(running)
     app.include_router(router)
     app.include_router(uploads.router)
     app.add_api_route("/", _to_page, methods=["GET", "HEAD"], include_in_schema=False)
+    app.mount(PAGE, page)
+    running.page = PAGE
+    return page
+
+
+class LazyPage:
+    """All below /ui. NiceGUI is loaded when a browser first asks: it takes half a second and 27 MB, which a server that
+    nobody looks at does not pay."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._opened = AsyncExitStack()
+        self._loading: asyncio.Task[ASGIApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._loading is None:
+            # in a context of its own: what NiceGUI starts outlives the request
+            self._loading = asyncio.create_task(self._load(), context=Context())
+        page = await asyncio.shield(self._loading)
+        await page(scope, receive, send)
+
+    async def _load(self) -> ASGIApp:
+        try:
+            shell, page = await asyncio.to_thread(_assemble, self._running)
+            await self._opened.enter_async_context(shell.router.lifespan_context(shell))
+        except BaseException:
+            self._loading = None  # the next who asks tries again
+            raise
+        return page
+
+    async def close(self) -> None:
+        """End what NiceGUI runs, if it was loaded."""
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+        await self._opened.aclose()
+
+
+def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
+    """An application whose lifespan is that of NiceGUI's, and NiceGUI's."""
+    from nicegui import core, ui
+
+    from app.web.pages import add_pages
+
+    shell = FastAPI(openapi_url=None)
     add_pages(running)
     ui.run_with(
-        app, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
+        shell, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
         reconnect_timeout=10,
     )  # fmt: skip
-    return PAGE
+    return shell, core.app
 
 
 async def _to_page() -> Response:

@@ -66,7 +66,7 @@ def test_cache_and_models(api: Api, tab: Page) -> None:
     tab.get_by_role("dialog").get_by_role("button", name="Empty the cache").click()
     expect(tab.get_by_text("Removed: 0")).to_be_visible(timeout=patience(5) * 1000)
     tab.get_by_role("tab", name="Audit").click()
-    expect(tab.get_by_role("listitem").filter(has_text="key.").first).to_be_visible()
+    expect(tab.get_by_role("listitem").filter(has_text="cache.clear").first).to_be_visible()
 
 
 def _evaluate(api: Api, folder: Path, model: Path) -> None:

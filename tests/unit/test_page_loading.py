@@ -1,0 +1,23 @@
+"""The page is loaded when a browser asks for it, and not by the start of a server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+MAKES = """
+import sys
+from app.main import create_app
+from app.settings import SettingsStore, read_environment
+app = create_app(read_environment({}), SettingsStore(None), web=True)
+assert app.state.running.page == "/ui"
+print("nicegui" in sys.modules)
+"""
+
+
+def test_a_server_with_a_page_loads_none() -> None:
+    pytest.importorskip("nicegui", reason="the page needs the extra `web`")
+    made = subprocess.run([sys.executable, "-c", MAKES], capture_output=True, text=True, check=True)
+    assert made.stdout == "False\n"
