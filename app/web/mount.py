@@ -47,7 +47,7 @@ def install(app: FastAPI, running: Running) -> LazyPage:
 
 
 class LazyPage:
-    """All below /ui. NiceGUI is loaded when a browser first asks: it takes half a second and 27 MB, which a server that
+    """All below /ui. NiceGUI is loaded when a browser first asks: it takes half a second and 10 to 30 MB, which a server that
     nobody looks at does not pay."""
 
     def __init__(self, running: Running) -> None:
