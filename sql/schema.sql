@@ -1671,32 +1671,6 @@ ALTER FUNCTION rag.insert_graph(collection uuid) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.insert_graph(collection uuid) IS 'Inserts the staged mentions and evidence of a document.';
 
-CREATE FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-BEGIN
-  INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT insert_legs.tenant, l.started_at, l.run_id, l.leg,
-    insert_legs.passages[l.first : l.first + l.size - 1],
-    coalesce(insert_legs.chunk_ids[l.chunk : l.chunk + l.size - 1], array_fill(NULL::uuid, ARRAY[l.size])),
-    insert_legs.scores[l.first : l.first + l.size - 1],
-    coalesce(insert_legs.shares[l.share : l.share + l.size - 1], array_fill('NaN'::float8, ARRAY[l.size])),
-    coalesce(insert_legs.fates[l.fate : l.fate + l.size - 1], array_fill(''::text, ARRAY[l.size]))
-  FROM unnest(started, runs, legs, firsts, sizes, chunk_places, share_places, fate_places)
-    AS l (started_at, run_id, leg, first, size, chunk, share, fate)
-  ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
-    passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
-    fates = excluded.fates
-  WHERE run_legs.passage_ids <> excluded.passage_ids OR run_legs.fates <> excluded.fates;
-END
-$$;
-
-ALTER FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) OWNER TO owner;
-
-COMMENT ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) IS 'Writes lists of candidates of traces of the current tenant, several at once.';
-
 CREATE FUNCTION rag.insert_staged(collection uuid, model smallint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
@@ -1756,6 +1730,48 @@ $$;
 ALTER FUNCTION rag.insert_staged(collection uuid, model smallint) OWNER TO owner;
 
 COMMENT ON FUNCTION rag.insert_staged(collection uuid, model smallint) IS 'Inserts the staged passages, chunks, vectors, postings, mentions and evidence of documents.';
+
+CREATE FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+  IF alone THEN
+    PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true);
+  END IF;
+  INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
+    legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
+  SELECT tenant, r.started_at, r.id, r.kind, r.collections, r.question, r.strategy,
+    CASE WHEN r.outcome = 'running'
+      THEN r.plan || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE r.plan END,
+    r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error, r.answer, r.usage,
+    r.document_ids, r.session_id
+  FROM json_populate_recordset(NULL::rag.runs, insert_traces.runs::json) AS r
+  ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
+    question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
+    legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
+    outcome = excluded.outcome, error = excluded.error, answer = excluded.answer, usage = excluded.usage,
+    document_ids = excluded.document_ids
+  WHERE rag.runs.outcome = 'running';
+  IF cardinality(legs) = 0 THEN RETURN; END IF;
+  INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
+  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages,
+    coalesce(l.chunks, array_fill(NULL::uuid, ARRAY[cardinality(l.passages)])), l.scores,
+    coalesce(l.shares, array_fill('NaN'::float8, ARRAY[cardinality(l.passages)])),
+    coalesce(l.fates, array_fill(''::text, ARRAY[cardinality(l.passages)]))
+  FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
+    AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
+  ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
+    passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
+    fates = excluded.fates
+  WHERE run_legs.passage_ids <> excluded.passage_ids OR run_legs.fates <> excluded.fates;
+END
+$$;
+
+ALTER FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) OWNER TO owner;
+
+COMMENT ON FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) IS 'Writes traces of a tenant, several at once; see sql/functions/traces_write.sql.';
 
 CREATE FUNCTION rag.is_distributed() RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3225,7 +3241,7 @@ BEGIN
     ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
   l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
     ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
-  SELECT array_agg(f.id), array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share),
+  SELECT array_agg(f.id), array_agg(coalesce(f.v_place, 0)), array_agg(coalesce(f.l_place, 0)), array_agg(f.score), array_agg(f.v_share),
          array_agg(f.l_share), (array_agg(f.chunk_id))[:top]
   INTO fused_passages, fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best_chunks
   FROM (
@@ -8773,15 +8789,15 @@ GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_graph(collection uuid) TO cairn_views;
 
-REVOKE ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) FROM PUBLIC;
-GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_app;
-GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_definer;
-GRANT ALL ON FUNCTION rag.insert_legs(tenant bigint, started timestamp with time zone[], runs uuid[], legs text[], firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[], passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list) TO cairn_views;
-
 REVOKE ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_app;
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_definer;
 GRANT ALL ON FUNCTION rag.insert_staged(collection uuid, model smallint) TO cairn_views;
+
+REVOKE ALL ON FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) TO cairn_app;
+GRANT ALL ON FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) TO cairn_definer;
+GRANT ALL ON FUNCTION rag.insert_traces(tenant bigint, alone boolean, runs text, alive_seconds double precision, started timestamp with time zone[], run_ids uuid[], legs text[], passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]) TO cairn_views;
 
 REVOKE ALL ON FUNCTION rag.is_distributed() FROM PUBLIC;
 GRANT ALL ON FUNCTION rag.is_distributed() TO cairn_app;

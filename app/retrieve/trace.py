@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -113,7 +113,7 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
         # nothing was changed: the lists go back as they came
         ids, scores = fused.passage_ids, fused.scores
         shares = {leg: fused.shares_of(leg) for leg in found.legs}
-        fates = _fates(ids.elements(), set(map(pack_id, keep)), set(map(pack_id, reranked)))
+        fates = _fates(ids.elements(), map(pack_id, keep), map(pack_id, reranked))
     else:
         items = list(fused)  # read once: they may be made by reading
         ids, scores = tuple([item.passage_id for item in items]), tuple([item.score for item in items])
@@ -148,16 +148,10 @@ def _of_kept_documents(found: Retrieved, kept: Sequence[Passage]) -> AbstractSet
 
 
 def _fates(
-    keys: Sequence[Hashable],
-    keep: Container[Hashable],
-    reranked: Container[Hashable],
-    grouped: Container[Hashable] = (),
+    keys: Iterable[Hashable], keep: Iterable[Hashable], reranked: Iterable[Hashable], grouped: Iterable[Hashable] = ()
 ) -> tuple[str, ...]:
     """What became of each passage, by whatever stands for it."""
-    return tuple([
-        "kept" if key in keep
-        else "same document" if key in grouped
-        else "below top_k after reranking" if key in reranked
-        else "below top_k"
-        for key in keys
-    ])  # fmt: skip
+    known = dict.fromkeys(reranked, "below top_k after reranking")
+    known |= dict.fromkeys(grouped, "same document")
+    known |= dict.fromkeys(keep, "kept")
+    return tuple([known.get(key, "below top_k") for key in keys])

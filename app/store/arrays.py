@@ -2,8 +2,8 @@
 
 A search finds a hundred candidates, shows ten, and writes all of them into its trace. So the lists of its statement come as
 bytes (`array_send` in sql/queries/search.sql), of which an element is made when somebody reads it, and go back as they came, as
-the domains rag.uuid_list and rag.float8_list (app/db/pool.py): making and writing elements one by one took a quarter of what
-Python takes for a search.
+the domains rag.uuid_list, rag.float8_list and rag.text_list (app/db/pool.py), of which there are arrays as of any type: making
+and writing elements one by one took a quarter of what Python takes for a search.
 
 An array in binary: number of dimensions, whether there are nulls, type of the elements; for each dimension its length and where
 it begins to count; then each element with its length before it, -1 for null. All numbers have 4 bytes.
@@ -12,19 +12,19 @@ it begins to count; then each element with its length before it, -1 for null. Al
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Self, TypeVar, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self, TypeVar, overload
 from uuid import UUID
 
+import numpy as np
 from asyncpg.pgproto.pgproto import UUID as FastUUID
 
 from app.domain.lazy import Lazy
 
 T = TypeVar("T")
+Integers = np.ndarray[Any, np.dtype[np.intp]]
 
-UUID_OID, FLOAT8_OID, TEXT_OID = 2950, 701, 25
-"""Of types of elements; the same in every database."""
-
+_UUID, _FLOAT8, _TEXT = 2950, 701, 25  # oids of types of elements, the same in every database
 _EMPTY, _HEAD = struct.Struct(">iiI"), struct.Struct(">iiIii")
 _HAS_NULLS, _NULL = struct.pack(">i", 1), struct.pack(">i", -1)
 _UUID_LENGTH, _FLOAT8_ELEMENT = struct.pack(">i", 16), struct.Struct(">id")
@@ -49,9 +49,9 @@ class Packed(Lazy[T]):
             raise ValueError("an array with nulls cannot be read in place")
         return cls(body)
 
-    @classmethod
-    def join(cls, elements: Iterable[bytes]) -> Self:
-        return cls(b"".join(elements))
+    def pick(self, places: Integers) -> Self:
+        """Of the elements at these places, counted from 0, in this order."""
+        return type(self)(np.frombuffer(self.body, f"V{self.width}")[places].tobytes())
 
     def elements(self) -> list[bytes]:
         """Each as it stands in the body."""
@@ -94,49 +94,47 @@ class PackedNumbers(Packed[float]):
         return float(_FLOAT8_ELEMENT.unpack_from(self.body, at)[1])
 
 
+class PackedPlaces(Packed[int | None]):
+    """Places counted from 1, and None for 0, which is nowhere."""
+
+    __slots__ = ()
+    width = 8
+
+    def _make(self, at: int) -> int | None:
+        return int.from_bytes(self.body[at + 4 : at + 8]) or None
+
+    def numbers(self) -> Integers:
+        """All at once, 0 for nowhere."""
+        return np.frombuffer(self.body, ">i4")[1::2].astype(np.intp)
+
+
 def pack_id(value: UUID) -> bytes:
     """As it stands in the body of an array."""
     return _UUID_LENGTH + value.bytes
 
 
-def pack_ids(values: Sequence[UUID | None]) -> bytes:
-    """The body of a uuid[]."""
+def send_ids(values: Sequence[UUID | None]) -> bytes:
+    """A uuid[], for an argument of rag.uuid_list."""
     if isinstance(values, PackedIds):
-        return values.body
-    return b"".join([_NULL if value is None else _UUID_LENGTH + value.bytes for value in values])
+        return _array(_UUID, len(values), values.body)
+    return _array(_UUID, len(values), b"".join([_NULL if value is None else pack_id(value) for value in values]))
 
 
-def pack_numbers(values: Sequence[float]) -> bytes:
-    """The body of a float8[]."""
+def send_numbers(values: Sequence[float]) -> bytes:
+    """A float8[], for an argument of rag.float8_list."""
     if isinstance(values, PackedNumbers):
-        return values.body
-    return b"".join([_FLOAT8_ELEMENT.pack(8, value) for value in values])
+        return _array(_FLOAT8, len(values), values.body)
+    return _array(_FLOAT8, len(values), b"".join([_FLOAT8_ELEMENT.pack(8, value) for value in values]))
 
 
-def pack_texts(values: Sequence[str]) -> bytes:
-    """The body of a text[]."""
+def send_texts(values: Sequence[str]) -> bytes:
+    """A text[], for an argument of rag.text_list."""
     made = {value: struct.pack(">i", len(text := value.encode())) + text for value in set(values)}
-    return b"".join([made[value] for value in values])
+    return _array(_TEXT, len(values), b"".join([made[value] for value in values]))
 
 
-class Joined:
-    """Lists that travel one after the other as one array, from which a statement cuts them. Nulls may be among their elements."""
-
-    def __init__(self, element: int) -> None:
-        """`element`: the oid of its type."""
-        self._element = element
-        self._bodies: list[bytes] = []
-        self._size = 0
-
-    def add(self, body: bytes, size: int) -> int:
-        """Where the list begins, counted from 1."""
-        self._bodies.append(body)
-        self._size += size
-        return self._size - size + 1
-
-    def sent(self) -> bytes:
-        """A value of the domain over such arrays."""
-        if not self._size:
-            return _EMPTY.pack(0, 0, self._element)
-        # that there are no nulls is not taken on trust: the server looks for itself
-        return _HEAD.pack(1, 0, self._element, self._size, 1) + b"".join(self._bodies)
+def _array(element: int, size: int, body: bytes) -> bytes:
+    if not size:
+        return _EMPTY.pack(0, 0, element)
+    # that there are no nulls is not taken on trust: the server looks for itself
+    return _HEAD.pack(1, 0, element, size, 1) + body

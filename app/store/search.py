@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+import numpy as np
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
@@ -15,7 +16,7 @@ from app.domain.passage import Fused, Hit, Leg, LegResult, Passage
 from app.domain.principal import Principal
 from app.errors import QueryTimeoutError
 from app.settings import Settings
-from app.store.arrays import PackedIds, PackedNumbers
+from app.store.arrays import PackedIds, PackedNumbers, PackedPlaces
 from app.store.passages import passage
 from app.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel
 
@@ -131,7 +132,7 @@ class FusedLists(Rows[Fused]):
     def __init__(
         self,
         passage_ids: PackedIds,
-        places: Mapping[Leg, Sequence[int | None]],
+        places: Mapping[Leg, PackedPlaces],
         scores: PackedNumbers,
         shares: Mapping[Leg, PackedNumbers],
         ran: Sequence[Leg] | None,
@@ -157,10 +158,8 @@ class FusedLists(Rows[Fused]):
 
     def shares_of(self, leg: Leg) -> PackedNumbers:
         """What the retriever gave to the score of each passage of its own list, in its order there."""
-        held = [
-            pair for pair in zip(self._places[leg], self._shares[leg].elements(), strict=True) if pair[0] is not None
-        ]
-        return PackedNumbers.join([share for _, share in sorted(held)])
+        order = np.argsort(places := self._places[leg].numbers())
+        return self._shares[leg].pick(order[len(order) - np.count_nonzero(places) :])
 
 
 def _searched(
@@ -223,7 +222,7 @@ def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by
     ran: Sequence[Leg] | None = None if by_ranks else LEGS if both else ("vector",) if vector else ("lexical",)
     return FusedLists(
         PackedIds.received(head["fused_passages"]),
-        {leg: head[f"fused_{leg}"] for leg in LEGS},
+        {leg: PackedPlaces.received(head[f"fused_{leg}"]) for leg in LEGS},
         scores,
         {leg: PackedNumbers.received(head[f"{leg}_shares"]) for leg in LEGS},
         ran,

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import structlog
+from pydantic_core import to_json
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
 from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
-from app.store.arrays import FLOAT8_OID, TEXT_OID, UUID_OID, Joined, pack_ids, pack_numbers, pack_texts
+from app.store.arrays import send_ids, send_numbers, send_texts
 from app.store.session import Database
 
 SQL = load_queries("traces")
 ALIVE_SECONDS = 30.0
 """How long a run is taken to be under way after it was last traced so; it is traced more often than that."""
+_RUN_COLUMNS = tuple(field.name for field in fields(RunTrace) if field.name not in ("tenant_id", "legs"))
 LOST = f"{RunLostError.code}: the process that ran it is gone; this is how far it had come"
 log = structlog.get_logger(__name__)
 
 
 async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
-    """Write traces of the transaction's tenant: two statements, however many there are. Those of runs under way are replaced
+    """Write traces of the transaction's tenant, in one statement however many there are. Those of runs under way are replaced
     by later ones of the same run.
 
-    A column travels as one array. Lists of candidates, hundreds of elements in a trace, travel one after the other in one
-    array, from which the statement cuts them: as bytes, for a plain search those that its statement gave.
+    Runs travel as JSON; lists of candidates, hundreds of elements in a trace, as bytes: for a plain search those that its
+    statement gave.
 
     A run of a conversation is traced after its messages were saved. Where the conversation is gone by then, somebody has
     deleted it, and the run loses its text like those that were written before. The same with cited documents.
@@ -42,22 +44,28 @@ async def insert(connection: Any, traces: Sequence[RunTrace]) -> None:
     tenant_id, traces = traces[0].tenant_id, _latest(traces)
     deleted = await _deleted_sessions(connection, traces)
     await documents.hold(connection, Principal(tenant_id, ""), {key for trace in traces for key in trace.document_ids})
-    runs = [
-        (trace.started_at, trace.id, trace.kind, _array(trace.collections), trace.question, trace.strategy,
-         _json(trace.plan), _json(trace.timings_ms), _array(trace.legs_used), _json(trace.legs_failed),
-         _array(trace.degraded), trace.settings_revision, _json(trace.epochs), trace.outcome, trace.error,
-         _json(trace.answer), _json(trace.usage), _array(trace.document_ids),
-         trace.session_id)
-        for trace in traces
-    ]  # fmt: skip
-    await connection.execute(SQL["insert_runs"], tenant_id, *_columns(runs), ALIVE_SECONDS)
-    if any(trace.legs for trace in traces):
-        await connection.execute(SQL["insert_legs"], tenant_id, *_legs(traces))
+    await _insert(connection, traces, alone=False)
     if citing := [trace.id for trace in traces if trace.document_ids]:
         await connection.execute(SQL["forget_stale"], tenant_id, citing)
     if deleted:
         ended = [trace.id for trace in traces if trace.outcome != "running"]
         await connection.execute(SQL["blank_sessions"], sorted(deleted), ended)
+
+
+async def insert_alone(connection: Any, traces: Sequence[RunTrace]) -> None:
+    """The same of one tenant's traces that refer to nothing, outside a transaction: one round trip. What is written may be lost
+    in a crash of the server."""
+    assert not any(map(_refers, traces))
+    await _insert(connection, _latest(traces), alone=True)
+
+
+async def _insert(connection: Any, traces: Sequence[RunTrace], *, alone: bool) -> None:
+    await connection.execute(SQL["insert"], traces[0].tenant_id, alone, _runs(traces), ALIVE_SECONDS, *_legs(traces))
+
+
+def _refers(trace: RunTrace) -> bool:
+    """Whether it quotes what somebody may have deleted meanwhile."""
+    return bool(trace.document_ids) or trace.session_id is not None
 
 
 def _latest(traces: Sequence[RunTrace]) -> list[RunTrace]:
@@ -83,40 +91,22 @@ async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[
     return named - {row["id"] for row in held}
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(dict(value))
+def _runs(traces: Sequence[RunTrace]) -> str:
+    """Rows of rag.runs."""
+    return to_json([{name: getattr(trace, name) for name in _RUN_COLUMNS} for trace in traces], fallback=dict).decode()
 
 
 def _legs(traces: Sequence[RunTrace]) -> list[Any]:
-    """Arguments of rag.insert_legs, see there."""
-    passages, chunks = Joined(UUID_OID), Joined(UUID_OID)
-    scores, shares, fates = Joined(FLOAT8_OID), Joined(FLOAT8_OID), Joined(TEXT_OID)
-    rows: list[tuple[Any, ...]] = []
-    for trace in traces:
-        for leg in trace.legs:
-            size = len(leg.passage_ids)
-            first = passages.add(pack_ids(leg.passage_ids), size)
-            scores.add(pack_numbers(leg.scores), size)
-            chunk = chunks.add(pack_ids(leg.chunk_ids), size) if any(leg.chunk_ids) else None
-            share = None if all(map(math.isnan, leg.shares)) else shares.add(pack_numbers(leg.shares), size)
-            fate = fates.add(pack_texts(leg.fates), size) if any(leg.fates) else None
-            rows.append((trace.started_at, trace.id, leg.leg, first, size, chunk, share, fate))
-    return [*_columns(rows), *(lists.sent() for lists in (passages, scores, chunks, shares, fates))]
-
-
-def _array(values: Sequence[UUID | str]) -> str:
-    """As PostgreSQL writes an array of one dimension."""
-    return "{" + ",".join([_quoted(str(value)) for value in values]) + "}"
-
-
-def _quoted(text: str) -> str:
-    if '"' in text or "\\" in text:
-        text = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+    """Arguments of rag.insert_traces, from `started` on: columns of rag.run_legs."""
+    rows = [
+        (trace.started_at, trace.id, leg.leg, send_ids(leg.passage_ids),
+         send_ids(leg.chunk_ids) if any(leg.chunk_ids) else None,
+         send_numbers(leg.scores),
+         None if all(map(math.isnan, leg.shares)) else send_numbers(leg.shares),
+         send_texts(leg.fates) if any(leg.fates) else None)
+        for trace in traces for leg in trace.legs
+    ]  # fmt: skip
+    return [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
@@ -236,10 +226,13 @@ class TraceWriter:
         for trace in batch:
             by_tenant[trace.tenant_id].append(trace)
         for tenant_id, traces in by_tenant.items():
-            async with self._database.transaction(
-                Principal(tenant_id, ""), config={"synchronous_commit": "off"}
-            ) as connection:
-                await insert(connection, traces)
+            principal = Principal(tenant_id, "")
+            if any(map(_refers, traces)):
+                async with self._database.transaction(principal, config={"synchronous_commit": "off"}) as connection:
+                    await insert(connection, traces)
+            else:
+                async with self._database.autocommit(principal) as connection:
+                    await insert_alone(connection, traces)
 
     async def close(self) -> None:
         await self.flush()

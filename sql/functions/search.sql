@@ -20,7 +20,7 @@ COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so m
 -- all vectors are compared, whatever index there is. `rrf_k` null: relative scores. `top` passages come whole.
 --
 -- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
--- a fused passage in its lists, shares what each leg gave to its score, 0 where it gave none. No row: no such collection. `served` is false where
+-- a fused passage in its lists, shares what each leg gave to its score, both 0 where it gave none. No row: no such collection. `served` is false where
 -- another model than `model` serves it; then nothing was searched. The tenant is set here, for this statement, as in
 -- rag.find_cached.
 CREATE OR REPLACE FUNCTION rag.search_collection(
@@ -100,7 +100,7 @@ BEGIN
     ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
   l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
     ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
-  SELECT array_agg(f.id), array_agg(f.v_place), array_agg(f.l_place), array_agg(f.score), array_agg(f.v_share),
+  SELECT array_agg(f.id), array_agg(coalesce(f.v_place, 0)), array_agg(coalesce(f.l_place, 0)), array_agg(f.score), array_agg(f.v_share),
          array_agg(f.l_share), (array_agg(f.chunk_id))[:top]
   INTO fused_passages, fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best_chunks
   FROM (

@@ -1,27 +1,48 @@
--- Writes lists of candidates. Each is `size` elements of `passages` and `scores`, from `first` on, and of `chunk_ids`, `shares`
--- and `fates` from places of their own, which are null where it has none. Lists of a run that was traced before, while it was under
--- way, are replaced. A function, so that a cluster of nodes has the domains wherever it has this.
-CREATE OR REPLACE FUNCTION rag.insert_legs(
-  tenant bigint, started timestamptz[], runs uuid[], legs text[],
-  firsts integer[], sizes integer[], chunk_places integer[], share_places integer[], fate_places integer[],
-  passages rag.uuid_list, scores rag.float8_list, chunk_ids rag.uuid_list, shares rag.float8_list, fates rag.text_list
+-- Writes traces of one tenant, several at once. `runs`: a JSON array of rows of rag.runs; those under way live for `alive_seconds`, and
+-- are replaced by later ones of the same run until it has ended. The others are columns of rag.run_legs; a list of chunks, shares or
+-- fates is null where it has none.
+--
+-- `alone`: called outside a transaction, as one that need not survive a crash of the server and waits no longer for a lock than others.
+--
+-- A function, so that a cluster of nodes has the domains wherever it has this; in PL/pgSQL, because it takes no parameters of SQL functions.
+DROP FUNCTION IF EXISTS rag.insert_legs;
+DROP FUNCTION IF EXISTS rag.insert_traces;
+CREATE OR REPLACE FUNCTION rag.insert_traces(
+  tenant bigint, alone boolean, runs text, alive_seconds float8, started timestamptz[], run_ids uuid[], legs text[],
+  passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
+  IF alone THEN
+    PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true);
+  END IF;
+  INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
+    legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
+  SELECT tenant, r.started_at, r.id, r.kind, r.collections, r.question, r.strategy,
+    CASE WHEN r.outcome = 'running'
+      THEN r.plan || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE r.plan END,
+    r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error, r.answer, r.usage,
+    r.document_ids, r.session_id
+  FROM json_populate_recordset(NULL::rag.runs, insert_traces.runs::json) AS r
+  ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
+    question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
+    legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
+    outcome = excluded.outcome, error = excluded.error, answer = excluded.answer, usage = excluded.usage,
+    document_ids = excluded.document_ids
+  WHERE rag.runs.outcome = 'running';
+  IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT insert_legs.tenant, l.started_at, l.run_id, l.leg,
-    insert_legs.passages[l.first : l.first + l.size - 1],
-    coalesce(insert_legs.chunk_ids[l.chunk : l.chunk + l.size - 1], array_fill(NULL::uuid, ARRAY[l.size])),
-    insert_legs.scores[l.first : l.first + l.size - 1],
-    coalesce(insert_legs.shares[l.share : l.share + l.size - 1], array_fill('NaN'::float8, ARRAY[l.size])),
-    coalesce(insert_legs.fates[l.fate : l.fate + l.size - 1], array_fill(''::text, ARRAY[l.size]))
-  FROM unnest(started, runs, legs, firsts, sizes, chunk_places, share_places, fate_places)
-    AS l (started_at, run_id, leg, first, size, chunk, share, fate)
+  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages,
+    coalesce(l.chunks, array_fill(NULL::uuid, ARRAY[cardinality(l.passages)])), l.scores,
+    coalesce(l.shares, array_fill('NaN'::float8, ARRAY[cardinality(l.passages)])),
+    coalesce(l.fates, array_fill(''::text, ARRAY[cardinality(l.passages)]))
+  FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
+    AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
     passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
     fates = excluded.fates
   WHERE run_legs.passage_ids <> excluded.passage_ids OR run_legs.fates <> excluded.fates;
 END
 $$;
-COMMENT ON FUNCTION rag.insert_legs IS 'Writes lists of candidates of traces of the current tenant, several at once.';
+COMMENT ON FUNCTION rag.insert_traces IS 'Writes traces of a tenant, several at once; see sql/functions/traces_write.sql.';

@@ -1,30 +1,7 @@
 -- Traces of runs.
 
--- name: insert_runs
--- $2 and on are columns, $21 the seconds that a run under way is known to live; arrays and documents within them are text.
--- A run that is traced while it is under way is written again, until it has ended.
-INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
-  legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
-SELECT $1, r.started_at, r.id, r.kind, r.collections::text[], r.question, r.strategy,
-  CASE WHEN r.outcome = 'running' THEN r.plan::jsonb
-       || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + $21::float8) ELSE r.plan::jsonb END,
-  r.timings_ms::jsonb,
-  r.legs_used::text[], r.legs_failed::jsonb, r.degraded::text[], r.settings_revision, r.epochs::jsonb, r.outcome, r.error,
-  r.answer::jsonb, r.usage::jsonb, r.document_ids::uuid[], r.session_id
-FROM unnest($2::timestamptz[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-  $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-  $19::text[], $20::text[]) AS r (started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
-  degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids,
-  session_id)
-ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
-  question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
-  legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
-  outcome = excluded.outcome, error = excluded.error, answer = excluded.answer, usage = excluded.usage,
-  document_ids = excluded.document_ids
-WHERE rag.runs.outcome = 'running'
-
--- name: insert_legs
-SELECT rag.insert_legs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+-- name: insert
+SELECT rag.insert_traces($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 
 -- name: get
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
 
-from app.store.arrays import (
-    FLOAT8_OID,
-    TEXT_OID,
-    UUID_OID,
-    Joined,
-    PackedIds,
-    PackedNumbers,
-    pack_ids,
-    pack_numbers,
-    pack_texts,
-)
+from app.store.arrays import PackedIds, PackedNumbers, PackedPlaces, send_ids, send_numbers, send_texts
 from app.wiring import Services
 
 IDS = [uuid4() for _ in range(5)]
 NUMBERS = [0.1 + 0.2, -0.0, 1e-300, float("inf"), 1e22]
 
 
+PLACES = [3, None, 1, 2, None]
+
+
+def packed_places() -> PackedPlaces:
+    return PackedPlaces(b"".join((4).to_bytes(4) + (place or 0).to_bytes(4) for place in PLACES))
+
+
 @pytest.mark.parametrize(
-    ("packed", "values"), [(PackedIds(pack_ids(IDS)), IDS), (PackedNumbers(pack_numbers(NUMBERS)), NUMBERS)]
-)
+    ("packed", "values"),
+    [(PackedIds.received(send_ids(IDS)), IDS), (PackedNumbers.received(send_numbers(NUMBERS)), NUMBERS),
+     (packed_places(), PLACES)],
+)  # fmt: skip
 def test_elements_are_read_where_they_stand(
-    packed: PackedIds | PackedNumbers, values: list[UUID] | list[float]
+    packed: PackedIds | PackedNumbers | PackedPlaces, values: list[UUID] | list[float] | list[int | None]
 ) -> None:
     assert packed == values
     assert len(packed) == len(values)
@@ -36,39 +36,35 @@ def test_elements_are_read_where_they_stand(
     assert packed[::-2] == values[::-2]
     assert packed[7:] == []
     assert repr(packed) == repr(tuple(values))
-    assert type(packed).join(packed.elements()) == values
+    assert packed.pick(np.array([4, 0, 0], np.intp)) == [values[4], values[0], values[0]]
+    assert b"".join(packed.elements()) == packed.body
     for beyond in (5, -6):
         with pytest.raises(IndexError):
             packed[beyond]
 
 
 def test_what_came_packed_goes_as_it_came() -> None:
-    packed = PackedIds(pack_ids(IDS))
-    assert pack_ids(packed) is packed.body
+    packed = PackedIds.received(send_ids(IDS))
+    assert send_ids(packed) == send_ids(IDS)
     assert all(isinstance(one, UUID) and {one: 1}[known] for one, known in zip(packed, IDS, strict=True))
-
-
-def test_lists_that_are_joined_begin_where_they_are_said_to() -> None:
-    joined = Joined(UUID_OID)
-    assert list(PackedIds.received(None)) == list(PackedIds.received(joined.sent())) == []
-    assert [joined.add(pack_ids(ids), len(ids)) for ids in (IDS[:2], [], IDS[2:])] == [1, 3, 3]
-    assert PackedIds.received(joined.sent()) == IDS
-    assert pack_texts(["", "\u00e9"]) == bytes(4) + b"\0\0\0\2" + "\u00e9".encode()
+    assert list(PackedIds.received(None)) == list(PackedIds.received(send_ids([]))) == []
+    assert packed_places().numbers().tolist() == [3, 0, 1, 2, 0]
 
 
 async def test_the_database_reads_and_sends_them_so(services: Services) -> None:
-    """Nulls too, which are not read where they stand: an element of them is shorter."""
-    ids, numbers, texts = Joined(UUID_OID), Joined(FLOAT8_OID), Joined(TEXT_OID)
-    ids.add(pack_ids([IDS[0], None, IDS[1]]), 3)
-    numbers.add(pack_numbers(NUMBERS), len(NUMBERS))
-    texts.add(pack_texts(["", "\u00e9"]), 2)
+    """Nulls too, which are not read where they stand: an element of them is shorter. Several lists are an array."""
+    ids, numbers, texts = [[IDS[0], None, IDS[1]], [], [None]], [NUMBERS, [1.5], []], [["", "\u00e9"], None, []]
     statement = (
-        "SELECT $1::rag.uuid_list::uuid[] AS ids, $2::rag.float8_list::float8[] AS numbers, $3::rag.text_list::text[] AS texts, "
-        "array_send($1::rag.uuid_list::uuid[]) AS with_nulls, array_send($2::rag.float8_list::float8[]) AS without"
+        "SELECT l.ids::uuid[] AS ids, l.numbers::float8[] AS numbers, l.texts::text[] AS texts, "
+        "array_send(l.ids::uuid[]) AS with_nulls, array_send(l.numbers::float8[]) AS without "
+        "FROM unnest($1::rag.uuid_list[], $2::rag.float8_list[], $3::rag.text_list[]) AS l (ids, numbers, texts)"
     )
+    sent = [None if one is None else send_texts(one) for one in texts]
     async with services.database.connection() as connection:
-        row = await connection.fetchrow(statement, ids.sent(), numbers.sent(), texts.sent())
-    assert (row["ids"], row["numbers"], row["texts"]) == ([IDS[0], None, IDS[1]], NUMBERS, ["", "\u00e9"])
-    assert PackedNumbers.received(row["without"]) == NUMBERS
+        rows = await connection.fetch(statement, list(map(send_ids, ids)), list(map(send_numbers, numbers)), sent)
+    assert [row["ids"] for row in rows] == ids
+    assert [row["numbers"] for row in rows] == numbers
+    assert [row["texts"] for row in rows] == texts
+    assert [PackedNumbers.received(row["without"]) for row in rows] == numbers
     with pytest.raises(ValueError, match="nulls"):
-        PackedIds.received(row["with_nulls"])
+        PackedIds.received(rows[0]["with_nulls"])
