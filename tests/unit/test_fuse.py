@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.passage import Hit, Leg, LegResult
-from app.retrieve.fuse import reciprocal_rank_fusion, relative_score_fusion, with_graph
+from app.retrieve.fuse import fuse, reciprocal_rank_fusion, relative_score_fusion, with_graph
+from app.settings import RagSettings, Settings
 
 DOCUMENT = UUID(int=0)
 
@@ -38,6 +40,21 @@ def test_weighted_rrf_and_missing_legs_contribute_nothing() -> None:
     legs: dict[Leg, LegResult] = {"vector": leg("vector", {1: 0.9, 2: 0.8}), "lexical": leg("lexical", {2: 5})}
     scores = {item.passage_id.int: item.score for item in reciprocal_rank_fusion(legs, {"vector": 0.7, "lexical": 0.3})}
     assert scores == {1: pytest.approx(0.7 / 61), 2: pytest.approx(0.7 / 62 + 0.3 / 61)}
+
+
+def test_equal_sums_of_ranks_are_equal() -> None:
+    """61 * .7 / 112 = 61 * (.7 + .3) / 160: the 52nd of one retriever stands before the 100th of both, here as in SQL, which
+    counts the same parts in the same order of operations."""
+    vector = leg("vector", {key: 1 - key / 1000 for key in range(1, 101)})
+    lexical = leg("lexical", {key: 1 - key / 1000 for key in [*range(201, 300), 400]})
+    lexical = replace(lexical, hits=(*lexical.hits[:99], Hit(UUID(int=100), DOCUMENT, 0.1)))
+    settings = Settings(rag=RagSettings(hybrid_search_weight=0.7))
+    found = fuse({"vector": vector, "lexical": lexical}, "rrf", settings)
+    scores = {item.passage_id.int: item.score for item in found}
+    assert scores[52] == 61 * 0.7 / 112 == 61 * (1 - 0.7) / 160 + 61 * 0.7 / 160 == scores[100]
+    order = [item.passage_id.int for item in found]
+    assert order.index(52) < order.index(100)
+    assert found[0].score <= 1
 
 
 def test_relative_scores_keep_a_clear_winner() -> None:
