@@ -6,6 +6,7 @@ NiceGUI is an extra. Where it is not installed, or the settings want no page, `/
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import AsyncExitStack
 from contextvars import Context
 from importlib.util import find_spec
@@ -66,6 +67,9 @@ class LazyPage:
         try:
             shell, page = await asyncio.to_thread(_assemble, self._running)
             await self._opened.enter_async_context(shell.router.lifespan_context(shell))
+            if gc.get_freeze_count():  # a server that serves for long: collections leave out what stays (app/main.py)
+                gc.collect()
+                gc.freeze()
         except BaseException:
             self._loading = None  # the next who asks tries again
             raise

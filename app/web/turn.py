@@ -3,7 +3,7 @@ thinks of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -199,16 +199,17 @@ class Feedback:
             return
         self.up = self._thumb("thumb_up", "ask.good", 1)
         self.down = self._thumb("thumb_down", "ask.bad", -1)
-        comment = ui.button(icon="add_comment", on_click=self._comment).props("flat round dense size=sm color=grey")
-        comment.props["aria-label"] = self.page.text("ask.comment")
-        comment.tooltip(self.page.text("ask.comment"))
-        self._show_rating()
+        self.said = self._button("add_comment", "ask.comment", self._comment)
+        self._show()
 
     def _thumb(self, icon: str, label: str, rating: int) -> ui.button:
         async def rate() -> None:
             await self._store(0 if self.rating == rating else rating, self.comment)
 
-        button = ui.button(icon=icon, on_click=rate).props("flat round dense size=sm color=grey aria-pressed=false")
+        return self._button(icon, label, rate)
+
+    def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.button:
+        button = ui.button(icon=icon, on_click=act).props("flat round dense size=sm")
         button.props["aria-label"] = self.page.text(label)
         return button.tooltip(self.page.text(label))
 
@@ -216,13 +217,17 @@ class Feedback:
         with shown_errors():
             await runs.rate_run(await self.page.session.services("ask"), self.run_id, rating, comment)
             self.rating, self.comment = rating, comment
-            self._show_rating()
+            self._show()
             ui.notify(self.page.text("ask.thanks"), type="positive", timeout=2000)
 
-    def _show_rating(self) -> None:
-        for button, own in ((self.up, 1), (self.down, -1)):
-            button.props(f"aria-pressed={'true' if self.rating == own else 'false'}")
-            button.props(f"color={'primary' if self.rating == own else 'grey'}")
+    def _show(self) -> None:
+        """What is stored."""
+        for button, on in (
+            (self.up, self.rating == 1),
+            (self.down, self.rating == -1),
+            (self.said, bool(self.comment)),
+        ):
+            button.props(f"aria-pressed={'true' if on else 'false'} color={'primary' if on else 'grey'}")
 
     async def _comment(self) -> None:
         text = self.page.text

@@ -143,8 +143,10 @@ def test_what_the_reader_thinks_is_kept(handbook: Api, tab: Page) -> None:
     tab.get_by_role("button", name="Comment on the answer").click()
     tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
     tab.get_by_role("button", name="Send", exact=True).click()
-    expect(tab.get_by_role("dialog")).to_have_count(0)
+    commented = tab.get_by_role("button", name="Comment on the answer")
+    expect(commented).to_have_attribute("aria-pressed", "true")  # it is stored
     tab.reload()
+    expect(commented).to_have_attribute("aria-pressed", "true")
     expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
     expect(tab.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
     tab.get_by_role("button", name="Comment on the answer").click()
