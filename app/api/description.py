@@ -58,7 +58,7 @@ def name_operation(route: APIRoute) -> str:
 
 
 def install(app: FastAPI, *, keys: bool) -> None:
-    """`app.openapi` and `/openapi.json`. The document takes a second to make: it is made once, and never on the loop. `keys`:
+    """`app.openapi` and `/openapi.json`. The document takes half a second: it is made once, and never on the loop. `keys`:
     callers need one."""
     making = threading.Lock()
 

@@ -32,9 +32,8 @@ def fuse(legs: Mapping[Leg, LegResult], form: FusionForm, settings: Settings) ->
     if form == "relative_score":
         return relative_score_fusion(legs, shares)
     k = settings.retrieve.rrf_k
-    whole = sum(shares.values()) or 1.0
     # counted as the SQL does, or the two would break ties of equal sums differently
-    parts = {leg: (k + 1) * (share / whole) for leg, share in shares.items()}
+    parts = {leg: (k + 1) * share for leg, share in shares.items()}
     return [item._replace(score=min(1.0, item.score)) for item in reciprocal_rank_fusion(legs, parts, k)]
 
 

@@ -4,9 +4,8 @@
 --
 -- `alone`: called outside a transaction, as one that need not survive a crash of the server and waits no longer for a lock than others.
 --
--- A function, so that a cluster of nodes has the domains wherever it has this; in PL/pgSQL, because it takes no parameters of SQL functions.
+-- A function, so that a cluster of nodes has the domains wherever it has this; in PL/pgSQL, because Citus takes no parameters of SQL functions.
 DROP FUNCTION IF EXISTS rag.insert_legs;
-DROP FUNCTION IF EXISTS rag.insert_traces;
 CREATE OR REPLACE FUNCTION rag.insert_traces(
   tenant bigint, alone boolean, runs text, alive_seconds float8, started timestamptz[], run_ids uuid[], legs text[],
   passages rag.uuid_list[], chunks rag.uuid_list[], scores rag.float8_list[], shares rag.float8_list[], fates rag.text_list[]

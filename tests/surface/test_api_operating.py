@@ -254,7 +254,7 @@ def test_logs_are_structured_and_hold_no_text(api: Api) -> None:
     assert (line["route"], line["status"], line["level"]) == ("/search", "200", "info")
 
 
-def test_what_libraries_log_and_warn_of_has_the_same_shape(api: Api) -> None:
+def test_what_libraries_log_has_the_same_shape(api: Api) -> None:
     before = len(api.log)
     with socket.create_connection(("127.0.0.1", api.port)) as rude:
         rude.sendall(b"never was this HTTP\r\n\r\n")
