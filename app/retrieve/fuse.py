@@ -23,7 +23,7 @@ KEPT: Final = 1
 
 
 def fuse(legs: Mapping[Leg, LegResult], form: FusionForm, settings: Settings) -> list[Fused]:
-    """Best first, with scores in 0..1. rag.make_search does the same in SQL, for plain searches.
+    """Best first, with scores in 0..1. rag.search_collection does the same in SQL, for plain searches.
 
     A reciprocal rank says how good a place is only against others, so such scores are told as shares of the best one possible,
     which is that of the first place in every list.
