@@ -67,6 +67,7 @@ FROM (
 ORDER BY best.distance, best.chunk_id
 
 -- name: search_shared
+-- An index yields nearly, not quite, in order: by the sum at the end the planner sorts, and does not take its order for granted.
 SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
 FROM (
   SELECT e.chunk_id, e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) AS distance
@@ -75,7 +76,7 @@ FROM (
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
-ORDER BY best.distance, best.chunk_id
+ORDER BY best.distance + 0.0, best.chunk_id
 
 -- name: search_dedicated
 -- Tenant and collection are literals too ({tenant}, {collection}): no plan for parameters can use the partial index.
@@ -87,7 +88,7 @@ FROM (
   ORDER BY e.embedding::halfvec({dimensions}) <=> $3::halfvec({dimensions}) LIMIT $4
 ) AS best
 JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id AND c.collection_id = ANY ($2::uuid[])
-ORDER BY best.distance, best.chunk_id
+ORDER BY best.distance + 0.0, best.chunk_id
 
 -- name: search_exact_chosen
 -- Operators of the query ($5, with the filter $6) name the passages to choose from.

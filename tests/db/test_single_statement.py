@@ -81,10 +81,13 @@ SETTINGS = {
 }
 
 
-async def test_one_statement_is_the_same_search(services: Services) -> None:
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_one_statement_is_the_same_search(services: Services, psql: Any, database: str, analysed: bool) -> None:
     """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection. An index may miss a
     neighbour that the planner's scan sees on the other way: then the search says nothing, and few may."""
     await fill(services, 60)
+    if analysed:
+        psql("ANALYZE rag.embeddings, rag.chunks, rag.passages", database=database.split("/")[3].split("?")[0])
     for name, settings in SETTINGS.items():
         missed = 0
         for number, query in enumerate(queries()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID
@@ -123,6 +124,24 @@ async def test_the_dedicated_statement_uses_its_index_in_any_plan(connection: An
     assert name in indexes(nodes)
     assert not scans(nodes)
     assert max(node["Actual Rows"] for node in nodes) <= 50
+
+
+@pytest.mark.parametrize("regime", ["dedicated", "shared"])
+async def test_what_an_index_finds_is_sorted(connection: Any, regime: str) -> None:
+    """An index compares rounded unit vectors, so it yields nearly in order; an incremental sort would believe its order."""
+    await connection.fetch(VECTORS["configure"], 200, 200, 10_000, 20_000)
+    tenant, chance = await tenant_of(connection), random.Random(5)
+    statement = VECTORS[f"search_{regime}"].format(model=1, dimensions=8, tenant=tenant, collection=LARGE_ID, filter="")
+    searched = "id = $1" if regime == "dedicated" else "id <> $1"
+    rows = await connection.fetch(f"SELECT id FROM rag.collections WHERE {searched}", LARGE_ID)
+    collections = [row["id"] for row in rows]
+    for _ in range(20):
+        query = HalfVector([chance.uniform(-1, 1) for _ in range(8)])
+        scores = [row["score"] for row in await connection.fetch(statement, tenant, collections, query, 200)]
+        assert scores == sorted(scores, reverse=True)
+    nodes = await plan(connection, statement, tenant, collections, QUERY, 200)
+    assert any(name.startswith("embeddings_hnsw_") for name in indexes(nodes))
+    assert "Incremental Sort" not in {node["Node Type"] for node in nodes}
 
 
 async def test_a_rare_filter_reads_the_vectors_of_its_documents_only(connection: Any) -> None:
