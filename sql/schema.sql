@@ -1066,7 +1066,7 @@ BEGIN
         rank := array_position(fused.passage_ids, explain_passage.passage);
         score := fused.scores[rank];
         verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
-            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), coalesce(fused.fates[rank], 'below top_k')) END;
         RETURN NEXT;
     END IF;
 END
@@ -1091,6 +1091,7 @@ PARTITION BY RANGE (started_at);
 ALTER TABLE ONLY rag.run_legs ALTER COLUMN passage_ids SET STORAGE EXTERNAL;
 ALTER TABLE ONLY rag.run_legs ALTER COLUMN chunk_ids SET STORAGE EXTERNAL;
 ALTER TABLE ONLY rag.run_legs ALTER COLUMN scores SET STORAGE EXTERNAL;
+ALTER TABLE ONLY rag.run_legs ALTER COLUMN shares SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY rag.run_legs FORCE ROW LEVEL SECURITY;
 
@@ -1108,13 +1109,13 @@ COMMENT ON COLUMN rag.run_legs.leg IS 'vector, lexical, graph, or fused (what fu
 
 COMMENT ON COLUMN rag.run_legs.passage_ids IS 'Candidates, best first.';
 
-COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; null where the leg ranks passages.';
+COMMENT ON COLUMN rag.run_legs.chunk_ids IS 'Best chunk of each candidate; empty where the leg ranks passages.';
 
 COMMENT ON COLUMN rag.run_legs.scores IS 'Raw score of the leg; for fused the RRF score.';
 
-COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the RRF score; for fused the rerank score, if any.';
+COMMENT ON COLUMN rag.run_legs.shares IS 'Contribution to the fused score; for fused the rerank score; empty: none.';
 
-COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped.';
+COMMENT ON COLUMN rag.run_legs.fates IS 'For fused: kept, or why it was dropped; those after its end are below top_k.';
 
 CREATE FUNCTION rag.fate_verdict(fused rag.run_legs, place integer) RETURNS text
     LANGUAGE sql STABLE
@@ -1756,10 +1757,7 @@ BEGIN
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages,
-    coalesce(l.chunks, array_fill(NULL::uuid, ARRAY[cardinality(l.passages)])), l.scores,
-    coalesce(l.shares, array_fill('NaN'::float8, ARRAY[cardinality(l.passages)])),
-    coalesce(l.fates, array_fill(''::text, ARRAY[cardinality(l.passages)]))
+  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages, l.chunks, l.scores, l.shares, l.fates
   FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
     AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
@@ -6122,7 +6120,11 @@ CREATE VIEW analyst.retrieval_hits AS
             ELSE NULLIF(hit.share, 'NaN'::double precision)
         END AS fusion_share,
     NULLIF(f.shares[place.in_fused], 'NaN'::double precision) AS rerank_score,
-    f.fates[place.in_fused] AS fate,
+    COALESCE(f.fates[place.in_fused],
+        CASE
+            WHEN (place.in_fused IS NOT NULL) THEN 'below top_k'::text
+            ELSE NULL::text
+        END) AS fate,
     place.in_fused AS fused_rank,
     hit.passage_id,
     hit.chunk_id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -14,7 +13,7 @@ from app.answering.context import Run
 from app.answering.gather import SubquestionPassages, gather, merge
 from app.answering.progress import documents_of, grading, searching
 from app.domain.passage import Passage
-from app.domain.trace import LegTrace
+from app.domain.trace import BELOW, LegTrace
 from app.errors import CairnError, ProviderError
 from app.query.by_model import rewrite_query_by_model
 from app.query.hops import multi_hop
@@ -140,12 +139,9 @@ class Rounds:
         return LegTrace(
             leg="merged",
             passage_ids=tuple(passage.passage_id for passage in order),
-            chunk_ids=(None,) * len(order),
             scores=tuple(map(self._chance, order)),
-            shares=(math.nan,) * len(order),
             fates=tuple(
-                "kept" if n < min(read, len(ranked)) else "below top_k" if n < len(ranked) else "not relevant"
-                for n in places
+                "kept" if n < min(read, len(ranked)) else BELOW if n < len(ranked) else "not relevant" for n in places
             ),
         )
 

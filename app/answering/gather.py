@@ -6,7 +6,6 @@ Without a chat model each sub-question is searched for; enhanced reads more, and
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -17,7 +16,7 @@ from app.answering.context import Run, half_up
 from app.answering.progress import searching
 from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Passage, SearchResult
-from app.domain.trace import LegTrace
+from app.domain.trace import BELOW, LegTrace
 from app.errors import CairnError, ProviderError
 from app.providers.protocols import ChatModel
 from app.query.by_model import expand_by_model, split_by_model
@@ -151,10 +150,8 @@ def merge(lists: Sequence[Sequence[Passage]], limit: int, *, k: int = 60) -> tup
     trace = LegTrace(
         leg="merged",
         passage_ids=tuple(order),
-        chunk_ids=(None,) * len(order),
         scores=tuple(scores[key] for key in order),
-        shares=(math.nan,) * len(order),
-        fates=tuple("kept" if place < limit else "below top_k" for place in range(len(order))),
+        fates=tuple("kept" if place < limit else BELOW for place in range(len(order))),
     )
     return kept, trace
 

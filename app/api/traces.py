@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from itertools import zip_longest
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -93,7 +94,7 @@ def _leg(leg: LegTrace) -> LegOut:
 
 
 def _candidates(leg: LegTrace) -> list[CandidateOut]:
-    columns = zip(leg.passage_ids, leg.chunk_ids, leg.scores, leg.shares, leg.fates, strict=True)
+    columns = zip_longest(leg.passage_ids, leg.chunk_ids, leg.scores, leg.shares, leg.fates)
     return [
         CandidateOut(
             rank=rank, passage_id=passage, chunk_id=chunk, score=_number(score), share=_number(share), fate=fate or None
@@ -102,5 +103,5 @@ def _candidates(leg: LegTrace) -> list[CandidateOut]:
     ]
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

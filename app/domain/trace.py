@@ -8,22 +8,25 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+BELOW = "below top_k"
+"""The fate of most candidates."""
+
 
 @dataclass(frozen=True, slots=True)
 class LegTrace:
-    """Candidates of one leg (or of fusion) as parallel arrays, best first.
+    """Candidates of one leg (or of fusion) as parallel arrays, best first; those of which a leg has nothing are empty.
 
-    `shares`: contribution to the RRF score; for "fused" the rerank score (NaN where not reranked). `fates`: for "fused",
-    kept or why it was dropped; empty strings otherwise.
+    `chunk_ids`: of a leg that finds chunks, the best one of each passage. `shares`: contribution to the RRF score; for "fused"
+    the rerank score (NaN where not reranked). `fates`: for "fused", kept or why it was dropped.
     `leg` of the n-th search of a run, from the second on, ends in #n; "merged" is the list made of several searches.
     """
 
     leg: str
     passage_ids: Sequence[UUID]
-    chunk_ids: Sequence[UUID | None]
     scores: Sequence[float]
-    shares: Sequence[float]
-    fates: Sequence[str]
+    chunk_ids: Sequence[UUID | None] = ()
+    shares: Sequence[float] = ()
+    fates: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

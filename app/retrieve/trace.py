@@ -13,7 +13,7 @@ from uuid import UUID
 from app.domain.lazy import columns_of
 from app.domain.passage import Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.domain.trace import LegTrace, RunTrace
+from app.domain.trace import BELOW, LegTrace, RunTrace
 from app.retrieve.context import Retrieved
 from app.retrieve.lexical import lexical_text
 from app.retrieve.operators import parse_operators
@@ -113,25 +113,25 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
         # nothing was changed: the lists go back as they came
         ids, scores = fused.passage_ids, fused.scores
         shares = {leg: fused.shares_of(leg) for leg in found.legs}
-        fates = _fates(ids.elements(), map(pack_id, keep), map(pack_id, reranked))
+        fates = _fates(ids.elements(), len(ids), map(pack_id, keep), map(pack_id, reranked))
     else:
         items = list(fused)  # read once: they may be made by reading
         ids, scores = tuple([item.passage_id for item in items]), tuple([item.score for item in items])
         given = {item.passage_id: item.shares for item in items}
         shares = {leg: tuple([given[key][leg] for key in _ids(result)]) for leg, result in found.legs.items()}
-        fates = _fates(ids, keep, reranked, _of_kept_documents(found, kept))
-    chances = tuple([reranked.get(key, math.nan) for key in ids]) if reranked else (math.nan,) * len(ids)
+        fates = _fates(ids, len(ids), keep, reranked, _of_kept_documents(found, kept))
+    chances = tuple([reranked.get(key, math.nan) for key in ids]) if reranked else ()
     return (
         *(_trace_leg(leg, result, shares[leg]) for leg, result in found.legs.items()),
-        LegTrace("fused", ids, (None,) * len(ids), scores, chances, fates),
+        LegTrace("fused", ids, scores, shares=chances, fates=fates),
     )
 
 
 def _trace_leg(leg: Leg, result: LegResult, shares: Sequence[float]) -> LegTrace:
     if not result.hits:
-        return LegTrace(leg, (), (), (), (), ())
+        return LegTrace(leg, (), ())
     ids, _, scores, chunks = columns_of(result.hits)
-    return LegTrace(leg, ids, chunks, scores, shares, ("",) * len(ids))
+    return LegTrace(leg, ids, scores, chunks if any(chunks) else (), shares)
 
 
 def _ids(result: LegResult) -> Sequence[UUID]:
@@ -148,10 +148,18 @@ def _of_kept_documents(found: Retrieved, kept: Sequence[Passage]) -> AbstractSet
 
 
 def _fates(
-    keys: Iterable[Hashable], keep: Iterable[Hashable], reranked: Iterable[Hashable], grouped: Iterable[Hashable] = ()
+    keys: Iterable[Hashable],
+    size: int,
+    keep: Iterable[Hashable],
+    reranked: Iterable[Hashable],
+    grouped: Iterable[Hashable] = (),
 ) -> tuple[str, ...]:
-    """What became of each passage, by whatever stands for it."""
+    """What became of each of `size` passages, by whatever stands for it. Mostly the first ones were kept, and no more are
+    looked at."""
     known = dict.fromkeys(reranked, "below top_k after reranking")
     known |= dict.fromkeys(grouped, "same document")
     known |= dict.fromkeys(keep, "kept")
-    return tuple([known.get(key, "below top_k") for key in keys])
+    fates, rest = [], iter(keys)
+    while known and (key := next(rest, None)) is not None:
+        fates.append(known.pop(key, BELOW))
+    return (*fates, *(BELOW,) * (size - len(fates)))

@@ -53,10 +53,10 @@ class Packed(Lazy[T]):
         """Of the elements at these places, counted from 0, in this order."""
         return type(self)(np.frombuffer(self.body, f"V{self.width}")[places].tobytes())
 
-    def elements(self) -> list[bytes]:
+    def elements(self) -> Iterator[bytes]:
         """Each as it stands in the body."""
         body, width = self.body, self.width
-        return [body[at : at + width] for at in range(0, len(body), width)]
+        return (body[at : at + width] for at in range(0, len(body), width))
 
     def _make(self, at: int) -> T:
         """The element that begins at this byte."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -17,7 +16,7 @@ from pydantic_core import to_json
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
-from app.domain.trace import LegTrace, RunSummary, RunTrace, StageVerdict
+from app.domain.trace import BELOW, LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
 from app.store.arrays import send_ids, send_numbers, send_texts
@@ -99,14 +98,19 @@ def _runs(traces: Sequence[RunTrace]) -> str:
 def _legs(traces: Sequence[RunTrace]) -> list[Any]:
     """Arguments of rag.insert_traces, from `started` on: columns of rag.run_legs."""
     rows = [
-        (trace.started_at, trace.id, leg.leg, send_ids(leg.passage_ids),
-         send_ids(leg.chunk_ids) if any(leg.chunk_ids) else None,
-         send_numbers(leg.scores),
-         None if all(map(math.isnan, leg.shares)) else send_numbers(leg.shares),
-         send_texts(leg.fates) if any(leg.fates) else None)
+        (trace.started_at, trace.id, leg.leg, send_ids(leg.passage_ids), send_ids(leg.chunk_ids),
+         send_numbers(leg.scores), send_numbers(leg.shares), send_texts(_told(leg.fates)))
         for trace in traces for leg in trace.legs
     ]  # fmt: skip
     return [list(column) for column in zip(*rows, strict=True)] or [[]] * 8
+
+
+def _told(fates: Sequence[str]) -> Sequence[str]:
+    """Without the many at the end that say the same."""
+    end = len(fates)
+    while end and fates[end - 1] == BELOW:
+        end -= 1
+    return fates[:end]
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
@@ -116,7 +120,13 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace |
     legs = await connection.fetch(SQL["legs"], principal.tenant_id, run_id)
     values: dict[str, Any] = _values(row)
     values["answer"] = await _with_changes(connection, principal, values["answer"])
-    return RunTrace(**values, legs=tuple(LegTrace(**_values(leg)) for leg in legs))
+    return RunTrace(**values, legs=tuple(_leg(**_values(leg)) for leg in legs))
+
+
+def _leg(*, leg: str, passage_ids: Sequence[UUID], fates: tuple[str, ...], **lists: Any) -> LegTrace:
+    if leg.startswith(("fused", "merged")):
+        fates += (BELOW,) * (len(passage_ids) - len(fates))
+    return LegTrace(leg, passage_ids, fates=fates, **lists)
 
 
 async def page(

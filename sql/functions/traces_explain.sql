@@ -201,7 +201,7 @@ BEGIN
         rank := array_position(fused.passage_ids, explain_passage.passage);
         score := fused.scores[rank];
         verdict := CASE WHEN rank IS NULL THEN 'no search returned it'
-            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), fused.fates[rank]) END;
+            ELSE format('rank %s of %s in the list made of all searches: %s', rank, cardinality(fused.passage_ids), coalesce(fused.fates[rank], 'below top_k')) END;
         RETURN NEXT;
     END IF;
 END

@@ -1,6 +1,5 @@
 -- Writes traces of one tenant, several at once. `runs`: a JSON array of rows of rag.runs; those under way live for `alive_seconds`, and
--- are replaced by later ones of the same run until it has ended. The others are columns of rag.run_legs; a list of chunks, shares or
--- fates is null where it has none.
+-- are replaced by later ones of the same run until it has ended. The others are columns of rag.run_legs.
 --
 -- `alone`: called outside a transaction, as one that need not survive a crash of the server and waits no longer for a lock than others.
 --
@@ -32,10 +31,7 @@ BEGIN
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages,
-    coalesce(l.chunks, array_fill(NULL::uuid, ARRAY[cardinality(l.passages)])), l.scores,
-    coalesce(l.shares, array_fill('NaN'::float8, ARRAY[cardinality(l.passages)])),
-    coalesce(l.fates, array_fill(''::text, ARRAY[cardinality(l.passages)]))
+  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages, l.chunks, l.scores, l.shares, l.fates
   FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
     AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET

@@ -263,19 +263,21 @@ async def test_what_is_deleted_is_gone_in_the_next_search(services: Services) ->
 
 
 async def test_traces_keep_arrays_as_they_were(services: Services) -> None:
-    """Traces travel as text and as pieces of one list: quotes, nulls and numbers come back, each where it was."""
+    """Quotes, nulls and numbers come back, each where it was, and lists that say nothing as none."""
     await fill(services, 5)
     result = await find(services, "granite", cache=False)
     trace = replace(await get_trace(services, result.trace_id), id=new_id())
     odd = ('a "quoted" one', "back\\slash", "{brace,comma}", "", "NULL", "naïve\nline")
     one, chunk, nan = result.passages[0].passage_id, result.passages[0].chunk_id, math.nan
     legs = (
-        LegTrace("fused", (one,) * 3, (None,) * 3, (3.0, 2.0, 1.0), (nan,) * 3, ("kept", "below top_k", "")),
-        LegTrace("graph", (), (), (), (), ()),
-        LegTrace("lexical", (new_id(), one), (None,) * 2, (7.5, 1.5), (0.25, 0.125), ("",) * 2),
-        LegTrace("vector", (one,) * 2, (None, chunk), (0.1 + 0.2, 1e-300), (-0.0, 1e22), ("kept", odd[0])),
+        LegTrace("fused", (one,) * 3, (3.0, 2.0, 1.0), (), (0.5, nan, nan), ("kept", "below top_k", "")),
+        LegTrace("graph", (), ()),
+        LegTrace("lexical", (new_id(), one), (7.5, 1.5), (), (0.25, 0.125)),
+        LegTrace("merged", (one,) * 2, (1.0, 0.5), (None,) * 2, (nan,) * 2, ("below top_k",) * 2),
+        LegTrace("vector", (one,) * 2, (0.1 + 0.2, 1e-300), (None, chunk), (-0.0, 1e22), ("kept", odd[0])),
     )
-    other = replace(trace, id=new_id(), legs=(LegTrace("fused", (new_id(),), (chunk,), (0.5,), (0.75,), ("kept",)),))
+    fused = LegTrace("fused", (new_id(),) * 3, (0.5,) * 3, (chunk,) * 3, (0.75,) * 3, ("kept", *("below top_k",) * 2))
+    other = replace(trace, id=new_id(), legs=(fused,))
     services.traces.record(other)
     services.traces.record(replace(trace, collections=odd, degraded=odd[:2], legs=legs, question='"\\{'))
     await services.traces.flush()
