@@ -110,7 +110,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with (
             otel.traced(),
-            open_services(environment, settings) as services,
+            open_services(environment, settings, load_ahead=True) as services,
             _companions(running, services, worker, door),
         ):
             running.services = services  # after the authenticator: nobody is served before keys are read
@@ -222,9 +222,10 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
     databases = TenantDatabases(services)
     environment = services.environment
     rings = KeyRings(environment.tenant_map, token_reader(services)) if environment.auth == "keys" else None
-    beside = partial(_beside, running, rings, worker)
+    warming = asyncio.create_task(_warm(services))
+    beside = partial(_beside, running, rings, warming if worker else None)
     tasks = [
-        asyncio.create_task(_warm(services)),
+        warming,
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
         asyncio.create_task(_keep_on(door.serve)),
     ]
@@ -241,9 +242,10 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
 
 @asynccontextmanager
 async def _beside(
-    running: Running, rings: KeyRings | None, worker: bool, name: str, services: Services
+    running: Running, rings: KeyRings | None, warming: asyncio.Task[None] | None, name: str, services: Services
 ) -> AsyncIterator[None]:
-    """Of one database: daily maintenance, its analysts, its keys, and its worker."""
+    """Of one database: daily maintenance, its analysts, its keys, and its worker. `warming`: after which that begins; None: there is
+    none."""
     tasks = [
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
         asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
@@ -252,8 +254,8 @@ async def _beside(
         tasks.append(asyncio.create_task(_keep_on(rings.add(name, services.database.primary).listen)))
     ending = asyncio.create_task(services.runs.close_after(running.stopping, RUN_SECONDS, PLAIN_SECONDS))
     working: asyncio.Task[None] | None = None
-    if worker:
-        working = asyncio.create_task(_work(running, name, services))
+    if warming is not None:
+        working = asyncio.create_task(_work(running, name, services, warming))
     try:
         yield
     finally:
@@ -284,8 +286,9 @@ async def _keep_on(work: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(5)
 
 
-async def _work(running: Running, name: str, services: Services) -> None:
-    """The worker; on a standby once that is promoted."""
+async def _work(running: Running, name: str, services: Services, warming: asyncio.Task[None]) -> None:
+    """The worker; on a standby once that is promoted. What it loads would slow down the first search, which comes first."""
+    await asyncio.wait([warming])
     await wait_for_primary(services, running.stopping)
     work = services.worker(grace_seconds=WORKER_SECONDS)
     running.workers[name] = lambda: work.last_progress

@@ -149,12 +149,14 @@ class Services:
         """Load what the first request would wait for: the local model and its examples of intents, the SDK of the chat
         model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
         be had is tried again when it is needed."""
-        self.chat_for(self.settings.current)
-        # a daemon: a process that is told to stop meanwhile does not wait for it
-        threading.Thread(target=_load_tables, name="tables", daemon=True).start()
-        if isinstance(self.search_deps.embedder, MiniLM):
-            await self.search_deps.embedder.warm()
-            await self.exemplars.warm()
+        try:
+            if isinstance(self.search_deps.embedder, MiniLM):
+                await self.search_deps.embedder.warm()
+                await self.exemplars.warm()
+            self.chat_for(self.settings.current)
+        finally:
+            # after the model, for which the first search waits; a daemon: a process that is told to stop does not wait for it
+            threading.Thread(target=_load_tables, name="tables", daemon=True).start()
 
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
@@ -219,17 +221,18 @@ class Services:
 
 @asynccontextmanager
 async def open_services(
-    environment: Environment, settings: SettingsStore, *, pool_size: int = 4
+    environment: Environment, settings: SettingsStore, *, pool_size: int = 4, load_ahead: bool = False
 ) -> AsyncIterator[Services]:
-    """Models, database (embedded unless a URL is given), migrations; closed in reverse order.
+    """Models, database (embedded unless a URL is given), migrations; closed in reverse order. `load_ahead`: the local model is
+    loaded beside the start of the database.
 
     Raises CairnError with one line when something cannot be started.
     """
-    async with (
-        _open_shared(environment, settings) as models,
-        _open_database(environment, settings, models, pool_size=pool_size) as services,
-    ):
-        yield services
+    async with _open_shared(environment, settings) as models:
+        if load_ahead and isinstance(models.embedder, MiniLM):
+            models.embedder.begin_loading()
+        async with _open_database(environment, settings, models, pool_size=pool_size) as services:
+            yield services
 
 
 @asynccontextmanager

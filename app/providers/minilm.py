@@ -156,6 +156,10 @@ class MiniLM:
     def _session(self) -> Any:
         return open_session(self._file, self._threads)
 
+    def begin_loading(self) -> None:
+        """Load the model while the caller goes on; calls wait until it is there."""
+        self._thread.begin(lambda: (self._session, self.tokens.encode(["warm"], framed=True)))
+
     async def warm(self) -> None:
         """Load the model now (0.3 to 0.5 s) instead of at the first call. Raises ProviderError."""
         await self.embed(["warm"])

@@ -57,6 +57,10 @@ class ModelThread:
         except Exception as error:  # the libraries raise bare Exception and RuntimeError
             raise ProviderError(f"{self._what} failed: {named_reason(error)}") from error
 
+    def begin(self, task: Callable[[], object]) -> None:
+        """`task()` behind what was asked before, without waiting for it; whoever needs what it loads meets its errors."""
+        self._pool.submit(task)
+
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 import subprocess
 import sys
 import threading
@@ -125,6 +126,27 @@ async def test_a_query_overtakes_a_long_ingest(model_folder: Path) -> None:
     ingest.cancel()
     with pytest.raises(asyncio.CancelledError):
         await ingest
+    await model.close()
+
+
+async def test_what_was_loaded_ahead_is_not_loaded_again(model_folder: Path, tmp_path: Path) -> None:
+    """The model is read before anybody asks: then its file may go."""
+    shutil.copytree(model_folder, tmp_path / "model")
+    model = MiniLM(tmp_path / "model")
+    model.begin_loading()
+    await model.warm()
+    shutil.rmtree(tmp_path / "model")
+    assert len(await model.embed(["text"])) == 1
+    await model.close()
+
+
+async def test_a_model_that_cannot_be_loaded_ahead_fails_who_needs_it(tmp_path: Path, model_folder: Path) -> None:
+    shutil.copytree(model_folder, tmp_path / "model")
+    (tmp_path / "model" / "model.int8.onnx").write_bytes(b"not a model")
+    model = MiniLM(tmp_path / "model")
+    model.begin_loading()
+    with pytest.raises(ProviderError, match="failed"):
+        await model.warm()
     await model.close()
 
 
