@@ -244,8 +244,8 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
 async def _beside(
     running: Running, rings: KeyRings | None, warming: asyncio.Task[None] | None, name: str, services: Services
 ) -> AsyncIterator[None]:
-    """Of one database: daily maintenance, its analysts, its keys, and its worker. `warming`: after which that begins; None: there is
-    none."""
+    """Of one database: daily maintenance, its analysts, its keys, and its worker. `warming`: after which that begins;
+    None: there is none."""
     tasks = [
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
         asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
