@@ -112,7 +112,7 @@ def leg_traces(found: Retrieved, shortlist: Sequence[Passage], kept: Sequence[Pa
     if isinstance(fused, FusedLists) and found.candidates is fused:
         # nothing was changed: the lists go back as they came
         ids, scores = fused.passage_ids, fused.scores
-        shares = {leg: fused.shares_of(leg) for leg in found.legs}
+        shares = {leg: fused.parts[leg] for leg in found.legs}
         fates = _fates(ids.elements(), len(ids), map(pack_id, keep), map(pack_id, reranked))
     else:
         items = list(fused)  # read once: they may be made by reading

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import ClassVar, Self, TypeVar, overload
 from uuid import UUID
 
-import numpy as np
 from asyncpg.pgproto.pgproto import UUID as FastUUID
 
 from app.domain.lazy import Lazy
 
 T = TypeVar("T")
-Integers = np.ndarray[Any, np.dtype[np.intp]]
 
 _UUID, _FLOAT8, _TEXT = 2950, 701, 25  # oids of types of elements, the same in every database
 _EMPTY, _HEAD = struct.Struct(">iiI"), struct.Struct(">iiIii")
@@ -48,10 +46,6 @@ class Packed(Lazy[T]):
         if sent[4:8] == _HAS_NULLS:
             raise ValueError("an array with nulls cannot be read in place")
         return cls(body)
-
-    def pick(self, places: Integers) -> Self:
-        """Of the elements at these places, counted from 0, in this order."""
-        return type(self)(np.frombuffer(self.body, f"V{self.width}")[places].tobytes())
 
     def elements(self) -> Iterator[bytes]:
         """Each as it stands in the body."""
@@ -102,10 +96,6 @@ class PackedPlaces(Packed[int | None]):
 
     def _make(self, at: int) -> int | None:
         return int.from_bytes(self.body[at + 4 : at + 8]) or None
-
-    def numbers(self) -> Integers:
-        """All at once, 0 for nowhere."""
-        return np.frombuffer(self.body, ">i4")[1::2].astype(np.intp)
 
 
 def pack_id(value: UUID) -> bytes:

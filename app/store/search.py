@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-import numpy as np
 from pgvector import HalfVector
 
 from app.db.queries import load_queries
@@ -127,39 +126,37 @@ class FusedLists(Rows[Fused]):
     By ranks a retriever has a share of what it holds only; one that did not run has none (as in app/retrieve/fuse.py).
     """
 
-    __slots__ = ("_places", "_shares", "passage_ids", "scores")
+    __slots__ = ("parts", "passage_ids", "scores")
 
     def __init__(
         self,
         passage_ids: PackedIds,
         places: Mapping[Leg, PackedPlaces],
         scores: PackedNumbers,
-        shares: Mapping[Leg, PackedNumbers],
+        parts: Mapping[Leg, PackedNumbers],
+        rest: Mapping[Leg, float],
         ran: Sequence[Leg] | None,
     ) -> None:
-        """All in one order: `passage_ids` and `scores`, and by retriever `places` in its own list, from 1, and `shares`.
-        `ran`: the retrievers that have a share of everything; None: each of what it holds."""
-        self.passage_ids, self.scores, self._places, self._shares = passage_ids, scores, places, shares
-        new = tuple.__new__
+        """In one order: `passage_ids` and `scores`, and by retriever `places` in its own list, from 1. `parts`: what it gave
+        to scores, in the order of its own list, and `rest` what it gave to those of others. `ran`: the retrievers that have a
+        share of everything; None: each of what it holds."""
+        self.passage_ids, self.scores, self.parts = passage_ids, scores, parts
+        new, near, words = tuple.__new__, parts["vector"], parts["lexical"]
 
-        def make(passage_id: UUID, v: int | None, w: int | None, score: float, v_part: float, w_part: float) -> Fused:
+        def make(passage_id: UUID, v: int | None, w: int | None, score: float) -> Fused:
             ranks: dict[Leg, int] = {}
+            shares: dict[Leg, float] = {}
             if w is not None:
-                ranks["lexical"] = w
+                ranks["lexical"], shares["lexical"] = w, words[w - 1]
+            elif ran is not None and "lexical" in ran:
+                shares["lexical"] = rest["lexical"]
             if v is not None:
-                ranks["vector"] = v
-            parts: dict[Leg, float] = {"lexical": w_part, "vector": v_part}
-            parts = {leg: part for leg, part in parts.items() if leg in (ranks if ran is None else ran)}
-            return new(Fused, (passage_id, score, ranks, parts))  # as the constructor, which takes three times as long
+                ranks["vector"], shares["vector"] = v, near[v - 1]
+            elif ran is not None and "vector" in ran:
+                shares["vector"] = rest["vector"]
+            return new(Fused, (passage_id, score, ranks, shares))  # as the constructor, which takes three times as long
 
-        super().__init__(
-            make, passage_ids, places["vector"], places["lexical"], scores, shares["vector"], shares["lexical"]
-        )
-
-    def shares_of(self, leg: Leg) -> PackedNumbers:
-        """What the retriever gave to the score of each passage of its own list, in its order there."""
-        order = np.argsort(places := self._places[leg].numbers())
-        return self._shares[leg].pick(order[len(order) - np.count_nonzero(places) :])
+        super().__init__(make, passage_ids, places["vector"], places["lexical"], scores)
 
 
 def _searched(
@@ -224,6 +221,7 @@ def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by
         PackedIds.received(head["fused_passages"]),
         {leg: PackedPlaces.received(head[f"fused_{leg}"]) for leg in LEGS},
         scores,
-        {leg: PackedNumbers.received(head[f"{leg}_shares"]) for leg in LEGS},
+        {leg: PackedNumbers.received(head[f"{leg}_parts"]) for leg in LEGS},
+        {leg: head[f"{leg}_rest"] for leg in LEGS},
         ran,
     )
