@@ -166,10 +166,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
     running: Running = app.state.running
     # The lifespan is entered here and not by uvicorn, so that a failed start is one CairnError and no stack trace.
     async with app.router.lifespan_context(app):
-        # what is there now stays: without this, each full collection of garbage looks through all of it, for a tenth of a second
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
+        collect_rarely()
         config = uvicorn.Config(
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
@@ -183,6 +180,13 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
         await server.serve()
         left = running.requests
     log.info("serving.stopped", seconds=round(time.monotonic() - running.stopping_since, 1), requests_cut_off=left)
+
+
+def collect_rarely() -> None:
+    """Garbage. What is there now stays: without this, each full collection looks through all of it, for a tenth of a second."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
 
 
 class _Server(uvicorn.Server):

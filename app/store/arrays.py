@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Self, TypeVar, overload
+from typing import ClassVar, TypeVar, overload
 from uuid import UUID
 
 from asyncpg.pgproto.pgproto import UUID as FastUUID
@@ -22,98 +22,96 @@ from app.domain.lazy import Lazy
 
 T = TypeVar("T")
 
-_UUID, _FLOAT8, _TEXT = 2950, 701, 25  # oids of types of elements, the same in every database
+_UUID, _FLOAT8, _INTEGER, _TEXT = 2950, 701, 23, 25  # oids of types of elements, the same in every database
 _EMPTY, _HEAD = struct.Struct(">iiI"), struct.Struct(">iiIii")
 _HAS_NULLS, _NULL = struct.pack(">i", 1), struct.pack(">i", -1)
 _UUID_LENGTH, _FLOAT8_ELEMENT = struct.pack(">i", 16), struct.Struct(">id")
 
 
 class Packed(Lazy[T]):
-    """An array of one dimension without nulls, as bytes. `body`: its elements, each with its length before it."""
+    """An array of one dimension without nulls, as it was `sent`. Elements have one `width`, with their length before them."""
 
-    __slots__ = ("body",)
+    __slots__ = ("sent",)
+    element: ClassVar[int]
     width: ClassVar[int]
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-
-    @classmethod
-    def received(cls, sent: bytes | None) -> Self:
-        """What `array_send` made of an array; of none at all, nothing. Raises ValueError where nulls are in it."""
-        if not sent:
-            return cls(b"")
-        body = sent[_HEAD.size :]
-        if sent[4:8] == _HAS_NULLS:
+    def __init__(self, sent: bytes | None) -> None:
+        """`sent`: what `array_send` made of an array; None: of none at all, which is read as an empty one. Raises ValueError
+        where nulls are in it."""
+        self.sent = sent or _array(self.element, 0, b"")
+        if self.sent[4:8] == _HAS_NULLS:
             raise ValueError("an array with nulls cannot be read in place")
-        return cls(body)
+
+    def _places(self) -> range:
+        return range(_HEAD.size, len(self.sent), self.width)
 
     def elements(self) -> Iterator[bytes]:
-        """Each as it stands in the body."""
-        body, width = self.body, self.width
-        return (body[at : at + width] for at in range(0, len(body), width))
+        """Each as it stands in the array."""
+        sent, width = self.sent, self.width
+        return (sent[at : at + width] for at in self._places())
 
     def _make(self, at: int) -> T:
         """The element that begins at this byte."""
         raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self.body) // self.width
+        return len(self._places())
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._make, range(0, len(self.body), self.width))
+        return map(self._make, self._places())
 
     @overload
     def __getitem__(self, at: int) -> T: ...
     @overload
     def __getitem__(self, at: slice) -> list[T]: ...
     def __getitem__(self, at: int | slice) -> T | list[T]:
-        places = range(0, len(self.body), self.width)[at]
+        places = self._places()[at]
         return self._make(places) if isinstance(places, int) else list(map(self._make, places))
 
 
 class PackedIds(Packed[UUID]):
     __slots__ = ()
-    width = 20
+    element, width = _UUID, 20
 
     def _make(self, at: int) -> UUID:
-        made: UUID = FastUUID(self.body[at + 4 : at + 20])  # a UUID like any other, that is made in a third of the time
+        made: UUID = FastUUID(self.sent[at + 4 : at + 20])  # a UUID like any other, that is made in a third of the time
         return made
 
 
 class PackedNumbers(Packed[float]):
     __slots__ = ()
-    width = 12
+    element, width = _FLOAT8, 12
 
     def _make(self, at: int) -> float:
-        return float(_FLOAT8_ELEMENT.unpack_from(self.body, at)[1])
+        return float(_FLOAT8_ELEMENT.unpack_from(self.sent, at)[1])
 
 
 class PackedPlaces(Packed[int | None]):
     """Places counted from 1, and None for 0, which is nowhere."""
 
     __slots__ = ()
-    width = 8
+    element, width = _INTEGER, 8
 
     def _make(self, at: int) -> int | None:
-        return int.from_bytes(self.body[at + 4 : at + 8]) or None
+        return int.from_bytes(self.sent[at + 4 : at + 8]) or None
 
 
 def pack_id(value: UUID) -> bytes:
-    """As it stands in the body of an array."""
+    """As it stands in an array."""
     return _UUID_LENGTH + value.bytes
 
 
 def send_ids(values: Sequence[UUID | None]) -> bytes:
     """A uuid[], for an argument of rag.uuid_list."""
     if isinstance(values, PackedIds):
-        return _array(_UUID, len(values), values.body)
+        return values.sent
     return _array(_UUID, len(values), b"".join([_NULL if value is None else pack_id(value) for value in values]))
 
 
 def send_numbers(values: Sequence[float]) -> bytes:
     """A float8[], for an argument of rag.float8_list."""
     if isinstance(values, PackedNumbers):
-        return _array(_FLOAT8, len(values), values.body)
+        return values.sent
     return _array(_FLOAT8, len(values), b"".join([_FLOAT8_ELEMENT.pack(8, value) for value in values]))
 
 

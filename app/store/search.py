@@ -92,7 +92,7 @@ async def search_collection(
             if head["regime"] != "exact" and not scan and found < min(chunks, head["chunk_count"]):
                 scan = True  # the index yields fewer rows than there are
                 continue
-            if found == chunks and len(PackedIds.received(head["vector_passages"])) < least:
+            if found == chunks and len(PackedIds(head["vector_passages"])) < least:
                 chunks *= 4  # many chunks of few passages: look further
                 continue
         return _searched(rows, model, chunks, hits, vector, text, by_ranks=rrf_k is not None, scanned=scan)
@@ -184,7 +184,7 @@ def _searched(
 def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> LegResult:
     if (regime := head["regime"]) is None:  # there is nothing to search
         return LegResult("vector", (), 0.0, exact=True, complete=True, how={"parts": []})
-    hits = _hits(head, "vector", PackedIds.received(head["vector_chunks"]))
+    hits = _hits(head, "vector", PackedIds(head["vector_chunks"]))
     how = {
         "regime": regime,
         "model": model.name,
@@ -199,7 +199,7 @@ def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> 
 
 
 def _lexical(head: Any, wanted: int) -> LegResult:
-    count = len(PackedNumbers.received(head["lexical_scores"]))
+    count = len(PackedNumbers(head["lexical_scores"]))
     hits = _hits(head, "lexical", (None,) * count)
     confidence = min(1.0, head["lexical_coverage"]) if count else 0.0
     return LegResult("lexical", hits, confidence, head["lexical_exact"] is not False, complete=count < wanted)
@@ -208,20 +208,20 @@ def _lexical(head: Any, wanted: int) -> LegResult:
 def _hits(head: Any, leg: Leg, chunks: Sequence[UUID | None]) -> Sequence[Hit]:
     if not chunks:
         return ()
-    ids, documents = PackedIds.received(head[f"{leg}_passages"]), PackedIds.received(head[f"{leg}_documents"])
-    return Rows(Hit, ids, documents, PackedNumbers.received(head[f"{leg}_scores"]), chunks)
+    ids, documents = PackedIds(head[f"{leg}_passages"]), PackedIds(head[f"{leg}_documents"])
+    return Rows(Hit, ids, documents, PackedNumbers(head[f"{leg}_scores"]), chunks)
 
 
 def _fused(head: Any, vector: LegResult | None, lexical: LegResult | None, *, by_ranks: bool) -> Sequence[Fused]:
-    if not (scores := PackedNumbers.received(head["fused_scores"])):
+    if not (scores := PackedNumbers(head["fused_scores"])):
         return []
     both = bool(vector and lexical)
     ran: Sequence[Leg] | None = None if by_ranks else LEGS if both else ("vector",) if vector else ("lexical",)
     return FusedLists(
-        PackedIds.received(head["fused_passages"]),
-        {leg: PackedPlaces.received(head[f"fused_{leg}"]) for leg in LEGS},
+        PackedIds(head["fused_passages"]),
+        {leg: PackedPlaces(head[f"fused_{leg}"]) for leg in LEGS},
         scores,
-        {leg: PackedNumbers.received(head[f"{leg}_parts"]) for leg in LEGS},
+        {leg: PackedNumbers(head[f"{leg}_parts"]) for leg in LEGS},
         {leg: head[f"{leg}_rest"] for leg in LEGS},
         ran,
     )

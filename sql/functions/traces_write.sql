@@ -22,7 +22,7 @@ BEGIN
       THEN r.plan || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE r.plan END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error, r.answer, r.usage,
     r.document_ids, r.session_id
-  FROM json_populate_recordset(NULL::rag.runs, insert_traces.runs::json) AS r
+  FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
     legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
@@ -31,9 +31,7 @@ BEGIN
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages, l.chunks, l.scores, l.shares, l.fates
-  FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
-    AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
+  SELECT tenant, unnest(started), unnest(run_ids), unnest(legs), unnest(passages), unnest(chunks), unnest(scores), unnest(shares), unnest(fates)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
     passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
     fates = excluded.fates

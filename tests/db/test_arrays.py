@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from uuid import UUID, uuid4
 
 import pytest
@@ -17,12 +18,13 @@ PLACES = [3, None, 1, 2, None]
 
 
 def packed_places() -> PackedPlaces:
-    return PackedPlaces(b"".join((4).to_bytes(4) + (place or 0).to_bytes(4) for place in PLACES))
+    head = struct.pack(">iiIii", 1, 0, 23, len(PLACES), 1)
+    return PackedPlaces(head + b"".join((4).to_bytes(4) + (place or 0).to_bytes(4) for place in PLACES))
 
 
 @pytest.mark.parametrize(
     ("packed", "values"),
-    [(PackedIds.received(send_ids(IDS)), IDS), (PackedNumbers.received(send_numbers(NUMBERS)), NUMBERS),
+    [(PackedIds(send_ids(IDS)), IDS), (PackedNumbers(send_numbers(NUMBERS)), NUMBERS),
      (packed_places(), PLACES)],
 )  # fmt: skip
 def test_elements_are_read_where_they_stand(
@@ -35,17 +37,18 @@ def test_elements_are_read_where_they_stand(
     assert packed[::-2] == values[::-2]
     assert packed[7:] == []
     assert repr(packed) == repr(tuple(values))
-    assert b"".join(packed.elements()) == packed.body
+    assert packed.sent.endswith(b"".join(packed.elements()))
+    assert sum(map(len, packed.elements())) == len(packed.sent) - 20
     for beyond in (5, -6):
         with pytest.raises(IndexError):
             packed[beyond]
 
 
 def test_what_came_packed_goes_as_it_came() -> None:
-    packed = PackedIds.received(send_ids(IDS))
+    packed = PackedIds(send_ids(IDS))
     assert send_ids(packed) == send_ids(IDS)
     assert all(isinstance(one, UUID) and {one: 1}[known] for one, known in zip(packed, IDS, strict=True))
-    assert list(PackedIds.received(None)) == list(PackedIds.received(send_ids([]))) == []
+    assert list(PackedIds(None)) == list(PackedIds(send_ids([]))) == []
 
 
 async def test_the_database_reads_and_sends_them_so(services: Services) -> None:
@@ -62,6 +65,6 @@ async def test_the_database_reads_and_sends_them_so(services: Services) -> None:
     assert [row["ids"] for row in rows] == ids
     assert [row["numbers"] for row in rows] == numbers
     assert [row["texts"] for row in rows] == texts
-    assert [PackedNumbers.received(row["without"]) for row in rows] == numbers
+    assert [PackedNumbers(row["without"]) for row in rows] == numbers
     with pytest.raises(ValueError, match="nulls"):
-        PackedIds.received(rows[0]["with_nulls"])
+        PackedIds(rows[0]["with_nulls"])
