@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from app.domain.passage import SearchRequest
 from app.service.search import make_request, run_search
 from tests.benchmarks import children
 from tests.benchmarks.conftest import Serving
@@ -43,7 +42,8 @@ async def test_http_against_in_process(
         services = with_ready_vectors(services, corpus.queries)
 
         async def ask(query: Query) -> None:
-            found = await run_search(services, SearchRequest(query.text, ("bench",), cache=False))
+            wanted = make_request(services.settings.current, query.text, ["bench"], cache=False)  # as the endpoint does
+            found = await run_search(services, wanted)
             assert found.passages
             assert not found.legs_failed
 
