@@ -1748,7 +1748,7 @@ BEGIN
       THEN r.plan || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE r.plan END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error, r.answer, r.usage,
     r.document_ids, r.session_id
-  FROM json_populate_recordset(NULL::rag.runs, insert_traces.runs::json) AS r
+  FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
     legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
@@ -1757,9 +1757,7 @@ BEGIN
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT tenant, l.started_at, l.run_id, l.leg, l.passages, l.chunks, l.scores, l.shares, l.fates
-  FROM unnest(started, run_ids, legs, passages, chunks, scores, shares, fates)
-    AS l (started_at, run_id, leg, passages, chunks, scores, shares, fates)
+  SELECT tenant, unnest(started), unnest(run_ids), unnest(legs), unnest(passages), unnest(chunks), unnest(scores), unnest(shares), unnest(fates)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
     passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
     fates = excluded.fates
@@ -3174,7 +3172,7 @@ ALTER FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks inte
 
 COMMENT ON FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) IS 'hnsw.ef_search of a search among so many chunks.';
 
-CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_coverage double precision, lexical_exact boolean, fused_passages uuid[], fused_vector integer[], fused_lexical integer[], fused_scores double precision[], vector_shares double precision[], lexical_shares double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
+CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smallint, vector public.halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer, query text, hits integer, budget integer, cap integer, vector_share double precision, rrf_k integer, top integer) RETURNS TABLE(collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer, chunks_found integer, vector_ms double precision, lexical_ms double precision, vector_passages uuid[], vector_documents uuid[], vector_chunks uuid[], vector_scores double precision[], vector_parts double precision[], vector_rest double precision, lexical_passages uuid[], lexical_documents uuid[], lexical_scores double precision[], lexical_parts double precision[], lexical_rest double precision, lexical_coverage double precision, lexical_exact boolean, fused_passages uuid[], fused_vector integer[], fused_lexical integer[], fused_scores double precision[], id uuid, document_id uuid, external_id text, title text, content text, char_start integer, char_end integer, page integer, headings text[], landmarks jsonb, token_count integer, version integer, media_type text, metadata jsonb, chunk_id uuid, matched_start integer, matched_end integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'rag', 'public', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -3182,7 +3180,7 @@ CREATE FUNCTION rag.search_collection(tenant bigint, collection text, model smal
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  v_best float8; v_floor float8; l_best float8; l_floor float8; best_chunks uuid[];
+  best float8; best_chunks uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
@@ -3232,30 +3230,29 @@ BEGIN
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 
-  -- of each leg: what its best counts, and what a passage counts that it does not hold (app/retrieve/fuse.py)
-  v_best := nullif(greatest(vector_scores[1], 0), 0);
-  l_best := nullif(greatest(lexical_scores[1], 0), 0);
-  v_floor := CASE WHEN chunks_found < chunks THEN 0
-    ELSE coalesce(vector_share * (greatest(vector_scores[cardinality(vector_scores)], 0) / v_best), 0) END;
-  l_floor := CASE WHEN coalesce(cardinality(lexical_passages), 0) < hits THEN 0
-    ELSE coalesce((1 - vector_share) * (greatest(lexical_scores[hits], 0) / l_best), 0) END;
-  SELECT array_agg(f.id), array_agg(coalesce(f.v_place, 0)), array_agg(coalesce(f.l_place, 0)), array_agg(f.score), array_agg(f.v_share),
-         array_agg(f.l_share), (array_agg(f.chunk_id))[:top]
-  INTO fused_passages, fused_vector, fused_lexical, fused_scores, vector_shares, lexical_shares, best_chunks
+  -- as in app/retrieve/fuse.py: a list that was cut off may lack a passage that would have got what its last one got
+  IF rrf_k IS NULL THEN
+    best := nullif(greatest(vector_scores[1], 0), 0);
+    vector_parts := ARRAY(SELECT coalesce(vector_share * (greatest(v.score, 0) / best), 0) FROM unnest(vector_scores) AS v (score));
+    vector_rest := CASE WHEN chunks_found < chunks THEN 0 ELSE coalesce(vector_parts[cardinality(vector_parts)], 0) END;
+    best := nullif(greatest(lexical_scores[1], 0), 0);
+    lexical_parts := ARRAY(SELECT coalesce((1 - vector_share) * (greatest(l.score, 0) / best), 0) FROM unnest(lexical_scores) AS l (score));
+    lexical_rest := coalesce(lexical_parts[hits], 0);
+  ELSE
+    vector_parts := ARRAY(SELECT (rrf_k + 1) * vector_share / (rrf_k + n) FROM generate_series(1, cardinality(vector_scores)) AS n);
+    lexical_parts := ARRAY(SELECT (rrf_k + 1) * (1 - vector_share) / (rrf_k + n) FROM generate_series(1, cardinality(lexical_scores)) AS n);
+    vector_rest := 0;
+    lexical_rest := 0;
+  END IF;
+  SELECT array_agg(f.id), array_agg(coalesce(f.v_place, 0)), array_agg(coalesce(f.l_place, 0)), array_agg(f.score),
+         (array_agg(f.chunk_id))[:top]
+  INTO fused_passages, fused_vector, fused_lexical, fused_scores, best_chunks
   FROM (
-    SELECT s.*, least(1.0::float8, s.l_share + s.v_share) AS score
-    FROM (
-      SELECT id, v.chunk_id, v.place::integer AS v_place, l.place::integer AS l_place,
-        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * vector_share / (rrf_k + v.place), 0)
-             WHEN v.place IS NULL THEN v_floor
-             ELSE coalesce(vector_share * (greatest(v.score, 0) / v_best), 0) END AS v_share,
-        CASE WHEN rrf_k IS NOT NULL THEN coalesce((rrf_k + 1) * (1 - vector_share) / (rrf_k + l.place), 0)
-             WHEN l.place IS NULL THEN l_floor
-             ELSE coalesce((1 - vector_share) * (greatest(l.score, 0) / l_best), 0) END AS l_share
-      FROM unnest(vector_passages, vector_chunks, vector_scores) WITH ORDINALITY AS v (id, chunk_id, score, place)
-      FULL JOIN unnest(lexical_passages, lexical_scores) WITH ORDINALITY AS l (id, score, place) USING (id)
-    ) AS s
-    ORDER BY score DESC, least(s.v_place, s.l_place), s.id
+    SELECT id, v.chunk_id, v.place::integer AS v_place, l.place::integer AS l_place,
+      least(1.0::float8, coalesce(l.part, lexical_rest) + coalesce(v.part, vector_rest)) AS score
+    FROM unnest(vector_passages, vector_chunks, vector_parts) WITH ORDINALITY AS v (id, chunk_id, part, place)
+    FULL JOIN unnest(lexical_passages, lexical_parts) WITH ORDINALITY AS l (id, part, place) USING (id)
+    ORDER BY score DESC, least(v.place, l.place), id
   ) AS f;
   IF fused_passages IS NULL THEN RETURN NEXT; RETURN; END IF;
 
@@ -3263,11 +3260,12 @@ BEGIN
   SELECT home.id, home.epoch, home.passage_count, home.chunk_count, true, regime, breadth, chunks_found, vector_ms, lexical_ms,
     CASE WHEN b.place = 1 THEN vector_passages END, CASE WHEN b.place = 1 THEN vector_documents END,
     CASE WHEN b.place = 1 THEN vector_chunks END, CASE WHEN b.place = 1 THEN vector_scores END,
+    CASE WHEN b.place = 1 THEN vector_parts END, vector_rest,
     CASE WHEN b.place = 1 THEN lexical_passages END, CASE WHEN b.place = 1 THEN lexical_documents END,
-    CASE WHEN b.place = 1 THEN lexical_scores END, lexical_coverage, lexical_exact,
+    CASE WHEN b.place = 1 THEN lexical_scores END, CASE WHEN b.place = 1 THEN lexical_parts END, lexical_rest,
+    lexical_coverage, lexical_exact,
     CASE WHEN b.place = 1 THEN fused_passages END, CASE WHEN b.place = 1 THEN fused_vector END, CASE WHEN b.place = 1 THEN fused_lexical END,
-    CASE WHEN b.place = 1 THEN fused_scores END, CASE WHEN b.place = 1 THEN vector_shares END,
-    CASE WHEN b.place = 1 THEN lexical_shares END,
+    CASE WHEN b.place = 1 THEN fused_scores END,
     p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings, p.landmarks,
     p.token_count, d.version, d.media_type, d.metadata, b.chunk_id, k.char_start, k.char_end
   FROM unnest(fused_passages[:top], best_chunks) WITH ORDINALITY AS b (id, chunk_id, place)
