@@ -260,8 +260,8 @@ async def test_a_search_at_once_reads_candidates_only(either: Any) -> None:
     for _ in range(times):
         rows = await search_at_once(either, "c1", "w7000 w5000 w300 w2", exact_below=3000)
         assert rows[0]["regime"] == "shared"
-        assert len(PackedIds.received(rows[0]["vector_passages"])) == 100
-        assert len(PackedIds.received(rows[0]["lexical_passages"])) == 50
+        assert len(PackedIds(rows[0]["vector_passages"])) == 100
+        assert len(PackedIds(rows[0]["lexical_passages"])) == 50
         assert len(rows) == 10
         assert [row["vector_passages"] is None for row in rows] == [False] + 9 * [True]
     most = {

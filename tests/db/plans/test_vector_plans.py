@@ -207,7 +207,7 @@ async def test_a_search_at_once_uses_the_index_of_the_collection(connection: Any
     asked = (1, QUERY, 100, False, 3000, 100, 20000, None, 50, 600, 20000, 1.0, None, 10)
     search = load_queries("search")["collection"]
     row, *_ = await connection.fetch(search, tenant, "c0", *asked)
-    found = len(PackedIds.received(row["vector_passages"]))
+    found = len(PackedIds(row["vector_passages"]))
     assert (row["regime"], row["chunks_found"], found) == ("dedicated", 100, 100)
     for _ in range(8):
         row, *_ = await connection.fetch(search, tenant, "c7777", *asked)
