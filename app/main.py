@@ -183,7 +183,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
 
 
 def collect_rarely() -> None:
-    """Garbage. What is there now stays: without this, each full collection looks through all of it, for a tenth of a second."""
+    """Look for garbage less often, and not among what is there now: a full collection of all of it takes a tenth of a second."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, 20, 20)

@@ -13,7 +13,7 @@ from app.answering.context import Run
 from app.answering.gather import SubquestionPassages, gather, merge
 from app.answering.progress import documents_of, grading, searching
 from app.domain.passage import Passage
-from app.domain.trace import BELOW, LegTrace
+from app.domain.trace import BELOW_TOP_K, LegTrace
 from app.errors import CairnError, ProviderError
 from app.query.by_model import rewrite_query_by_model
 from app.query.hops import multi_hop
@@ -141,7 +141,8 @@ class Rounds:
             passage_ids=tuple(passage.passage_id for passage in order),
             scores=tuple(map(self._chance, order)),
             fates=tuple(
-                "kept" if n < min(read, len(ranked)) else BELOW if n < len(ranked) else "not relevant" for n in places
+                "kept" if n < min(read, len(ranked)) else BELOW_TOP_K if n < len(ranked) else "not relevant"
+                for n in places
             ),
         )
 

@@ -16,7 +16,7 @@ from app.answering.context import Run, half_up
 from app.answering.progress import searching
 from app.domain.graph import GraphContext, joined_contexts
 from app.domain.passage import Passage, SearchResult
-from app.domain.trace import BELOW, LegTrace
+from app.domain.trace import BELOW_TOP_K, LegTrace
 from app.errors import CairnError, ProviderError
 from app.providers.protocols import ChatModel
 from app.query.by_model import expand_by_model, split_by_model
@@ -151,7 +151,7 @@ def merge(lists: Sequence[Sequence[Passage]], limit: int, *, k: int = 60) -> tup
         leg="merged",
         passage_ids=tuple(order),
         scores=tuple(scores[key] for key in order),
-        fates=tuple("kept" if place < limit else BELOW for place in range(len(order))),
+        fates=tuple("kept" if place < limit else BELOW_TOP_K for place in range(len(order))),
     )
     return kept, trace
 

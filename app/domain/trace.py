@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-BELOW = "below top_k"
+BELOW_TOP_K = "below top_k"
 """The fate of most candidates."""
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from app.domain.lazy import columns_of
 from app.domain.passage import Leg, LegResult, Passage, SearchRequest, SearchResult
 from app.domain.principal import Principal
-from app.domain.trace import BELOW, LegTrace, RunTrace
+from app.domain.trace import BELOW_TOP_K, LegTrace, RunTrace
 from app.retrieve.context import Retrieved
 from app.retrieve.lexical import lexical_text
 from app.retrieve.operators import parse_operators
@@ -161,5 +161,5 @@ def _fates(
     known |= dict.fromkeys(keep, "kept")
     fates, rest = [], iter(keys)
     while known and (key := next(rest, None)) is not None:
-        fates.append(known.pop(key, BELOW))
-    return (*fates, *(BELOW,) * (size - len(fates)))
+        fates.append(known.pop(key, BELOW_TOP_K))
+    return (*fates, *(BELOW_TOP_K,) * (size - len(fates)))

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from app.db.queries import load_queries
 from app.domain.principal import Principal
-from app.domain.trace import BELOW, LegTrace, RunSummary, RunTrace, StageVerdict
+from app.domain.trace import BELOW_TOP_K, LegTrace, RunSummary, RunTrace, StageVerdict
 from app.errors import ReadOnlyError, RunLostError
 from app.store import documents
 from app.store.arrays import send_ids, send_numbers, send_texts
@@ -108,7 +108,7 @@ def _legs(traces: Sequence[RunTrace]) -> list[Any]:
 def _told(fates: Sequence[str]) -> Sequence[str]:
     """Without the many at the end that say the same."""
     end = len(fates)
-    while end and fates[end - 1] == BELOW:
+    while end and fates[end - 1] == BELOW_TOP_K:
         end -= 1
     return fates[:end]
 
@@ -125,7 +125,7 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace |
 
 def _leg(*, leg: str, passage_ids: Sequence[UUID], fates: tuple[str, ...], **lists: Any) -> LegTrace:
     if leg.startswith(("fused", "merged")):
-        fates += (BELOW,) * (len(passage_ids) - len(fates))
+        fates += (BELOW_TOP_K,) * (len(passage_ids) - len(fates))
     return LegTrace(leg, passage_ids, fates=fates, **lists)
 
 

@@ -35,7 +35,7 @@ SUPPORTED: Final = 0.5
 CLEARLY_NOT: Final = 0.2
 """Score of the sentences below which few shared words settle that an answer is not supported; what a sentence with an
 invented number has at most."""
-BELOW: Final = 0.01
+BELOW_TOP_K: Final = 0.01
 """By how much the score of an answer that is not grounded stays below the threshold."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
 NO_SOURCES: Final = "There are no sources."
@@ -174,7 +174,7 @@ def _grounding(
 
 
 def _on_side(score: float, grounded: bool, threshold: float) -> float:
-    return round(max(score, threshold) if grounded else max(0.0, min(score, threshold - BELOW)), 4)
+    return round(max(score, threshold) if grounded else max(0.0, min(score, threshold - BELOW_TOP_K)), 4)
 
 
 # --- the deterministic work -----------------------------------------------------------------------------------------
