@@ -31,6 +31,8 @@ settings.register_profile("cairn", deadline=None)
 settings.load_profile("cairn")
 
 
+gc.disable()  # until the tests are collected: all that is made till then stays
+
 SLOWEST_FIRST = ("faults", "surface", "migration", "db", "contract", "unit")
 """Folders by how long a file of theirs takes: processes that share the tests then end at about the same time."""
 
@@ -44,6 +46,7 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays: an eighth of the time went into looking through it for garbage."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 # --- a closed world -------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """A process of its own for what untrusted content may make misbehave (app/ingest/child.py).
 
-It has its own limits on memory, CPU and time, a box without network and files (box.py), none of this process's environment (keys,
-database URLs), and answers in JSON and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or
-as it should, on cancellation, and when this process dies.
+It has its own limits on memory and processor time (with a generous clock behind that: a file is not worse because the machine is
+busy), a box without network and files (box.py), none of this process's environment (keys, database URLs), and answers in JSON
+and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or as it should, on cancellation, and when
+this process dies.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ _COMMAND: Final = (sys.executable, "-P", "-m", "app.ingest.child")
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 _REAP_SECONDS: Final = 10
 """How long a killed child is waited for."""
+CLOCK_PER_PROCESSOR_SECOND: Final = 10
+"""What waits without working (a deadlock, a pipe) has no end in processor time; neither has one on a machine that gives it less
+than a tenth of a processor."""
+_LOOK_AGAIN_SECONDS: Final = 0.05
 _HEAD_BYTES: Final = 1 << 20
 """Room for the first line of an answer: the page starts of a long document."""
 # how native libraries end when memory is refused; a plain crash is a segmentation fault
@@ -75,21 +80,46 @@ class ConfinedProcess:
     async def ask(
         self, request: Mapping[str, Any], content: bytes, *, longest: int, seconds: float
     ) -> tuple[dict[str, Any], bytes]:
-        """Fields and bytes of the answer, at most `longest` of these. One request at a time.
+        """Fields and bytes of the answer, at most `longest` of these, for at most `seconds` of its processor time, or
+        CLOCK_PER_PROCESSOR_SECOND times that by the clock. One request at a time.
 
         Raises the ParseError that the child reports or that its end stands for, ParserLimitError for too long an answer,
         TimeoutError. After an error the process is gone.
         """
         head = json.dumps({**request, "size": len(content)}).encode() + b"\n"
         feeding = asyncio.create_task(self._feed(head, content))
+        watching: asyncio.Task[None] | None = None
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(CLOCK_PER_PROCESSOR_SECOND * seconds) as limit:
+                watching = asyncio.create_task(self._watch(limit, seconds))
                 return await self._read(longest)
         except BaseException:  # cancelled half-way through an answer, too
             await self.close()
             raise
         finally:
             feeding.cancel()
+            if watching is not None:
+                watching.cancel()
+
+    async def _watch(self, limit: asyncio.Timeout, seconds: float) -> None:
+        """Let the limit end when so much processor time is used; without the system's figures, by the clock."""
+        clock = asyncio.get_running_loop().time
+        begun, worked = clock(), self._processor_seconds()
+        while not limit.expired():
+            now = self._processor_seconds()
+            used = clock() - begun if now is None or worked is None else now - worked
+            if used >= seconds:
+                limit.reschedule(clock())
+                return
+            await asyncio.sleep(max(seconds - used, _LOOK_AGAIN_SECONDS))
+
+    def _processor_seconds(self) -> float | None:
+        """What it and the programs that it waited for have used; None where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError):
+            return None
 
     async def _feed(self, *parts: bytes) -> None:
         assert self._process.stdin is not None

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from app.domain.original import Mark, PagePicture
 from app.errors import NotFoundError, ParseError, ParserLimitError
-from app.ingest.confine import ConfinedProcess
+from app.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
 from app.settings import IngestSettings
 
 _AT_ONCE: Final = 2
@@ -70,7 +70,8 @@ async def _ask(request: Mapping[str, Any], content: bytes, limits: IngestSetting
                 return await child.ask(request, content, longest=_LONGEST, seconds=limits.parse_seconds)
             except TimeoutError:
                 raise ParserLimitError(
-                    f"reading the page took longer than {limits.parse_seconds} s (ingest.parseSeconds)"
+                    f"reading the page took longer than {limits.parse_seconds} s of processor time, or "
+                    f"{CLOCK_PER_PROCESSOR_SECOND} times that by the clock (ingest.parseSeconds)"
                 ) from None
 
 

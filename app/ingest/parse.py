@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from app.domain.document import LoadedDocument, PageStart, Source
 from app.errors import ParseError, ParserLimitError, TooLargeError
 from app.ingest.child import DocumentLimits
-from app.ingest.confine import ConfinedProcess
+from app.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
 from app.ingest.loaders import FileKind, load, load_text, sniff
 from app.ingest.loaders.titles import better_title
 from app.language.text import normalise
@@ -82,7 +82,8 @@ async def _ask(
             )
         except TimeoutError:
             raise ParserLimitError(
-                f"reading the file took longer than {limits.parse_seconds} s (ingest.parseSeconds)"
+                f"reading the file took longer than {limits.parse_seconds} s of processor time, or "
+                f"{CLOCK_PER_PROCESSOR_SECOND} times that by the clock (ingest.parseSeconds)"
             ) from None
 
 

@@ -125,9 +125,11 @@ class IngestSettings(SettingsSection):
     max_text_chars: int = Field(20_000_000, ge=1, description="Largest normalised text of one document, code points.")
     parse_memory_bytes: int = Field(1_500_000_000, ge=10**8, description="Address space of the parsing subprocess.")
     code_symbols: bool = Field(True, description="Read definitions and references of source code into the graph.")
-    code_seconds: float = Field(20, gt=0, description="Time for reading the symbols of one file, seconds.")
+    code_seconds: float = Field(20, gt=0, description="Processor time for reading the symbols of one file, seconds.")
     code_max_chars: int = Field(2_000_000, ge=0, description="Longer files of code have no symbols, code points.")
-    parse_seconds: int = Field(60, ge=1, description="CPU and wall time for parsing one file, seconds.")
+    parse_seconds: int = Field(
+        60, ge=1, description="Processor time for parsing one file, seconds; by the clock ten times that."
+    )
     max_pages: int = Field(5000, ge=1, description="Most pages of one PDF.")
     max_unpacked_bytes: int = Field(200_000_000, ge=1, description="Most bytes a zipped document may unpack to.")
     language: str = Field("english", description="Text search configuration where the language is not recognised.")

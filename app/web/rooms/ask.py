@@ -29,9 +29,13 @@ from app.wiring import Services
 SHOWN: Final = 20
 """Messages of an old conversation at first, and more at each demand."""
 HISTORY_PAGE: Final = 200
-_SEND: Final = """(event) => {
-  if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) { event.preventDefault(); emit(); }
-}"""
+_SEND: Final = "const send = () => setTimeout(window.did_handshake ? emit : send, 20); send();"
+"""Once the page is connected, and after the text: until then NiceGUI lets each event wait in a loop of 10 ms of its own, and whose
+turn comes first is chance. A question that came before its text was an empty one, and lost."""
+_ON_ENTER: Final = f"""(event) => {{
+  if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {{ event.preventDefault(); {_SEND} }}
+}}"""
+_ON_CLICK: Final = f"() => {{ {_SEND} }}"
 _KEYS: Final = """
 document.addEventListener('keydown', (event) => {
   const within = event.target.closest('input, textarea, [contenteditable], [role=dialog]');
@@ -105,8 +109,8 @@ class _Room:
                 self.box = ui.textarea(placeholder=text("ask.question")).classes("grow min-w-0")
                 self.box.props("outlined autogrow dense autofocus rows=1")
                 self.box.props["aria-label"] = text("ask.question")
-                self.box.on("keydown", self.ask, js_handler=_SEND)
-                self.send = ui.button(icon="send", on_click=self.ask).props("round")
+                self.box.on("keydown", self.ask, js_handler=_ON_ENTER)
+                self.send = ui.button(icon="send").props("round").on("click", self.ask, js_handler=_ON_CLICK)
                 self.send.props["aria-label"] = text("ask.send")
                 self.stop = ui.button(icon="stop", on_click=self._stop).props("round color=negative")
                 self.stop.props["aria-label"] = text("ask.stop")

@@ -61,6 +61,8 @@ def handbook(api: Api) -> Api:
 
 
 def ask(tab: Page, question: str) -> None:
+    """As soon as the page takes a question: it takes one at a time."""
+    expect(tab.get_by_role("button", name="Ask", exact=True)).to_be_visible()
     box = tab.get_by_role("textbox", name="Ask your documents")
     box.fill(question)
     box.press("Enter")
@@ -93,6 +95,33 @@ def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page,
     told = handbook.client.post("/v1/chat/completions", json={"model": "handbook", "messages": [said]}).json()
     tab.goto(told["choices"][0]["message"]["annotations"][0]["url_citation"]["url"])  # from another program
     expect(tab.locator(".viewer mark")).to_contain_text("30 days of leave")
+
+
+HOLD_CONNECTION = """
+let connected = false, held = [], real = window.setTimeout;
+Object.defineProperty(window, 'did_handshake', {get: () => connected && !held, set: value => connected = value});
+window.setTimeout = (call, wait, ...rest) => held && wait <= 20 ? held.push(call) : real(call, wait, ...rest);
+window.isConnected = () => connected;
+window.connectNow = () => { const last = held.reverse(); held = null; last.forEach(call => call()); };
+"""
+"""What waits for the connection goes on when the test says so, and what began to wait last goes first."""
+
+
+@pytest.mark.parametrize("sent_by", ["Enter", "the button"])
+def test_a_question_that_is_sent_before_the_page_is_connected_is_answered(
+    handbook: Api, tab: Page, sent_by: str
+) -> None:
+    tab.add_init_script(HOLD_CONNECTION)
+    open_room(handbook, tab)
+    box = tab.get_by_role("textbox", name="Ask your documents")
+    box.fill("How many days of leave do employees have?")
+    if sent_by == "Enter":
+        box.press("Enter")
+    else:
+        tab.get_by_role("button", name="Ask", exact=True).click()
+    tab.wait_for_function("isConnected()")
+    tab.evaluate("connectNow()")
+    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
 
 
 def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page, shoot: Shoot) -> None:
