@@ -4,7 +4,8 @@
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
 #   ARGS='...'      more arguments for pytest or cairn
-#   WORKERS=5       processes that share the tests, each with a PostgreSQL of its own; 0: none but pytest itself
+#   WORKERS=3       processes that share the tests, each with a PostgreSQL of its own (default: one more than cores); 0: none but
+#                   pytest itself
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
@@ -14,7 +15,8 @@ BULK_VENV ?= $(VENV)-bulk
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 ARGS ?=
-WORKERS ?= 5
+# Each waits a third of its time for PostgreSQL, servers and pages, which others use.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 
 PY := $(VENV)/bin/python
 TOOLS := $(CHECK_VENV)/bin
@@ -36,7 +38,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
+.PHONY: help install parquet demo test test-all check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -60,8 +62,11 @@ demo: install ## read documents (DOCS=~/papers), ask questions, print cited answ
 serve: install ## start the API on http://127.0.0.1:8000
 	@$(VENV)/bin/cairn serve $(ARGS)
 
-test: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## run all tests
+test: install $(STAMPS)/collected $(BULK_VENV)/.stamp ## run the tests that a change has to pass
 	@$(PYTEST) $(ARGS)
+
+test-all: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## and figures of quality, kill rounds, fuzzing, clients of others, the demo
+	@$(PYTEST) -m '' $(ARGS)
 
 check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
 	$(TOOLS)/ruff format --check .
@@ -85,7 +90,7 @@ pin-images: ## write the digests of today's images into Dockerfile and docker-co
 ROUNDS ?= 50
 SEED ?= 1
 kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in the middle of work (ROUNDS=50 SEED=1)
-	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s tests/faults/test_kill_rounds.py $(ARGS)
+	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s -m '' tests/faults/test_kill_rounds.py $(ARGS)
 
 screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
 	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q tests/surface/browser/test_page_ask.py -k pictures_of_the_readme $(ARGS)
@@ -96,7 +101,7 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 

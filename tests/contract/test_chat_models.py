@@ -60,7 +60,7 @@ async def test_stream_says_the_same_and_ends_with_the_reason(chat: ChatModel) ->
 
 async def test_first_delta_comes_before_the_last_is_made(chat: ChatModel, server: ScriptedServer) -> None:
     server.script("stall_late")
-    deltas = chat.stream(ASK, temperature=0, max_tokens=50, timeout=5)
+    deltas = chat.stream(ASK, temperature=0, max_tokens=50, timeout=patience(60))
     assert await asyncio.wait_for(anext(deltas), patience()) == Delta("You")
     await deltas.aclose()  # type: ignore[attr-defined]
 
@@ -78,7 +78,7 @@ async def test_no_key_is_needed_for_local_servers(server: ScriptedServer) -> Non
 
 
 async def test_lone_surrogates_reach_the_wire_replaced(chat: ChatModel, server: ScriptedServer) -> None:
-    await chat.complete([Message("user", "a\ud800b")], temperature=0, max_tokens=5, timeout=5)
+    await chat.complete([Message("user", "a\ud800b")], temperature=0, max_tokens=5, timeout=patience(60))
     assert server.requests[0].body["messages"][0]["content"] == "a\ufffdb"
 
 
@@ -87,7 +87,7 @@ async def test_what_neither_database_nor_utf8_can_hold_is_replaced_in_replies(
 ) -> None:
     server.script(Reply("ok", text="a\ud800b\x00"), Reply("ok", pieces=("a\ud83d", "b\x00")))
     assert (await complete(chat)).text == "a\ufffdb\ufffd"
-    deltas = [delta.text async for delta in chat.stream(ASK, temperature=0, max_tokens=50, timeout=5)]
+    deltas = [delta.text async for delta in chat.stream(ASK, temperature=0, max_tokens=50, timeout=patience(60))]
     assert "".join(deltas) == "a\ufffdb\ufffd"
 
 

@@ -248,6 +248,7 @@ async def test_the_language_of_the_collection_decides_where_a_document_does_not_
     )
 
 
+@pytest.mark.siege
 async def test_dask_prepares_in_two_processes(pair: tuple[Services, Services], folder: Path, tmp_path: Path) -> None:
     """A function of (id, bytes) and the settings, mapped over a bag: the same rows as in this process."""
     import dask.bag
@@ -269,6 +270,7 @@ async def test_dask_prepares_in_two_processes(pair: tuple[Services, Services], f
     assert_same(await rows(bulk), await rows(ordinary))
 
 
+@pytest.mark.siege
 async def test_the_program_of_the_documents_runs(
     bulk: Services, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

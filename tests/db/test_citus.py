@@ -31,7 +31,10 @@ from tests.documents import find, index_texts, text_source
 from tests.migration_support import Release
 from tests.waiting import until
 
-pytestmark = pytest.mark.skipif(URL is None, reason="CAIRN_TEST_CITUS_URL names no Citus coordinator")
+pytestmark = [
+    pytest.mark.siege,
+    pytest.mark.skipif(URL is None, reason="CAIRN_TEST_CITUS_URL names no Citus coordinator"),
+]
 
 TENANTS = [f"tenant{n}" for n in range(1, 9)]
 LEGS = (("vector",), ("lexical",), ("vector", "lexical"), ("vector", "lexical", "graph"))

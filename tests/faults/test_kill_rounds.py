@@ -26,7 +26,7 @@ from app.wiring import Services, open_services
 from tests.db.graphs import contents
 from tests.documents import text_source
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.siege]
 
 ROUNDS = int(os.environ.get("CAIRN_KILL_ROUNDS") or 2)
 SEED = int(os.environ.get("CAIRN_KILL_SEED") or 1)

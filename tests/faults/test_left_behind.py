@@ -114,7 +114,7 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
 ) -> None:
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(connection, services.principal, "work", {"seconds": 600}, max_attempts=3)
-    script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 1.5, "heartbeatSeconds": 0.3}
+    script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3}
     command = [sys.executable, str(script), database, str(tmp_path / "journal"), json.dumps(settings)]
     process = begin(command, {**os.environ, "PYTHONPATH": str(REPO)})
     try:
@@ -124,6 +124,7 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
     finally:
         process.kill()
         process.wait()
+    await owner.execute("UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id)
     async with hang_guard(20):
         while (seen := (await list_jobs(services))[0]).status == "running":
             await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The Python that has the libraries of clients, and none of the server: `make test` makes its environment (CLIENTS_VENV)."""
+"""The Python that has the libraries of clients, and none of the server: `make test-all` makes its environment (CLIENTS_VENV)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def clients_python() -> str:
     """Its path. Skips the test, and says how to get it, where there is none."""
     if not PYTHON.exists():
         pytest.skip(
-            f"CLIENTS NOT TESTED: there is no {PYTHON}; `make test` makes it, or name one in CAIRN_CLIENTS_PYTHON"
+            f"CLIENTS NOT TESTED: there is no {PYTHON}; `make test-all` makes it, or name one in CAIRN_CLIENTS_PYTHON"
         )
     return str(PYTHON)

@@ -22,7 +22,7 @@ from tests.waiting import patience
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}
 SEARCH = {"query": "cairn", "collection": "stones"}
 SETTINGS = {
-    "api": {"bodySeconds": 2, "bodyRate": 1000, "headSeconds": 2, "maxJsonTokens": 5000},
+    "api": {"bodySeconds": 2, "bodyRate": 200, "headSeconds": 2, "maxJsonTokens": 5000},
     "admission": {"answers": 2, "answersWaiting": 1, "waitSeconds": 60},
     "providers": {"circuitFailures": 10_000},
 }

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import Api
 
+from tests.waiting import patience
+
 PROBLEM = "application/problem+json"
 JSON = {"Content-Type": "application/json"}
 
@@ -130,7 +132,7 @@ def test_pages_of_other_sites_cannot_change_anything(api: Api) -> None:
 
 def test_announced_body_over_the_limit_is_refused_before_it_is_read(api: Api) -> None:
     with socket.create_connection(("127.0.0.1", api.port)) as plain:
-        plain.settimeout(10)
+        plain.settimeout(patience())
         plain.sendall(
             b"POST /collections/stones/documents HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000000\r\n"
             b"Content-Type: multipart/form-data; boundary=x\r\n\r\n"

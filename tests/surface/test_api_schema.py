@@ -54,5 +54,6 @@ def test_examples_are_taken_and_edges_are_answered_as_declared(complete: Api, tm
     run(complete, tmp_path, "--phases", "examples,coverage")
 
 
+@pytest.mark.siege
 def test_whatever_fits_the_description_is_answered_as_declared(complete: Api, tmp_path: Path) -> None:
     run(complete, tmp_path, "--phases", "fuzzing,stateful", "--max-examples", EXAMPLES, "--max-time", str(SECONDS))

@@ -351,6 +351,7 @@ def test_demo_of_a_folder_with_nothing_to_read_says_what_would_be_read(
     assert all(name in done.err for name in files)
 
 
+@pytest.mark.siege
 def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
     cairn: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,6 +200,7 @@ def test_a_program_with_the_client_runs(program: str, client: Client, api: Api, 
     assert "Employees have 30 days of leave per year. [1]" in said
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize("library", ["langchain", "llama_index"])
 def test_a_program_with_a_framework_runs(library: str, client: Client, api: Api, folder: Path) -> None:
     """In an environment that has the framework and httpx2, and none of the server's libraries."""

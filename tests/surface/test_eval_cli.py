@@ -436,6 +436,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 # --- a public set -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.measurement
 def test_a_public_set_reaches_what_was_measured(cairn: Cairn, shared_data: Path, tmp_path: Path) -> None:
     """xquad_en, first 60 queries: the whole set measured .990 hybrid and .979 lexical (docs/adr/0008-fusion.md)."""
     arguments = ("retrieval", shared_data / "xquad_en", "--limit-queries", "60", "--json", "r.json")

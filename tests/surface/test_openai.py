@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,8 @@ def handbook(api: Api) -> Api:
     return api
 
 
-def run_client(program: str, *arguments: str, folder: Path, **environment: str) -> str:
-    """What a program of tests/surface/clients/ prints, in the environment that has the libraries."""
-    python = clients_python()
+def run_client(python: str, program: str, *arguments: str, folder: Path, **environment: str) -> str:
+    """What a program of tests/surface/clients/ prints."""
     done = subprocess.run(
         [python, str(HERE / "clients" / program), *arguments], capture_output=True, text=True, cwd=folder,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment}, timeout=patience(60), check=False,
@@ -60,7 +60,7 @@ def text_of(found: list[Any]) -> str:
 
 
 def test_the_openai_client_does_all_of_it(handbook: Api, tmp_path: Path) -> None:
-    told = json.loads(run_client("openai_client.py", f"{handbook.url}/v1", folder=tmp_path))
+    told = json.loads(run_client(sys.executable, "openai_client.py", f"{handbook.url}/v1", folder=tmp_path))
     assert "handbook" in told["models"]
     assert "cairn/handbook:fast" in told["models"]
     assert told["retrieved"] == "cairn/handbook:fast"
@@ -84,13 +84,15 @@ def test_the_openai_client_does_all_of_it(handbook: Api, tmp_path: Path) -> None
     }  # fmt: skip
 
 
+@pytest.mark.siege
 def test_langchain_asks_and_streams(handbook: Api, tmp_path: Path) -> None:
-    told = json.loads(run_client("langchain_openai_client.py", f"{handbook.url}/v1", folder=tmp_path))
+    told = json.loads(run_client(clients_python(), "langchain_openai_client.py", f"{handbook.url}/v1", folder=tmp_path))
     assert "30 days" in told["answer"]
     assert told["streamed"] == told["answer"]
     assert "25th" in told["follow_up"]
 
 
+@pytest.mark.siege
 def test_the_llm_command_asks(handbook: Api, tmp_path: Path) -> None:
     (tmp_path / "extra-openai-models.yaml").write_text(
         f'- model_id: handbook\n  model_name: handbook\n  api_base: "{handbook.url}/v1"\n'
@@ -237,6 +239,7 @@ def test_a_text_that_does_not_hold_is_followed_by_the_checked_one(written: tuple
         assert place["start_index"] > len(first)
 
 
+@pytest.mark.siege
 def test_the_programs_of_the_page_work(handbook: Api, tmp_path: Path) -> None:
     page = (REPO / "docs/openai.md").read_text()
     programs = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

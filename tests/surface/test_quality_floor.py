@@ -53,6 +53,7 @@ def cut(source: Path, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize("command", SETS)
 def test_figures_do_not_fall(command: str, cairn: Cairn, shared_data: Path, tmp_path: Path) -> None:
     missing = [name for name in SETS[command] if not (shared_data / name / "corpus.jsonl").is_file()]

@@ -254,9 +254,9 @@ def test_damaged_files_are_read_and_spans_stay_inside(language: str, seed: int, 
 @pytest.mark.parametrize("language", CASES)
 @pytest.mark.parametrize("what", ["(", "{", "a(", "[", "class A {", "if x:\n "])
 def test_deep_nesting_ends(language: str, what: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert outline_of(what * 10_000, language, "a") is not None
-    assert time.monotonic() - began < patience(60, least=0)
+    assert time.thread_time() - began < patience(60, least=0)
 
 
 def test_a_generated_file_of_megabytes_ends() -> None:

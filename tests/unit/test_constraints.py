@@ -128,6 +128,7 @@ def test_any_text_is_read(prompt: str) -> None:
     assert 0 <= found.min_open_citations <= MOST
 
 
+@pytest.mark.measurement
 def test_real_questions_demand_nothing(shared_data: Path) -> None:
     """31,000 questions, claims and messages of people who gave no such orders."""
     explicit, read = [], 0

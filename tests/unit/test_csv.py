@@ -84,11 +84,11 @@ def test_names_repeated_in_each_row_stay_within_the_limit_of_text() -> None:
 
 @pytest.mark.parametrize("unit", ['"', ",", '",', ";\t|", "1-", "a,b\n", "\r"])
 def test_any_table_takes_linear_time(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     for _ in range(3):
         with suppress(ParseError):
             read(f"a,b\n{unit * (300_000 // len(unit))}x")
-    assert time.perf_counter() - began < patience(6, least=0)
+    assert time.thread_time() - began < patience(6, least=0)
 
 
 @pytest.mark.parametrize("strategy", ["parent_child", "tokens"])

@@ -113,11 +113,11 @@ def test_no_input_crashes(message: str, limit: int) -> None:
     "piece", ["and ", "A and ", "What Foo ", "- a\n", "?", "compare ", "difference between ", '"a', "A, ", "vs "]
 )
 def test_long_messages_take_bounded_time(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     split((piece * 2000)[:2000], "en")
     split("What is " + (piece * 2000)[:1900], "en")
     split((piece * 20_000)[:20_000], "en")
-    assert time.perf_counter() - started < patience(5, least=0)
+    assert time.thread_time() - started < patience(5, least=0)
 
 
 def test_what_is_named_together_has_no_sides() -> None:

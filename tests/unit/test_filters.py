@@ -58,6 +58,7 @@ def test_questions_about_the_world_are_no_restrictions(message: str) -> None:
     assert wishes(message, "en") == ()
 
 
+@pytest.mark.measurement
 def test_hardly_a_question_of_the_public_sets_restricts(shared_data: Path) -> None:
     native = ("multilingual_queries/miracl_en_train.jsonl", "multilingual_queries/miracl_es_train.jsonl")
     for path in (*native, "xquad_de/queries.jsonl"):
@@ -151,7 +152,7 @@ def test_no_input_crashes(message: str) -> None:
     "piece", ["papers by ", "a.", "( ", "papers a b c d ", '"', "2021 ", "document ", "A", "all the "]
 )
 def test_long_messages_take_bounded_time(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     wishes((piece * 20_000)[:20_000], "en")
     wants_summary((piece * 20_000)[:20_000])
-    assert time.perf_counter() - started < patience(5, least=0)
+    assert time.thread_time() - started < patience(5, least=0)

@@ -146,10 +146,10 @@ def test_any_text_gives_mentions_inside_their_passages(text: str, language: str)
 
 @pytest.mark.parametrize("text", ["A " * 100_000, "Ab. " * 50_000, "a_b " * 50_000, "(" * 200_000, "x y " * 50_000])
 def test_long_texts_of_one_kind_are_read_in_linear_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     spans = [PassageSpan(at, min(at + 2000, len(text))) for at in range(0, len(text), 1800)]
     extract(text, spans, language="en")
-    assert time.perf_counter() - began < patience(60, least=0)
+    assert time.thread_time() - began < patience(60, least=0)
 
 
 def test_sentences_end_neither_at_initials_nor_at_abbreviations() -> None:

@@ -40,6 +40,7 @@ def gains(experiment: ModuleType, folder: Path, language: str, most: int) -> tup
     return found / len(pairs), order / len(pairs)
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize("name", ["musique100", "hotpotqa100"])
 def test_questions_in_several_steps_gain_five_points(experiment: ModuleType, shared_data: Path, name: str) -> None:
     found, order = gains(experiment, shared_data / name, "en", 100)
@@ -47,6 +48,7 @@ def test_questions_in_several_steps_gain_five_points(experiment: ModuleType, sha
     assert order >= 0.0
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize(("name", "language"), [("xquad_en", "en"), ("xquad_es", "es"), ("xquad_de", "de")])
 def test_questions_in_one_step_lose_nothing(
     experiment: ModuleType, shared_data: Path, name: str, language: str

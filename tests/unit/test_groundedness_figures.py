@@ -43,6 +43,7 @@ def test_confusion_counts_every_pair() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize(
     ("name", "margin"), [("wice/dev", 0.06), ("begin/wow_dev", 0), ("begin/cmu_dev", 0), ("begin/tc_dev", 0)]
 )

@@ -106,9 +106,9 @@ def test_the_rest_keeps_its_place() -> None:
 def test_reading_takes_linear_time(piece: str) -> None:
     def seconds(times: int) -> float:
         text = piece * times
-        began = time.perf_counter()
+        began = time.thread_time()
         is_instruction(text)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(500)
     assert min(seconds(16_000) for _ in range(3)) < 40 * max(seconds(2_000), 0.002)

@@ -266,9 +266,9 @@ def test_every_message_is_answered(message: str, history: bool) -> None:
     "unit", ["hi ", "thanks ", "a", "tell me ", "asdf ", "?", "é", "\ud800", "👍", "set alarm for "]
 )
 def test_long_messages_take_bounded_time(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     hard_rules((unit * 20000)[:20000], has_history=True, vocabulary=NOTHING)
-    assert time.perf_counter() - started < patience(2, least=0)  # a runaway expression takes minutes
+    assert time.thread_time() - started < patience(2, least=0)  # a runaway expression takes minutes
 
 
 # --- layer 2 ----------------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def test_no_python_names_a_language() -> None:
 
 
 def test_reading_the_files_takes_no_time() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for path in lexicon.DATA.glob("*.toml"):
         lexicon.read(path)
-    assert time.perf_counter() - begun < patience(2, least=0)
+    assert time.thread_time() - begun < patience(2, least=0)

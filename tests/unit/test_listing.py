@@ -53,10 +53,10 @@ def test_which_of_them_adds_to_what_was_listed() -> None:
 
 
 def test_reading_takes_linear_time() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     for message in ("documents " + "that mention a and " * 15, "which documents " + "are " * 70, "die " * 74):
         list_request(message)
-    assert time.perf_counter() - began < patience(2)
+    assert time.thread_time() - began < patience(2)
 
 
 def test_spellings_of_a_date_are_one() -> None:

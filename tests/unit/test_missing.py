@@ -96,11 +96,11 @@ def test_the_refusal_names_what_is_missing_in_the_language() -> None:
 
 
 def test_long_messages_are_read_in_linear_time() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     for piece in ("Aa. ", "a-", "9,", "'s ", "FY'", "A.A."):
         for one in subjects(piece * 5000, "en"):
             mentioned(one, piece * 2000)
-    assert time.perf_counter() - began < patience(2, least=0)
+    assert time.thread_time() - began < patience(2, least=0)
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,9 @@ def test_never_fails_and_never_loses_everything(query: str) -> None:
 @pytest.mark.parametrize("unit", ['"', ' "', " -aa", '\n -a"', "a-", ' "a', " -a.b.c", " title:", "-"])
 def test_time_is_linear(unit: str) -> None:
     """20,000 characters of anything take a moment."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     parse_operators(" -" + unit * (20_000 // len(unit)))
-    assert time.perf_counter() - begun < patience(10, least=0)
+    assert time.thread_time() - begun < patience(10, least=0)
 
 
 @pytest.mark.parametrize(

@@ -180,9 +180,9 @@ def test_little_is_held_back() -> None:
 def test_time_is_linear(unit: str) -> None:
     def seconds(length: int) -> float:
         text = (unit * length)[:length]
-        began = time.perf_counter()
+        began = time.thread_time()
         without_links(text, SOURCE)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(1000)
     assert min(seconds(32_000) for _ in range(2)) < 12 * min(seconds(8_000) for _ in range(2)) + 0.1

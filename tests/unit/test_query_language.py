@@ -49,6 +49,7 @@ def test_any_text_has_a_language_or_the_default(message: str) -> None:
     assert 2 <= len(detect(message, "en")) <= 3
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize(
     ("path", "language"),
     [

@@ -193,14 +193,14 @@ def test_whatever_is_said_is_read_without_an_error(reply: str) -> None:
 )  # fmt: skip
 def test_long_nonsense_is_read_in_no_time(piece: str) -> None:
     """A guard against patterns that go back over what they have read: these took minutes, not seconds."""
-    began = time.monotonic()
+    began = time.thread_time()
     for start in ("", "ACTION: final_answer\nARGUMENTS: {", 'ACTION: retrieve_vector\nARGUMENTS: {"query": '):
         text = start + piece * 20_000 + "x"
         for cut_off in (False, True):
             read_calls(text, TOOLS, cut_off=cut_off)
             json_value(text, cut_off=cut_off)
         read_arguments(text)
-    assert time.monotonic() - began < patience(20, least=0)
+    assert time.thread_time() - began < patience(20, least=0)
 
 
 # --- words in brackets --------------------------------------------------------------------------------------------------

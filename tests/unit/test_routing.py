@@ -317,6 +317,6 @@ def test_every_text_gets_a_score(text: str, language: str) -> None:
 )
 def test_long_texts_take_bounded_time(unit: str) -> None:
     text = (unit * 20000)[:20000]
-    started = time.perf_counter()
+    started = time.thread_time()
     complexity(text, classify(text, "en"), entities(text, "de", None), (), SETTINGS)
-    assert time.perf_counter() - started < patience(5, least=0)  # a runaway expression takes minutes
+    assert time.thread_time() - started < patience(5, least=0)  # a runaway expression takes minutes

@@ -213,10 +213,10 @@ def test_any_text_can_be_read(text: str) -> None:
              "a | b\n" * 30_000, "| a | |\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]
 )  # fmt: skip
 def test_time_is_linear(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     tables_in(text)
     render_table([["a", "5" + " " * 1000 + "x"]] * 200 + [text.split("|")] + [[text]])
-    assert time.perf_counter() - begun < patience(6, least=0)
+    assert time.thread_time() - begun < patience(6, least=0)
 
 
 def test_the_sum_of_a_group_is_its_last_row() -> None:
