@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import importlib.util
 import ipaddress
 import itertools
 import os
@@ -21,6 +22,7 @@ from app.db import runtime
 from app.db.embedded import EmbeddedServer, ensure_running
 from app.db.migrate import migrate
 from app.extensions import forget_extensions
+from app.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
 
 REPO = Path(__file__).resolve().parent.parent
@@ -175,6 +177,17 @@ def empty_database(server: EmbeddedServer, psql: Psql) -> Iterator[str]:
     psql(f"CREATE DATABASE {name} STRATEGY file_copy")
     yield server.dsn(name)
     psql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_model(closed_world: None, tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Holds the embedding model, so that the thousand tests that open it find it loaded (providers/onnx_model.py); None where
+    there is none."""
+    folder = find_model(tmp_path_factory.mktemp("loaded"))
+    if folder is None or not importlib.util.find_spec("onnxruntime"):
+        return None
+    model = MiniLM(folder)
+    return model, model._session, model.tokens._tokenizer
 
 
 # --- data -----------------------------------------------------------------------------------------------------------

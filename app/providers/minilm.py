@@ -21,7 +21,7 @@ import structlog
 
 from app.errors import ProviderError
 from app.language.text import normalise
-from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, open_session, padded
+from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, load_once, open_session, padded
 from app.providers.protocols import Vectors
 from app.providers.windows import mean
 
@@ -98,6 +98,9 @@ class WordPieces:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
+        return load_once(self._file, self._load)
+
+    def _load(self) -> Tokenizer:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self._file))

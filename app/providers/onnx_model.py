@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,25 @@ MOST_THREADS: Final = 4
 """More gain nothing on batches this small, and in a container the CPU count says more than the quota allows."""
 
 
+_loaded: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+
+
+def load_once(file: Path, make: Callable[[], T], *kind: Hashable) -> T:
+    """What `make()` makes of the file, or made of it before while somebody still has it. It must not be changed, and be usable
+    from several threads. Raises OSError, and what `make` raises."""
+    state = file.stat()
+    key = (str(file), state.st_ino, state.st_mtime_ns, state.st_size, *kind)
+    found: T | None = _loaded.get(key)
+    return _loaded.setdefault(key, make()) if found is None else found
+
+
 def open_session(file: Path, threads: int | None = None) -> Any:
-    """An inference session on the CPU. Raises whatever ONNX Runtime raises: run it by a `ModelThread`."""
+    """An inference session on the CPU, one for all who have it at the same time. Raises OSError, and whatever ONNX Runtime raises:
+    run it by a `ModelThread`."""
+    return load_once(file, lambda: _new_session(file, threads), "session", threads)
+
+
+def _new_session(file: Path, threads: int | None) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

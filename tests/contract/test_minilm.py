@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import math
 import shutil
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -226,3 +228,20 @@ def test_built_once_from_the_wheel(weights: Path, tmp_path: Path, monkeypatch: p
     made = (folder / "model.int8.onnx").stat().st_mtime_ns
     assert find_model(tmp_path, environ={}) == folder
     assert (folder / "model.int8.onnx").stat().st_mtime_ns == made
+
+
+async def test_who_opens_the_model_beside_another_shares_what_it_loaded(model_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(model_folder, folder)  # one that nobody else has
+    one, other = MiniLM(folder), MiniLM(folder)
+    await asyncio.gather(one.warm(), other.warm())
+    third = MiniLM(folder)
+    assert third._session in (one._session, other._session)
+    assert third.tokens._tokenizer in (one.tokens._tokenizer, other.tokens._tokenizer)
+    assert MiniLM(folder, threads=1)._session is not third._session
+    await one.close()
+    assert (await third.embed(["A stone."])).shape == (1, 384), "it is not closed for others"
+    gone = [weakref.ref(one._session), weakref.ref(other._session)]
+    del one, other, third
+    gc.collect()
+    assert [found() for found in gone] == [None, None], "nobody has it any more"

@@ -35,6 +35,7 @@ async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: Sc
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (await get_job(services, job.id)).status == "running", "killed too late: the test is void"
+    await yard.expire(job)
     yard.start(**SETTINGS)
 
     async def ended() -> bool:

@@ -81,6 +81,12 @@ class Yard:
             while not await true():
                 await asyncio.sleep(0.02)
 
+    async def expire(self, job: Job) -> None:
+        """As if the job's lease were over."""
+        await self.query(
+            "UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id
+        )
+
     async def killed(self, job: Job, halfway: Callable[[], Awaitable[int]], mark: int, **more: Any) -> Job:
         """The job as it ended: its worker was killed when `halfway` passed the mark, and another one ended it."""
         process = self.start(**more)
@@ -88,9 +94,7 @@ class Yard:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert (await get_job(self.services, job.id)).status == "running", "killed too late: the test is void"
-        await self.query(
-            "UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id
-        )
+        await self.expire(job)
         self.start(**more)
 
         async def ended() -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from starter import LOADED, WITH_PAGE, StartedProcess, Starter
+from starter import StartedProcess, Starter
 
 from app.main import EXIT_SECONDS
 from tests.waiting import patience, wait_until
@@ -88,7 +88,7 @@ def serving(
     dsn: str, folder: Path, *, settings: dict[str, Any] | None = None, page: bool = False, wait: bool = True,
     **environment: str,
 ) -> Iterator[Api]:  # fmt: skip
-    """Start it on a free port; ends with the context. Without the page, unless asked for: loading it is a fifth of a start."""
+    """Start it on a free port; ends with the context. Without the page, unless asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     own_settings = json.dumps({"page": {"enabled": page}, **(settings or {})})
     (folder / "settings.json").write_text(own_settings)
@@ -100,9 +100,7 @@ def serving(
         "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO),
     }  # fmt: skip
     (folder / "log").write_bytes(b"")
-    process = _starter(LOADED + WITH_PAGE if page else LOADED).start(
-        {**os.environ, **own, **environment}, folder / "log"
-    )
+    process = _starter().start({**os.environ, **own, **environment}, folder / "log")
     client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
     api = Api(process, port, dsn, folder, client, own_settings)
     try:
@@ -120,9 +118,9 @@ def serving(
 
 
 @functools.cache
-def _starter(modules: tuple[str, ...]) -> Starter:
+def _starter() -> Starter:
     """One for this process, which ends with it."""
-    starter = Starter(modules)
+    starter = Starter()
     atexit.register(starter.close)
     return starter
 

@@ -26,8 +26,8 @@ REPO = Path(__file__).resolve().parents[2]
 LOADED = (
     "app.main", "alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
     "py3langid", "langchain_text_splitters", "uvicorn.protocols.http.httptools_impl", "uvicorn.protocols.websockets.auto",
+    "nicegui", "app.web.pages",
 )  # fmt: skip
-WITH_PAGE = ("nicegui", "app.web.pages")
 LONGEST = 1_000_000
 """Bytes of a message; an environment is some thousands."""
 
@@ -71,9 +71,9 @@ class StartedProcess:
 class Starter:
     """One process that is forked for each server."""
 
-    def __init__(self, modules: tuple[str, ...]) -> None:
+    def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno()), *modules]
+        command = [sys.executable, __file__, str(theirs.fileno()), *LOADED]
         own = {**os.environ, "PYTHONPATH": str(REPO)}
         self._process = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         theirs.close()
@@ -199,7 +199,8 @@ def serve() -> None:
 
 if __name__ == "__main__":
     for name in sys.argv[2:]:
-        importlib.import_module(name)
+        with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()
     answer(socket.socket(fileno=int(sys.argv[1])))
