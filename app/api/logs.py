@@ -5,12 +5,38 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 from structlog.typing import Processor
 
 from app.domain.key import strike_secrets
+
+
+class LogStream:
+    """Where logs go. What cannot be written stops no request: the disk that it goes to may be full, or nobody reads the pipe. It is
+    written later as far as the stream's buffer holds it, and lost beyond; a line of its own then says that there is a gap."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._failed = 0
+
+    def write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+        except OSError:
+            self._failed += 1
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+            if self._failed:
+                self._stream.write(
+                    f'{{"event": "log.interrupted", "failed_writes": {self._failed}, "level": "warning"}}\n'
+                )
+                self._failed = 0
+        except OSError:
+            self._failed += 1
 
 
 def configure() -> None:
@@ -24,13 +50,14 @@ def configure() -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     rendered: tuple[Processor, ...] = (_without_secrets, in_colour) if sys.stderr.isatty() else structured
+    stream = LogStream(sys.stderr)
     structlog.configure(
         processors=[*began, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(stream),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
-    of_libraries = logging.StreamHandler(sys.stderr)
+    of_libraries = logging.StreamHandler(stream)
     of_libraries.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*began, structlog.stdlib.add_logger_name],

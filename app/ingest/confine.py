@@ -1,9 +1,9 @@
 """A process of its own for what untrusted content may make misbehave (app/ingest/child.py).
 
-It has its own limits on memory and processor time (with a generous clock behind that: a file is not worse because the machine is
+It has its own limits on memory and processor time (with a generous clock behind that: no file is worse because the machine is
 busy), a box without network and files (box.py), none of this process's environment (keys, database URLs), and answers in JSON
-and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or as it should, on cancellation, and when
-this process dies.
+and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or as it should, on cancellation, and
+when this process dies.
 """
 
 from __future__ import annotations

@@ -21,7 +21,16 @@ import structlog
 
 from app.errors import ProviderError
 from app.language.text import normalise
-from app.providers.onnx_model import BATCH_TEXTS, BATCH_TOKENS, Ids, ModelThread, batches, load_once, open_session, padded
+from app.providers.onnx_model import (
+    BATCH_TEXTS,
+    BATCH_TOKENS,
+    Ids,
+    ModelThread,
+    batches,
+    load_once,
+    open_session,
+    padded,
+)
 from app.providers.protocols import Vectors
 from app.providers.windows import mean
 

@@ -43,8 +43,8 @@ def load_once(file: Path, make: Callable[[], T], *kind: Hashable) -> T:
 
 
 def open_session(file: Path, threads: int | None = None) -> Any:
-    """An inference session on the CPU, one for all who have it at the same time. Raises OSError, and whatever ONNX Runtime raises:
-    run it by a `ModelThread`."""
+    """An inference session on the CPU, one for all who have it at the same time. Raises OSError, and whatever ONNX Runtime
+    raises: run it by a `ModelThread`."""
     return load_once(file, lambda: _new_session(file, threads), "session", threads)
 
 

@@ -124,7 +124,9 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
     finally:
         process.kill()
         process.wait()
-    await owner.execute("UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id)
+    await owner.execute(
+        "UPDATE rag.jobs SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", job.id
+    )
     async with hang_guard(20):
         while (seen := (await list_jobs(services))[0]).status == "running":
             await asyncio.sleep(0.1)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
+
+from app.api.logs import LogStream
 from app.domain.key import new_secret
 
 WRITES = """
@@ -37,3 +42,19 @@ def test_each_line_is_one_object_whoever_writes_it() -> None:
     assert "too chatty" not in ended.stderr
     assert "of a document" not in failed["exception"]
     assert all("timestamp" in line for line in (own, *warned, failed))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is a part of Linux")
+def test_a_log_that_cannot_be_written_stops_nothing_and_says_so_later(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full, (tmp_path / "log").open("w") as room:
+        stream = LogStream(full)
+        for number in range(1000):  # more than a buffer holds
+            print(f"line {number} {'x' * 50}", file=stream, flush=True)
+        os.dup2(room.fileno(), full.fileno())
+        print("there is room again", file=stream, flush=True)
+        print("and so on", file=stream, flush=True)
+    written = (tmp_path / "log").read_text()
+    assert "there is room again" in written
+    assert written.endswith("and so on\n")
+    assert '"log.interrupted"' in written
+    assert "line 999 " not in written

@@ -30,8 +30,8 @@ SHOWN: Final = 20
 """Messages of an old conversation at first, and more at each demand."""
 HISTORY_PAGE: Final = 200
 _SEND: Final = "const send = () => setTimeout(window.did_handshake ? emit : send, 20); send();"
-"""Once the page is connected, and after the text: until then NiceGUI lets each event wait in a loop of 10 ms of its own, and whose
-turn comes first is chance. A question that came before its text was an empty one, and lost."""
+"""Once the page is connected, and after the text: until then NiceGUI lets each event wait in a loop of 10 ms of its own, and
+whose turn comes first is chance. A question that came before its text was an empty one, and lost."""
 _ON_ENTER: Final = f"""(event) => {{
   if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {{ event.preventDefault(); {_SEND} }}
 }}"""
