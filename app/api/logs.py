@@ -14,8 +14,8 @@ from app.domain.key import strike_secrets
 
 
 class LogStream:
-    """Where logs go. What cannot be written stops no request: the disk that it goes to may be full, or nobody reads the pipe. It is
-    written later as far as the stream's buffer holds it, and lost beyond; a line of its own then says that there is a gap."""
+    """Where logs go. What cannot be written stops no request: the disk that it goes to may be full, or nobody reads the pipe. It
+    is written later as far as the stream's buffer holds it, and lost beyond; a line of its own then says that there is a gap."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
