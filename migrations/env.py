@@ -1,7 +1,7 @@
-"""Alembic's entry: the connection is handed over by app.db.migrate, which holds the lock.
+"""Alembic's entry: the connection is handed over by cairn.db.migrate, which holds the lock.
 
 For developers, `cairn migrate --sql` prints the statements instead, and
-`alembic -c migrations/alembic.ini revision --autogenerate` compares CAIRN_DATABASE_URL with app.db.tables.
+`alembic -c migrations/alembic.ini revision --autogenerate` compares CAIRN_DATABASE_URL with cairn.db.tables.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from alembic import context
 from sqlalchemy import Connection
 
-from app.db.tables import SCHEMA, metadata
+from cairn.db.tables import SCHEMA, metadata
 
 
 def include_name(name: str | None, kind: str, parents: Any) -> bool:

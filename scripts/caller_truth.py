@@ -20,11 +20,11 @@ from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-from app.domain.code import SEPARATOR, Outline
-from app.graph.code.callers import CONSTRUCTORS, called_name, split_calls
-from app.graph.code.links import CodeLinks, NamedDefinition, Tie
-from app.graph.code.outline import outline_of
-from app.store.code_calls import PlacedCall
+from cairn.domain.code import SEPARATOR, Outline
+from cairn.graph.code.callers import CONSTRUCTORS, called_name, split_calls
+from cairn.graph.code.links import CodeLinks, NamedDefinition, Tie
+from cairn.graph.code.outline import outline_of
+from cairn.store.code_calls import PlacedCall
 
 Site = tuple[str, int]
 """File and line."""

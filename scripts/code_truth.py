@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.graph.code.outline import outline_of
+from cairn.graph.code.outline import outline_of
 
 Fact = tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Fit the constants of app/answer/ground/score.py, and say how good they are where they were not fitted.
+"""Fit the constants of app/cairn/answer/ground/score.py, and say how good they are where they were not fitted.
 
     python scripts/fit_grounding.py wice/dev.jsonl begin/wow_dev.jsonl begin/cmu_dev.jsonl begin/tc_dev.jsonl
     python scripts/fit_grounding.py --foreign xquad_en xquad_es xquad_de
@@ -18,17 +18,17 @@ from pathlib import Path
 
 import numpy as np
 
-from app.answer.ground.evidence import gather_evidence, read_sources
-from app.answer.ground.score import (
+from cairn.answer.ground.evidence import gather_evidence, read_sources
+from cairn.answer.ground.score import (
     CONTRADICTED,
     STRANGE,
     combined,
     features,
 )
-from app.evals.groundedness import auc, load, overlap
-from app.language.sentences import split_sentences
-from app.providers.minilm import MiniLM
-from app.settings import read_environment
+from cairn.evals.groundedness import auc, load, overlap
+from cairn.language.sentences import split_sentences
+from cairn.providers.minilm import MiniLM
+from cairn.settings import read_environment
 
 FOLDS, REPEATS, RIDGE = 10, 4, 1.0
 SHARES = 2

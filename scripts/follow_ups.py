@@ -33,19 +33,19 @@ from uuid import uuid4
 
 import numpy as np
 
-from app.domain.question import Turn
-from app.evals.datasets import RetrievalSet, load
-from app.evals.metrics import ndcg, recall
-from app.evals.retrieval import Bench, index_corpus, search_all
-from app.language import lexicon
-from app.language.identify import by_words, detect
-from app.language.sentences import split_sentences
-from app.language.tokens import ALL_STOP_WORDS, message_words
-from app.query.carry import Carried, carry
-from app.query.entities import entities
-from app.retrieve.plan import legs_of
-from app.settings import SettingsStore, read_environment
-from app.wiring import Services, open_services
+from cairn.domain.question import Turn
+from cairn.evals.datasets import RetrievalSet, load
+from cairn.evals.metrics import ndcg, recall
+from cairn.evals.retrieval import Bench, index_corpus, search_all
+from cairn.language import lexicon
+from cairn.language.identify import by_words, detect
+from cairn.language.sentences import split_sentences
+from cairn.language.tokens import ALL_STOP_WORDS, message_words
+from cairn.query.carry import Carried, carry
+from cairn.query.entities import entities
+from cairn.retrieve.plan import legs_of
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import Services, open_services
 
 MOST_PAIRS: Final = 150
 MOST_UNRELATED: Final = 200

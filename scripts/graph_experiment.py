@@ -22,23 +22,23 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
 
-from app.domain.document import LoadedDocument
-from app.domain.passage import Fused, Hit, Leg, LegResult
-from app.errors import EmptyDocumentError
-from app.evals.datasets import RetrievalSet, load
-from app.evals.metrics import estimate, ndcg, recall
-from app.graph.extract import PassageSpan, extract
-from app.graph.keys import key_of
-from app.graph.link import keys_of
-from app.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, Term, rank
-from app.graph.relations import sentences
-from app.ingest.prepare import prepare
-from app.language.text import fold
-from app.language.tokens import ALL_STOP_WORDS
-from app.providers.minilm import MiniLM
-from app.providers.protocols import TokenCounter
-from app.retrieve.fuse import relative_score_fusion, with_graph
-from app.settings import Settings
+from cairn.domain.document import LoadedDocument
+from cairn.domain.passage import Fused, Hit, Leg, LegResult
+from cairn.errors import EmptyDocumentError
+from cairn.evals.datasets import RetrievalSet, load
+from cairn.evals.metrics import estimate, ndcg, recall
+from cairn.graph.extract import PassageSpan, extract
+from cairn.graph.keys import key_of
+from cairn.graph.link import keys_of
+from cairn.graph.rank import MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, Term, rank
+from cairn.graph.relations import sentences
+from cairn.ingest.prepare import prepare
+from cairn.language.text import fold
+from cairn.language.tokens import ALL_STOP_WORDS
+from cairn.providers.minilm import MiniLM
+from cairn.providers.protocols import TokenCounter
+from cairn.retrieve.fuse import relative_score_fusion, with_graph
+from cairn.settings import Settings
 
 HOME: Final = Path.home() / ".cairn"
 DEPTH: Final = 99

@@ -3230,7 +3230,7 @@ BEGIN
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 
-  -- as in app/retrieve/fuse.py: a list that was cut off may lack a passage that would have got what its last one got
+  -- as in app/cairn/retrieve/fuse.py: a list that was cut off may lack a passage that would have got what its last one got
   IF rrf_k IS NULL THEN
     best := nullif(greatest(vector_scores[1], 0), 0);
     vector_parts := ARRAY(SELECT coalesce(vector_share * (greatest(v.score, 0) / best), 0) FROM unnest(vector_scores) AS v (score));
@@ -5230,7 +5230,7 @@ COMMENT ON COLUMN rag.eval_runs.settings IS 'All settings in force.';
 
 COMMENT ON COLUMN rag.eval_runs.settings_revision IS 'Revision of these settings.';
 
-COMMENT ON COLUMN rag.eval_runs.code_version IS 'Version of cairn-rag that searched.';
+COMMENT ON COLUMN rag.eval_runs.code_version IS 'Version of Cairn that searched.';
 
 COMMENT ON COLUMN rag.eval_runs.parameters IS 'Mode, legs, top_k, reranking and what else the searches were asked for.';
 
@@ -5398,7 +5398,7 @@ COMMENT ON COLUMN analyst.eval_runs.epochs IS 'State of the collection that was 
 
 COMMENT ON COLUMN analyst.eval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
 
-COMMENT ON COLUMN analyst.eval_runs.code_version IS 'Version of cairn-rag that searched.';
+COMMENT ON COLUMN analyst.eval_runs.code_version IS 'Version of Cairn that searched.';
 
 COMMENT ON COLUMN analyst.eval_runs.data_hash IS 'Identifies queries and judgements: runs with the same hash can be compared directly.';
 
@@ -6402,7 +6402,7 @@ COMMENT ON COLUMN rag.code_calls.names IS 'Of each call the name that is called,
 
 COMMENT ON COLUMN rag.code_calls.sources IS 'Of each the definition of the file around it; empty: none.';
 
-COMMENT ON COLUMN rag.code_calls.targets IS 'Of each what it means as far as the file tells; see app/domain/code.py.';
+COMMENT ON COLUMN rag.code_calls.targets IS 'Of each what it means as far as the file tells; see app/cairn/domain/code.py.';
 
 COMMENT ON COLUMN rag.code_calls.starts IS 'Of each the first code point in the document text.';
 

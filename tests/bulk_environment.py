@@ -20,7 +20,7 @@ import asyncio
 import hashlib
 import os
 import numpy as np
-from app.providers.protocols import Provider
+from cairn.providers.protocols import Provider
 
 class Words:
     name = "words"

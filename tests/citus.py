@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from app.db.migrate import migrate
+from cairn.db.migrate import migrate
 
 URL: Final = os.environ.get("CAIRN_TEST_CITUS_URL")
 """Read when tests are collected: a test run forgets CAIRN_* of its surroundings."""

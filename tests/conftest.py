@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import pytest
 from hypothesis import settings
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.db.migrate import migrate
-from app.extensions import forget_extensions
-from app.providers.minilm import MiniLM, find_model
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.db.migrate import migrate
+from cairn.extensions import forget_extensions
+from cairn.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
 
 REPO = Path(__file__).resolve().parent.parent

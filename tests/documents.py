@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.domain.document import Indexed, Outcome, Source
-from app.domain.passage import SearchRequest, SearchResult
-from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.retry import RetryPolicy
-from app.service.documents import index_now
-from app.service.search import run_search
-from app.settings import Settings, SettingsStore
-from app.wiring import Services
+from cairn.domain.document import Indexed, Outcome, Source
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.providers.openai_embeddings import OpenAIEmbedder
+from cairn.providers.retry import RetryPolicy
+from cairn.service.documents import index_now
+from cairn.service.search import run_search
+from cairn.settings import Settings, SettingsStore
+from cairn.wiring import Services
 
 
 def text_source(external_id: str, text: str, title: str | None = None, **metadata: object) -> Source:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.db.embedded import usable_memory
+from cairn.db.embedded import usable_memory
 
 MEMORY_FOLDER = Path("/dev/shm")
 NAMES = "cairn-test-"

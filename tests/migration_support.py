@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.schema import SchemaSource
+from cairn.db.schema import SchemaSource
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -34,9 +34,9 @@ def upgrade() -> None:
 _PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from app.db.migrate import migrate
-from app.db.schema import SchemaSource
-from app.errors import CairnError
+from cairn.db.migrate import migrate
+from cairn.db.schema import SchemaSource
+from cairn.errors import CairnError
 dsn, folder = sys.argv[1:]
 try:
     result = asyncio.run(migrate(dsn, source=SchemaSource(Path(folder, "migrations"), Path(folder, "sql"))))
@@ -93,5 +93,5 @@ class Release:
             stderr=subprocess.PIPE,
             text=True,
             cwd=REPO,
-            env={**os.environ, "PYTHONPATH": str(REPO)},
+            env={**os.environ, "PYTHONPATH": str(REPO / "app")},
         )

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import asyncpg
 
-from app.db import runtime
-from app.db.cluster import DATABASE, SUPERUSER, ClusterFolders, Owner, make_folders, prepare_cluster, server_user
+from cairn.db import runtime
+from cairn.db.cluster import DATABASE, SUPERUSER, ClusterFolders, Owner, make_folders, prepare_cluster, server_user
 from tests.folders import temporary_folder
 from tests.waiting import patience, until, wait_until
 
@@ -114,7 +114,7 @@ def one_server(binaries: Path) -> Iterator[Postgres]:
 
 @contextlib.contextmanager
 def primary_and_standby(binaries: Path) -> Iterator[Pair]:
-    """Both run until the context ends. `binaries`: where the server's user can read them (app/db/runtime.py)."""
+    """Both run until the context ends. `binaries`: where the server's user can read them (app/cairn/db/runtime.py)."""
     with temporary_folder() as folder:
         pair = Pair(_made(folder / "primary", binaries), _made(folder / "standby", binaries))
         with contextlib.ExitStack() as running:

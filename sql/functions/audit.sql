@@ -1,4 +1,4 @@
--- The audit log (rag.audit_events). What the application does, it records itself (app/store/audit.py); here is what is done
+-- The audit log (rag.audit_events). What the application does, it records itself (app/cairn/store/audit.py); here is what is done
 -- in SQL, and the end of what is old.
 
 CREATE OR REPLACE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void

@@ -1,6 +1,6 @@
 -- Sentences of context that chat models write for chunks (rag.chunk_contexts), each known by all that the model was told.
 
--- Of each chunk of a document: SHA-256 of title, beginning of the text, headings, passage and chunk. app/ingest/contexts.py
+-- Of each chunk of a document: SHA-256 of title, beginning of the text, headings, passage and chunk. app/cairn/ingest/contexts.py
 -- makes the same.
 CREATE OR REPLACE FUNCTION rag.chunk_context_keys(document uuid) RETURNS TABLE (chunk_id uuid, content_hash bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$

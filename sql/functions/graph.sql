@@ -10,7 +10,7 @@
 -- are weighted anew each time that its frequency crosses one: about twice per relation in all, and never out of date.
 -- (docs/adr/0025-graph-storage.md)
 
--- What app/store/graph.py copies into, and where rag.settle_graph collects what changes. Per session. Made by a function so
+-- What app/cairn/store/graph.py copies into, and where rag.settle_graph collects what changes. Per session. Made by a function so
 -- that code which is older than the graph can go on writing.
 CREATE OR REPLACE FUNCTION rag.prepare_graph_stage() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -1,4 +1,4 @@
--- What the graph leg of a search reads of one collection, in one statement (docs/adr/0024-graph-leg.md); app/graph/rank.py makes
+-- What the graph leg of a search reads of one collection, in one statement (docs/adr/0024-graph-leg.md); app/cairn/graph/rank.py makes
 -- scores of it. Runs with the caller's rights: every table is met by key. Rows, told apart by what is null:
 --
 --   passage_id null           the words of the question: `held` their places in it, `weights` their idf

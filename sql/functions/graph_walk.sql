@@ -11,7 +11,7 @@
 -- are below 1, so whatever lies behind an entity that fell out of the beam scores less than all that stayed in it.
 --
 -- An entity may come back at a later hop with a better score. Rows are unique in (entity_id, hop), and the predecessor of a
--- row is the row (predecessor_id, hop - 1): so a path can be rebuilt exactly (app/graph/walk.py). Scores shrink along
+-- row is the row (predecessor_id, hop - 1): so a path can be rebuilt exactly (app/cairn/graph/walk.py). Scores shrink along
 -- a path, so the path to the best row of an entity has no cycle, though no array of visited nodes is carried.
 CREATE OR REPLACE FUNCTION rag.graph_walk(
   collection uuid, seeds uuid[], seed_weights float8[], hops integer, per_node_cap integer, beam integer,

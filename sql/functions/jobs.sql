@@ -1,7 +1,7 @@
 -- The queue's three questions that concern every tenant. They run with the rights of their owner and therefore return no
 -- tenant data: ids, and counts. Everything else about a job happens inside its tenant's transaction.
 
--- Whether the time until an instant is over. No lease and no delay is longer than an hour (app/settings/sections.py), so
+-- Whether the time until an instant is over. No lease and no delay is longer than an hour (app/cairn/settings/sections.py), so
 -- an instant that lies further ahead was reckoned on a clock that has been set back since: nobody waits for it.
 CREATE OR REPLACE FUNCTION rag.is_past(instant timestamptz, present timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

@@ -137,7 +137,7 @@ $$;
 
 COMMENT ON FUNCTION rag.lexical_question IS 'A query of a collection as BM25 sees it: keys, frequencies, idfs, upper bounds.';
 
--- Passages that the operators of a query speak of (app/retrieve/operators.py): those that may be found where
+-- Passages that the operators of a query speak of (app/cairn/retrieve/operators.py): those that may be found where
 -- conditions.inclusive is true, else those that may not. Words are looked for through the generated tsvector, in the
 -- language of each passage; a condition of nothing but stop words says nothing. `filter` is on the documents' metadata.
 -- Planned anew each time: with the values known, conditions that are not there cost nothing and GIN can be used.

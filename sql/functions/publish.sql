@@ -7,7 +7,7 @@
 -- A separate decrement and increment would lock the same statistics rows in different orders and deadlock. Small documents
 -- come in groups: what they have in common, most of all their words, is counted once (docs/adr/0079-groups.md).
 
--- What app/store/documents.py copies into, and where statistics collect what changes. Once per session.
+-- What app/cairn/store/documents.py copies into, and where statistics collect what changes. Once per session.
 CREATE OR REPLACE FUNCTION rag.prepare_stage() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN

@@ -1,6 +1,6 @@
 -- A search of one collection in one statement: both legs, their fusion, and the passages that it shows
 -- (docs/adr/0015-one-statement.md, docs/adr/0086-small-plans.md). Everything else, and every search of which a part failed,
--- goes stepwise (app/retrieve/stepwise.py). All functions here but those that make others are STABLE: they see the one snapshot
+-- goes stepwise (app/cairn/retrieve/stepwise.py). All functions here but those that make others are STABLE: they see the one snapshot
 -- of the statement that calls them.
 DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, integer, integer, integer, integer,
   integer, integer, text, integer, integer, integer, float8, integer, integer);
@@ -93,7 +93,7 @@ BEGIN
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 
-  -- as in app/retrieve/fuse.py: a list that was cut off may lack a passage that would have got what its last one got
+  -- as in app/cairn/retrieve/fuse.py: a list that was cut off may lack a passage that would have got what its last one got
   IF rrf_k IS NULL THEN
     best := nullif(greatest(vector_scores[1], 0), 0);
     vector_parts := ARRAY(SELECT coalesce(vector_share * (greatest(v.score, 0) / best), 0) FROM unnest(vector_scores) AS v (score));

@@ -1,4 +1,4 @@
--- Every call of files of code (rag.code_calls): one row a file, the calls in arrays; app/store/code_calls.py.
+-- Every call of files of code (rag.code_calls): one row a file, the calls in arrays; app/cairn/store/code_calls.py.
 
 -- name: write
 -- The tenant is that of the transaction, as of all that a document is published with.

@@ -1,4 +1,4 @@
--- Communities: found by app/graph/communities.py, kept here. All writing is done under the lock of the collection.
+-- Communities: found by app/cairn/graph/communities.py, kept here. All writing is done under the lock of the collection.
 
 -- name: state
 -- What a refresh is to follow, and how far the last finished one came.

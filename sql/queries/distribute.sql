@@ -1,4 +1,4 @@
--- What `cairn migrate --distribute` asks of the catalogs of PostgreSQL and Citus (app/db/distribute.py).
+-- What `cairn migrate --distribute` asks of the catalogs of PostgreSQL and Citus (app/cairn/db/distribute.py).
 
 -- name: has_citus
 SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')

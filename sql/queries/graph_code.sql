@@ -1,4 +1,4 @@
--- Symbols of code: definitions (family code) and names that files refer to (family reference); app/graph/code/rows.py.
+-- Symbols of code: definitions (family code) and names that files refer to (family reference); app/cairn/graph/code/rows.py.
 
 -- name: called
 -- Symbols with one of the forms $3 as a name. Where $4 is not empty, definitions only of files whose path has it.

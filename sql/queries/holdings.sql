@@ -89,7 +89,7 @@ SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
        ) AS frequencies
 
 -- name: mentioned
--- Which of the patterns $3 (over lower case without accents, as app/answer/missing.py makes them) stand in a passage, title,
+-- Which of the patterns $3 (over lower case without accents, as app/cairn/answer/missing.py makes them) stand in a passage, title,
 -- identity or metadata of an indexed document of collection $2 (by name). Each ends at its first passage.
 SELECT w.pattern
 FROM unnest($3::text[]) AS w (pattern)

@@ -2,7 +2,7 @@
 
 -- name: collection
 -- Outside a transaction: one statement is one snapshot, and the function sets the tenant for it. Lists of candidates stay as
--- bytes, most of which nobody reads before they are in the trace (app/store/arrays.py).
+-- bytes, most of which nobody reads before they are in the trace (app/cairn/store/arrays.py).
 SELECT collection_id, epoch, passage_count, chunk_count, served, regime, breadth, chunks_found, vector_ms, lexical_ms,
   array_send(vector_passages) AS vector_passages, array_send(vector_documents) AS vector_documents,
   array_send(vector_chunks) AS vector_chunks, array_send(vector_scores) AS vector_scores,

@@ -1,4 +1,4 @@
--- A tenant as a file (app/db/tenant_file.py), by the owner of the database. Statements that name tables are made from the catalog.
+-- A tenant as a file (app/cairn/db/tenant_file.py), by the owner of the database. Statements that name tables are made from the catalog.
 
 -- name: columns
 -- Of every table of tenant data: partitioned ones as a whole, without what is generated. `served`: the serving role may write

@@ -1,4 +1,4 @@
--- HNSW indexes of single collections: their state, and checks of what they find. Indexes are made by app/db/vector_indexes.py.
+-- HNSW indexes of single collections: their state, and checks of what they find. Indexes are made by app/cairn/db/vector_indexes.py.
 
 -- name: places
 SELECT collection_id, model_id, state = 'ready' AS ready FROM rag.vector_indexes

@@ -56,7 +56,7 @@ COMMENT ON COLUMN analyst.eval_runs.finished_at IS 'When the last query was answ
 COMMENT ON COLUMN analyst.eval_runs.degraded IS 'What did not work as asked, with the number of queries it concerned; empty when all did.';
 COMMENT ON COLUMN analyst.eval_runs.epochs IS 'State of the collection that was searched (JSON object): grows with every change of its content.';
 COMMENT ON COLUMN analyst.eval_runs.settings_revision IS 'Which settings were in force: equal values, equal revision.';
-COMMENT ON COLUMN analyst.eval_runs.code_version IS 'Version of cairn-rag that searched.';
+COMMENT ON COLUMN analyst.eval_runs.code_version IS 'Version of Cairn that searched.';
 COMMENT ON COLUMN analyst.eval_runs.data_hash IS 'Identifies queries and judgements: runs with the same hash can be compared directly.';
 COMMENT ON COLUMN analyst.eval_runs.parameters IS 'What the searches were asked for: mode, legs, top_k, reranking (JSON object).';
 COMMENT ON COLUMN analyst.eval_runs.settings IS 'All settings in force (JSON object, keys as in settings.json).';

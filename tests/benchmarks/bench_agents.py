@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import cairn
 import numpy as np
 import pytest
 
-from app.providers.minilm import find_model
+import cairn
+from cairn.providers.minilm import find_model
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "contract"))
 

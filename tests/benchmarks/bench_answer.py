@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import cairn
 import pytest
 
-from app.providers.minilm import find_model
+import cairn
+from cairn.providers.minilm import find_model
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 ROUNDS: Final = 3

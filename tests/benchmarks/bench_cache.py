@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.minilm import find_model
+from cairn.providers.minilm import find_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "surface"))
 from serving import serving

@@ -17,12 +17,12 @@ from uuid import UUID
 
 import asyncpg
 
-from app.db.migrate import migrate
-from app.domain.graph import WalkLimits
-from app.domain.passage import LEGS, SearchRequest
-from app.service.search import run_search
-from app.settings import IngestSettings, Settings
-from app.store import graph
+from cairn.db.migrate import migrate
+from cairn.domain.graph import WalkLimits
+from cairn.domain.passage import LEGS, SearchRequest
+from cairn.service.search import run_search
+from cairn.settings import IngestSettings, Settings
+from cairn.store import graph
 from tests.benchmarks.corpus import Corpus, Language
 from tests.benchmarks.graph_data import load_graph
 from tests.benchmarks.loading import bulk_load, opened, with_ready_vectors

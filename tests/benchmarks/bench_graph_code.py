@@ -10,15 +10,15 @@ from uuid import UUID
 
 import numpy as np
 
-from app.domain.code import Symbol, SymbolQuery
-from app.domain.document import Indexed, LoadedDocument, Source
-from app.graph.code.outline import outline_of
-from app.graph.code.symbols import find_symbols, wanted_symbols
-from app.ingest.pipeline import ingest
-from app.ingest.prepare import prepare
-from app.service.documents import ensure_collection
-from app.settings import IngestSettings, Settings
-from app.wiring import Services
+from cairn.domain.code import Symbol, SymbolQuery
+from cairn.domain.document import Indexed, LoadedDocument, Source
+from cairn.graph.code.outline import outline_of
+from cairn.graph.code.symbols import find_symbols, wanted_symbols
+from cairn.ingest.pipeline import ingest
+from cairn.ingest.prepare import prepare
+from cairn.service.documents import ensure_collection
+from cairn.settings import IngestSettings, Settings
+from cairn.wiring import Services
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
 from tests.benchmarks.loading import opened, publish
 from tests.benchmarks.timing import ROUNDS, record
@@ -27,9 +27,9 @@ from tests.conftest import REPO
 FILES = int(os.environ.get("BENCH_CODE_FILES", "12"))
 WITH, WITHOUT = Settings(), Settings(ingest=IngestSettings(code_symbols=False))
 QUESTIONS = (
-    "Who calls fold?", "`find_symbols` in `app/graph/code/symbols.py`", "What does Database.transaction do?",
-    "Which classes inherit from CairnError?", "Who imports app/errors.py?", "Where is ingest defined?",
-    "What does search in app/retrieve/search.py call?", "Who calls key_of?",
+    "Who calls fold?", "`find_symbols` in `app/cairn/graph/code/symbols.py`", "What does Database.transaction do?",
+    "Which classes inherit from CairnError?", "Who imports app/cairn/errors.py?", "Where is ingest defined?",
+    "What does search in app/cairn/retrieve/search.py call?", "Who calls key_of?",
 )  # fmt: skip
 
 

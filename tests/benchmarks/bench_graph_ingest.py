@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from app.domain.document import Indexed, LoadedDocument, Source
-from app.ingest.pipeline import ingest
-from app.ingest.prepare import prepare
-from app.providers.protocols import Vectors
-from app.service.documents import ensure_collection
-from app.settings import GraphSettings, Settings
+from cairn.domain.document import Indexed, LoadedDocument, Source
+from cairn.ingest.pipeline import ingest
+from cairn.ingest.prepare import prepare
+from cairn.providers.protocols import Vectors
+from cairn.service.documents import ensure_collection
+from cairn.settings import GraphSettings, Settings
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, WordCount, normalised
 from tests.benchmarks.loading import opened, publish
 from tests.benchmarks.timing import ROUNDS, record

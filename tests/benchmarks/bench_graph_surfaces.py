@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from app.commands.graph_export import graphml
-from app.db.migrate import migrate
-from app.service import graph as graph_service
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.commands.graph_export import graphml
+from cairn.db.migrate import migrate
+from cairn.service import graph as graph_service
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.benchmarks.graph_data import load_graph
 from tests.benchmarks.timing import percentile, record
 

@@ -19,12 +19,12 @@ from typing import Any
 
 import asyncpg
 
-from app.db.embedded import ensure_running
-from app.domain.passage import Leg, SearchRequest
-from app.service.documents import get_collection, list_collections
-from app.service.search import run_search
-from app.settings import Settings, SettingsStore, VectorSettings
-from app.wiring import Services
+from cairn.db.embedded import ensure_running
+from cairn.domain.passage import Leg, SearchRequest
+from cairn.service.documents import get_collection, list_collections
+from cairn.service.search import run_search
+from cairn.settings import Settings, SettingsStore, VectorSettings
+from cairn.wiring import Services
 from tests.benchmarks.corpus import Corpus, Loadable, Query
 from tests.benchmarks.draw import draw_growth
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors

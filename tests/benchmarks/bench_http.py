@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from app.service.search import make_request, run_search
+from cairn.service.search import make_request, run_search
 from tests.benchmarks import children
 from tests.benchmarks.conftest import Serving
 from tests.benchmarks.corpus import Corpus, Query

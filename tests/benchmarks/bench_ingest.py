@@ -12,10 +12,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-from app.domain.document import Indexed, Source
-from app.ingest.pipeline import STORING
-from app.service.documents import get_collection, index_now
-from app.wiring import Services
+from cairn.domain.document import Indexed, Source
+from cairn.ingest.pipeline import STORING
+from cairn.service.documents import get_collection, index_now
+from cairn.wiring import Services
 from tests.benchmarks.corpus import Corpus, Loadable
 from tests.benchmarks.loading import bulk_load, opened, publish_all, statistics_are_exact
 from tests.benchmarks.timing import ROUNDS, record

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from app.ingest.prepared_files import PartWriter, make_manifest
-from app.ingest.prepared_rows import row_of
-from app.service.bulk import load_prepared, open_folder
-from app.service.evaluation import code_version
-from app.service.jobs import build_indexes
-from app.settings import Settings
+from cairn.ingest.prepared_files import PartWriter, make_manifest
+from cairn.ingest.prepared_rows import row_of
+from cairn.service.bulk import load_prepared, open_folder
+from cairn.service.evaluation import code_version
+from cairn.service.jobs import build_indexes
+from cairn.settings import Settings
 from tests.benchmarks.corpus import DIMENSIONS, Corpus
 from tests.benchmarks.loading import opened, statistics_are_exact
 from tests.benchmarks.timing import record

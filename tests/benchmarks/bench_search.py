@@ -23,9 +23,9 @@ import pytest
 from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
-from app.domain.passage import SearchRequest
-from app.service.search import run_search
-from app.wiring import Services
+from cairn.domain.passage import SearchRequest
+from cairn.service.search import run_search
+from cairn.wiring import Services
 from tests.benchmarks.children import PEERS, REPO, Child
 from tests.benchmarks.corpus import DIMENSIONS, Loadable, Query
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors

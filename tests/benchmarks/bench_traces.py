@@ -15,12 +15,12 @@ import random
 import statistics
 import time
 
-from app.domain.document import Source
-from app.domain.passage import SearchRequest
-from app.main import collect_rarely
-from app.service.documents import index_now
-from app.service.search import run_search
-from app.wiring import Services
+from cairn.domain.document import Source
+from cairn.domain.passage import SearchRequest
+from cairn.main import collect_rarely
+from cairn.service.documents import index_now
+from cairn.service.search import run_search
+from cairn.wiring import Services
 from tests.db.conftest import environment, services
 
 __all__ = ["environment", "services"]  # fixtures

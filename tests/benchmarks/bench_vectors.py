@@ -17,15 +17,15 @@ import numpy as np
 from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
-from app.db.embedded import EmbeddedServer
-from app.db.pool import Database
-from app.db.vector_indexes import ensure_model, vector_ddl
-from app.domain.passage import SearchRequest
-from app.domain.principal import Principal
-from app.retrieve.context import QueryVectors, SearchContext, SearchDeps
-from app.retrieve.vector import ServedCollection, search
-from app.settings import Settings, VectorSettings
-from app.store import vector_indexes, vectors
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.pool import Database
+from cairn.db.vector_indexes import ensure_model, vector_ddl
+from cairn.domain.passage import SearchRequest
+from cairn.domain.principal import Principal
+from cairn.retrieve.context import QueryVectors, SearchContext, SearchDeps
+from cairn.retrieve.vector import ServedCollection, search
+from cairn.settings import Settings, VectorSettings
+from cairn.store import vector_indexes, vectors
 from tests.benchmarks.timing import record
 
 SIZES = {"c100": 88_900, "c10": 10_000, "c1": 1_000, "c01": 100}

@@ -14,8 +14,8 @@ from typing import Any
 
 import asyncpg
 
-from app.ingest.turns import TOGETHER_CHUNKS
-from app.service.documents import get_collection
+from cairn.ingest.turns import TOGETHER_CHUNKS
+from cairn.service.documents import get_collection
 from tests.benchmarks.children import REPO, Child
 from tests.benchmarks.loading import opened, statistics_are_exact
 from tests.benchmarks.timing import record
@@ -53,7 +53,7 @@ async def _index(
     dsn: str, collection: str, workers: int, together: int, sampling: Any, processor: Callable[[], float]
 ) -> dict[str, float]:
     children = [
-        Child([sys.executable, Path(__file__).with_name("load_worker.py")], {"PYTHONPATH": str(REPO)})
+        Child([sys.executable, Path(__file__).with_name("load_worker.py")], {"PYTHONPATH": str(REPO / "app")})
         for _ in range(workers)
     ]
     try:

@@ -18,9 +18,9 @@ import httpx2
 import numpy as np
 import pytest
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.providers.minilm import find_model
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.providers.minilm import find_model
 from tests.benchmarks.children import PEERS, REPO
 from tests.benchmarks.corpus import Query
 from tests.benchmarks.timing import processor_seconds, scheduled_seconds
@@ -102,7 +102,7 @@ def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextMa
 
     @contextmanager
     def start(dsn: str, queries: list[Query] | None = None) -> Iterator[Serving]:
-        command = [sys.executable, "-m", "app.cli", "serve"]
+        command = [sys.executable, "-m", "cairn.cli", "serve"]
         if queries is not None:
             file = tmp_path / "queries.npz"
             np.savez(file, texts=[query.text for query in queries], vectors=np.stack([q.vector for q in queries]))
@@ -111,7 +111,7 @@ def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextMa
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         own = {"CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(tmp_path),
-               "CAIRN_MODEL_DIR": str(model_folder), "PYTHONPATH": str(REPO)}  # fmt: skip
+               "CAIRN_MODEL_DIR": str(model_folder), "PYTHONPATH": str(REPO / "app")}  # fmt: skip
         started = time.perf_counter()
         with (tmp_path / "log").open("wb") as log:
             process = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log, cwd=tmp_path)

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.document import LoadedDocument, PreparedDocument, Source
-from app.ingest.prepare import prepare
-from app.providers.protocols import Vectors
-from app.settings import IngestSettings, Settings
+from cairn.domain.document import LoadedDocument, PreparedDocument, Source
+from cairn.ingest.prepare import prepare
+from cairn.providers.protocols import Vectors
+from cairn.settings import IngestSettings, Settings
 
 DIMENSIONS = 384
 """Of all-MiniLM-L6-v2, the default model."""

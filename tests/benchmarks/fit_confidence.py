@@ -1,4 +1,4 @@
-"""Refit the weights of app/answer/confidence.py and print how well confidence is calibrated, family by family of sets.
+"""Refit the weights of app/cairn/answer/confidence.py and print how well confidence is calibrated, family by family of sets.
 
     python -m tests.benchmarks.fit_confidence HOME SET...
 
@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import cairn
 import numpy as np
 
-from app.answer.confidence import PRESENT, PRESENT_ENOUGH, RIGHT, Floats, features_of, fit_logistic
-from app.answer.extract import extract
-from app.answering.naming import without_names
-from app.domain.answer import SelectionFeatures
-from app.domain.passage import Passage
-from app.evals.answers import calibration_error
-from app.evals.groundedness import auc
-from app.providers.protocols import Embedder
-from app.settings import AnswerSettings
+import cairn
+from cairn.answer.confidence import PRESENT, PRESENT_ENOUGH, RIGHT, Floats, features_of, fit_logistic
+from cairn.answer.extract import extract
+from cairn.answering.naming import without_names
+from cairn.domain.answer import SelectionFeatures
+from cairn.domain.passage import Passage
+from cairn.evals.answers import calibration_error
+from cairn.evals.groundedness import auc
+from cairn.providers.protocols import Embedder
+from cairn.settings import AnswerSettings
 from tests.benchmarks.fit_selection import holds_answer, index, read_questions
 
 MOST_QUESTIONS: Final = 250

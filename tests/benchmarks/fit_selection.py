@@ -1,4 +1,4 @@
-"""Refit the weights of app/answer/select.py and print how often the first quotation holds the answer, set by set.
+"""Refit the weights of app/cairn/answer/select.py and print how often the first quotation holds the answer, set by set.
 
     python -m tests.benchmarks.fit_selection HOME SET...
 
@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import cairn
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answer.candidates import Candidate, candidates
-from app.answer.evidence import COLUMN, FEATURES, QuestionTerms, measure, question_terms
-from app.answer.quotation import MOST_CHARS, quote
-from app.answering.naming import without_names
-from app.domain.passage import Passage
+import cairn
+from cairn.answer.candidates import Candidate, candidates
+from cairn.answer.evidence import COLUMN, FEATURES, QuestionTerms, measure, question_terms
+from cairn.answer.quotation import MOST_CHARS, quote
+from cairn.answering.naming import without_names
+from cairn.domain.passage import Passage
 
 PRIOR: Final[Mapping[str, float]] = {"defines": 2.0, "code": -3.0}
 """Weights set by hand and kept: the sets hardly ask for definitions, and have no code among their prose."""

@@ -17,11 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.domain.document import Indexed
-from app.ingest import turns
-from app.ingest.pipeline import ingest
-from app.providers.protocols import Vectors
-from app.service.documents import ensure_collection
+from cairn.domain.document import Indexed
+from cairn.ingest import turns
+from cairn.ingest.pipeline import ingest
+from cairn.providers.protocols import Vectors
+from cairn.service.documents import ensure_collection
 from tests.benchmarks.corpus import DIMENSIONS, Corpus, ReadyVectors, normalised
 from tests.benchmarks.loading import opened
 

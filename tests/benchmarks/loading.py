@@ -13,15 +13,15 @@ import asyncpg
 import numpy as np
 from pgvector import HalfVector
 
-from app.ingest.bulk import BulkRun
-from app.ingest.embed import in_use
-from app.ingest.pipeline import STORING
-from app.ingest.turns import TOGETHER_CHUNKS
-from app.service.documents import ensure_collection
-from app.service.jobs import build_indexes, order_plan
-from app.settings import SettingsStore, read_environment
-from app.store import documents
-from app.wiring import Services, open_services
+from cairn.ingest.bulk import BulkRun
+from cairn.ingest.embed import in_use
+from cairn.ingest.pipeline import STORING
+from cairn.ingest.turns import TOGETHER_CHUNKS
+from cairn.service.documents import ensure_collection
+from cairn.service.jobs import build_indexes, order_plan
+from cairn.settings import SettingsStore, read_environment
+from cairn.store import documents
+from cairn.wiring import Services, open_services
 from tests.benchmarks.corpus import Loadable, Query, ReadyVectors
 
 

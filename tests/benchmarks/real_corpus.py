@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from app.domain.document import LoadedDocument, PreparedDocument
-from app.evals import datasets
-from app.ingest.prepare import prepare
-from app.providers.minilm import MiniLM, find_model
-from app.providers.protocols import Vectors
-from app.retrieve.operators import parse_operators
-from app.settings import IngestSettings, Settings
+from cairn.domain.document import LoadedDocument, PreparedDocument
+from cairn.evals import datasets
+from cairn.ingest.prepare import prepare
+from cairn.providers.minilm import MiniLM, find_model
+from cairn.providers.protocols import Vectors
+from cairn.retrieve.operators import parse_operators
+from cairn.settings import IngestSettings, Settings
 from tests.benchmarks.corpus import Corpus, Loadable, Query, WordCount
 
 ENTRIES = [Path(entry) for entry in os.environ.get("BENCH_CORPUS", "").split(",") if entry]

@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from app.main import serve
-from app.providers.minilm import MiniLM
-from app.settings import SettingsStore, read_environment
+from cairn.main import serve
+from cairn.providers.minilm import MiniLM
+from cairn.settings import SettingsStore, read_environment
 from tests.benchmarks.corpus import ReadyVectors
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scripted_server import ScriptedServer
 
-from app.providers.minilm import find_model, wheel_weights
+from cairn.providers.minilm import find_model, wheel_weights
 
 
 @pytest.fixture

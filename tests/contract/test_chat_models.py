@@ -11,10 +11,10 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
-from app.providers.circuit import Circuit, Limits
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import ChatModel, Completion, Delta, Message, Usage
+from cairn.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.providers.circuit import Circuit, Limits
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import ChatModel, Completion, Delta, Message, Usage
 from tests.waiting import patience
 
 KEY = "sk-secret-7f3a"

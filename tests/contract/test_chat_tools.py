@@ -10,12 +10,12 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.trace import Spend
-from app.errors import ProviderError, ProviderResponseError
-from app.providers.circuit import Circuit
-from app.providers.metered import Meter
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Acted, Message, Schema, Structured, ToolCall, ToolSpec, Usage
+from cairn.domain.trace import Spend
+from cairn.errors import ProviderError, ProviderResponseError
+from cairn.providers.circuit import Circuit
+from cairn.providers.metered import Meter
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import Acted, Message, Schema, Structured, ToolCall, ToolSpec, Usage
 
 SEARCH = ToolSpec(
     "search", "finds", {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from tiny_cross_encoder import BIAS, make_cross_encoder
 
-from app.errors import ProviderError
-from app.providers.cross_encoder import CrossEncoder, find_cross_encoder, probabilities
-from app.providers.protocols import Ranked
+from cairn.errors import ProviderError
+from cairn.providers.cross_encoder import CrossEncoder, find_cross_encoder, probabilities
+from cairn.providers.protocols import Ranked
 from tests.waiting import patience
 
 WORDS = ["lift", "of", "a", "thin", "wing", "drag", "flow", "over", "the", "plate", "at", "high", "speed"]
@@ -139,8 +139,8 @@ async def test_a_broken_file_is_a_provider_error(tmp_path: Path, file: str) -> N
 
 OFFLINE = """
 import asyncio, pathlib, sys, time
-from app.errors import ProviderError
-from app.providers.cross_encoder import CrossEncoder
+from cairn.errors import ProviderError
+from cairn.providers.cross_encoder import CrossEncoder
 
 async def main():
     model = CrossEncoder(pathlib.Path(sys.argv[1]), "cross-encoder/own", may_download=True)
@@ -159,7 +159,7 @@ asyncio.run(main())
 def test_a_download_without_network_is_one_clear_line(tmp_path: Path) -> None:
     """The hub's real client, told that there is no network: else it tries for 25 s."""
     repo = Path(__file__).resolve().parents[2]
-    own = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(repo), "HF_HUB_OFFLINE": "1",
+    own = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(repo / "app"), "HF_HUB_OFFLINE": "1",
            "HF_ENDPOINT": "http://127.0.0.1:9"}  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", OFFLINE, str(tmp_path)], env=own, capture_output=True, text=True, timeout=patience(120)

@@ -14,12 +14,12 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.errors import ProviderError, ProviderResponseError
-from app.providers.cohere import CohereReranker
-from app.providers.openai_chat import OpenAIChat
-from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.protocols import Acted, Message, Schema, ToolCall, ToolSpec, Usage
-from app.providers.retry import retry_after
+from cairn.errors import ProviderError, ProviderResponseError
+from cairn.providers.cohere import CohereReranker
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.openai_embeddings import OpenAIEmbedder
+from cairn.providers.protocols import Acted, Message, Schema, ToolCall, ToolSpec, Usage
+from cairn.providers.retry import retry_after
 
 KEY = "sk-secret-7f3a"
 ASK = [Message("system", "Be brief."), Message("user", "How long is leave?")]

@@ -10,9 +10,9 @@ import pytest
 from quick import QUICK
 from scripted_server import ScriptedServer
 
-from app.providers.minilm import MiniLM
-from app.providers.openai_embeddings import OpenAIEmbedder
-from app.providers.protocols import Embedder
+from cairn.providers.minilm import MiniLM
+from cairn.providers.openai_embeddings import OpenAIEmbedder
+from cairn.providers.protocols import Embedder
 
 TEXTS = [
     "The pressure distribution over a thin aerofoil at supersonic speed.",

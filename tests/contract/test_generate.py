@@ -12,16 +12,16 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.answer.context import Context, assemble
-from app.answer.generate import generate
-from app.domain.answer import Draft
-from app.domain.passage import Passage
-from app.domain.question import Turn
-from app.errors import ProviderError
-from app.providers.metered import Meter
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Message
-from app.settings import Settings
+from cairn.answer.context import Context, assemble
+from cairn.answer.generate import generate
+from cairn.domain.answer import Draft
+from cairn.domain.passage import Passage
+from cairn.domain.question import Turn
+from cairn.errors import ProviderError
+from cairn.providers.metered import Meter
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import Message
+from cairn.settings import Settings
 
 SETTINGS = Settings()
 ASKED = "What is a cairn?"

@@ -11,12 +11,12 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.answer.ground.check import ground
-from app.domain.answer import Grounding
-from app.domain.passage import Passage
-from app.providers.openai_chat import OpenAIChat
-from app.providers.openai_embeddings import OpenAIEmbedder
-from app.settings import GroundSettings
+from cairn.answer.ground.check import ground
+from cairn.domain.answer import Grounding
+from cairn.domain.passage import Passage
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.openai_embeddings import OpenAIEmbedder
+from cairn.settings import GroundSettings
 
 TEXT = "The Eiffel Tower is 300 metres high. It was built in 1889 for a fair by the company of Gustave Eiffel."
 MIDDLE = "The Eiffel Tower was erected in 1889 for a big exhibition by Gustave Eiffel's firm [1]."

@@ -12,14 +12,14 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.plan import IntentMatch, Vocabulary
-from app.domain.question import Turn
-from app.errors import ProviderError
-from app.providers.minilm import MiniLM
-from app.providers.openai_chat import OpenAIChat
-from app.query.exemplars import Exemplars
-from app.query.intent import MALFORMED, by_model
-from app.settings import RoutingSettings
+from cairn.domain.plan import IntentMatch, Vocabulary
+from cairn.domain.question import Turn
+from cairn.errors import ProviderError
+from cairn.providers.minilm import MiniLM
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.query.exemplars import Exemplars
+from cairn.query.intent import MALFORMED, by_model
+from cairn.settings import RoutingSettings
 
 SETTINGS = RoutingSettings()
 

@@ -14,17 +14,17 @@ from quick import QUICK
 from scripted_replies import Reply, score_passages
 from scripted_server import ScriptedServer
 
-from app.errors import ProviderError, ProviderTimeoutError
-from app.prompts import prompt
-from app.providers.llm_reranker import (
+from cairn.errors import ProviderError, ProviderTimeoutError
+from cairn.prompts import prompt
+from cairn.providers.llm_reranker import (
     BATCH_PASSAGES,
     CONCURRENT_CALLS,
     PASSAGE_TOKENS,
     LlmReranker,
     read_scores,
 )
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Ranked
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import Ranked
 from tests.waiting import patience
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.domain.document import LoadedDocument, PreparedDocument
-from app.ingest.prepare import prepare
-from app.providers.minilm import MiniLM
-from app.settings import Settings
+from cairn.domain.document import LoadedDocument, PreparedDocument
+from cairn.ingest.prepare import prepare
+from cairn.providers.minilm import MiniLM
+from cairn.settings import Settings
 from tests.documents import text_source
 
 FACTS = {

@@ -14,12 +14,12 @@ import pytest
 from quick import QUICK
 from scripted_server import ScriptedServer
 
-from app.answer.ground.check import ground
-from app.domain.answer import Grounding
-from app.domain.passage import Passage
-from app.providers.openai_chat import OpenAIChat
-from app.providers.openai_embeddings import OpenAIEmbedder
-from app.settings import GroundSettings
+from cairn.answer.ground.check import ground
+from cairn.domain.answer import Grounding
+from cairn.domain.passage import Passage
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.openai_embeddings import OpenAIEmbedder
+from cairn.settings import GroundSettings
 
 CASES = tomllib.loads((Path(__file__).parent.parent / "data/grounding/cases.toml").read_text(encoding="utf-8"))["texts"]
 LEAST_CAUGHT, LEAST_KEPT = 0.97, 0.97

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.errors import ProviderError
-from app.providers.minilm import BATCH_TEXTS, BATCH_TOKENS, MiniLM, batches, find_model
-from app.providers.minilm_build import Weights, read_weights
+from cairn.errors import ProviderError
+from cairn.providers.minilm import BATCH_TEXTS, BATCH_TOKENS, MiniLM, batches, find_model
+from cairn.providers.minilm_build import Weights, read_weights
 from tests.waiting import patience
 
 PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -66,7 +66,7 @@ def reference(weights: Weights, ids: list[int]) -> NDArray[np.float64]:
 def fp32_folder(weights: Path, tmp_path: Path) -> Path:
     """Built by the command line, as `make install` does."""
     folder = tmp_path / "built"
-    command = [sys.executable, "-m", "app.providers.minilm_build", str(weights), str(folder), "--fp32"]
+    command = [sys.executable, "-m", "cairn.providers.minilm_build", str(weights), str(folder), "--fp32"]
     subprocess.run(command, check=True, capture_output=True, timeout=patience(120))
     return folder
 
@@ -175,7 +175,7 @@ def test_memory_stays_small(model_folder: Path) -> None:
     program = """
 import asyncio, re, sys
 from pathlib import Path
-from app.providers.minilm import MiniLM
+from cairn.providers.minilm import MiniLM
 async def main():
     model = MiniLM(Path(sys.argv[1]))
     await model.embed([f"chunk {n} " + "about the flow of air over a wing at speed " * 10 for n in range(200)])

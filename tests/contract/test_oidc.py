@@ -13,10 +13,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from scripted_issuer import AUDIENCE, ScriptedIssuer, private_key, public_jwk, scripted_issuer
 
-from app.errors import IssuerUnavailableError, SettingsError, UnauthenticatedError
-from app.providers import oidc
-from app.providers.oidc import IssuerKeys
-from app.settings import OidcIssuer, read_environment
+from cairn.errors import IssuerUnavailableError, SettingsError, UnauthenticatedError
+from cairn.providers import oidc
+from cairn.providers.oidc import IssuerKeys
+from cairn.settings import OidcIssuer, read_environment
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from quick import QUICK
 from scripted_replies import Reply, vector
 from scripted_server import ScriptedServer
 
-from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
-from app.providers.circuit import Circuits, Limits
-from app.providers.configured import ConfiguredEmbedders
-from app.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder
-from app.settings import ProviderSettings, read_environment
+from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.providers.circuit import Circuits, Limits
+from cairn.providers.configured import ConfiguredEmbedders
+from cairn.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder
+from cairn.settings import ProviderSettings, read_environment
 from tests.waiting import patience
 
 KEY = "sk-secret-7f3a"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from scripted_web import Reply, ScriptedWeb
 
-from app.errors import AddressRefusedError, CairnError, FetchError, InputError, TooLargeError
-from app.providers.pages import PageFetcher, check_url
-from app.settings import UrlSettings
+from cairn.errors import AddressRefusedError, CairnError, FetchError, InputError, TooLargeError
+from cairn.providers.pages import PageFetcher, check_url
+from cairn.settings import UrlSettings
 
 LOOPBACK = ("127.0.0.0/8",)
 HOST = "docs.example.org"

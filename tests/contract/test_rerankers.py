@@ -14,13 +14,13 @@ from scripted_replies import Reply, score_passages
 from scripted_server import ScriptedServer
 from tiny_cross_encoder import make_cross_encoder
 
-from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
-from app.prompts import prompt
-from app.providers.cohere import CohereReranker
-from app.providers.cross_encoder import CrossEncoder
-from app.providers.llm_reranker import LlmReranker
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Ranked, Reranker
+from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.prompts import prompt
+from cairn.providers.cohere import CohereReranker
+from cairn.providers.cross_encoder import CrossEncoder
+from cairn.providers.llm_reranker import LlmReranker
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import Ranked, Reranker
 from tests.waiting import patience
 
 KEY = "co-secret-7f3a"

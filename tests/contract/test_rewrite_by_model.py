@@ -14,11 +14,11 @@ from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.question import Turn
-from app.errors import ProviderError, ProviderResponseError
-from app.providers.openai_chat import OpenAIChat
-from app.query.by_model import checked, expand_by_model, rewrite_by_model, split_by_model
-from app.settings import RewriteSettings
+from cairn.domain.question import Turn
+from cairn.errors import ProviderError, ProviderResponseError
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.query.by_model import checked, expand_by_model, rewrite_by_model, split_by_model
+from cairn.settings import RewriteSettings
 
 HISTORY = (
     Turn(uuid4(), "user", "What is Siemens?", datetime.now(UTC)),

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from scripted_searxng import ScriptedSearxng
 
-from app.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
-from app.providers.protocols import WebResult
-from app.providers.searxng import EXCERPT_CHARS, Searxng
+from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.providers.protocols import WebResult
+from cairn.providers.searxng import EXCERPT_CHARS, Searxng
 from tests.waiting import patience
 
 GOOD = {"url": "https://example.org/a", "title": "A page", "content": "Basalt is\n a rock."}

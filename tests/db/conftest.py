@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import Environment, SettingsStore, read_environment
-from app.wiring import Services, open_services
+from cairn.settings import Environment, SettingsStore, read_environment
+from cairn.wiring import Services, open_services
 
 # the scripted model server
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "contract")]

@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-from app.settings import Settings, SettingsStore, parse_settings
+from cairn.settings import Settings, SettingsStore, parse_settings
 from tests.waiting import patience
 
 Json = dict[str, Any]

@@ -11,18 +11,18 @@ from uuid import UUID
 import numpy as np
 from pgvector import HalfVector
 
-from app.domain.document import Indexed, LoadedDocument, PreparedDocument
-from app.domain.graph import (
+from cairn.domain.document import Indexed, LoadedDocument, PreparedDocument
+from cairn.domain.graph import (
     DocumentGraph,
     EntityKey,
     EvidenceRow,
     MentionRow,
 )
-from app.ingest.prepare import prepare
-from app.service.documents import ensure_collection, get_collection
-from app.settings import ChunkingSettings, GraphSettings, IngestSettings, Settings
-from app.store import documents
-from app.wiring import Services
+from cairn.ingest.prepare import prepare
+from cairn.service.documents import ensure_collection, get_collection
+from cairn.settings import ChunkingSettings, GraphSettings, IngestSettings, Settings
+from cairn.store import documents
+from cairn.wiring import Services
 from tests.benchmarks.corpus import WordCount
 from tests.documents import text_source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.document import Source
+from cairn.domain.document import Source
 
 WORDS = {
     "en": {"wind": "wind turbines", "solar": "solar power", "minutes": "board minutes", "harbour": "harbour dues"},

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.answer import Answer
-from app.domain.document import Source
-from app.domain.event import TERMINAL, Answered, Event, RunStarted
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.service.ask import start
-from app.service.documents import index_now
-from app.settings import Settings
-from app.wiring import Services
+from cairn.domain.answer import Answer
+from cairn.domain.document import Source
+from cairn.domain.event import TERMINAL, Answered, Event, RunStarted
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import start
+from cairn.service.documents import index_now
+from cairn.settings import Settings
+from cairn.wiring import Services
 
 HANDBOOK = {
     "leave.md": "# Leave\n\nEmployees have 30 days of leave per year. Leave must be requested two weeks before it begins. "

@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.embedded import EmbeddedServer
-from app.db.migrate import migrate
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.migrate import migrate
 from tests.migration_support import Release
 
 FUTURE_TABLE = """

@@ -7,12 +7,12 @@ import json
 import pytest
 from talking import Talking
 
-from app.agents.strategies import strategy_names
-from app.agents.tools.registry import react_tools
-from app.errors import InputError
-from app.extensions import broken_extensions
-from app.service.ask import check_strategy
-from app.wiring import Services
+from cairn.agents.strategies import strategy_names
+from cairn.agents.tools.registry import react_tools
+from cairn.errors import InputError
+from cairn.extensions import broken_extensions
+from cairn.service.ask import check_strategy
+from cairn.wiring import Services
 from tests.conftest import InstallPackage
 from tests.db.runs import LEAVE, answer, change, events_of, fill
 from tests.recipes import install_recipe

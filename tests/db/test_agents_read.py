@@ -12,13 +12,13 @@ import pytest
 from agents import final, opening, search
 from talking import Talking
 
-from app.answer.context import GRAPH_HEADER
-from app.domain.answer import Answer
-from app.domain.event import Event, Progress, Token
-from app.domain.ids import new_id
-from app.domain.question import Turn
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.answer.context import GRAPH_HEADER
+from cairn.domain.answer import Answer
+from cairn.domain.event import Event, Progress, Token
+from cairn.domain.ids import new_id
+from cairn.domain.question import Turn
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
 
 BOTH = pytest.mark.parametrize("protocol", ["native", "text"])

@@ -14,20 +14,20 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.document import Indexed
-from app.domain.ids import new_id
-from app.domain.passage import LEGS, SearchRequest, SearchResult
-from app.domain.question import Question
-from app.domain.trace import Spend
-from app.evals.datasets import load
-from app.evals.retrieval import Bench, evaluate
-from app.jobs import vector_indexes
-from app.service.ask import ask
-from app.service.documents import delete_collection, delete_document, get_collection, index_now, refresh_communities
-from app.service.runs import rate_run
-from app.service.search import get_trace, run_search
-from app.store import lexical
-from app.wiring import Services
+from cairn.domain.document import Indexed
+from cairn.domain.ids import new_id
+from cairn.domain.passage import LEGS, SearchRequest, SearchResult
+from cairn.domain.question import Question
+from cairn.domain.trace import Spend
+from cairn.evals.datasets import load
+from cairn.evals.retrieval import Bench, evaluate
+from cairn.jobs import vector_indexes
+from cairn.service.ask import ask
+from cairn.service.documents import delete_collection, delete_document, get_collection, index_now, refresh_communities
+from cairn.service.runs import rate_run
+from cairn.service.search import get_trace, run_search
+from cairn.store import lexical
+from cairn.wiring import Services
 from tests.documents import text_source
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "analysts.md"

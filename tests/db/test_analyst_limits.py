@@ -11,10 +11,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.pool import CONNECTION_ERRORS, Database
-from app.service.operation import watch_analysts
-from app.settings import AnalystSettings
-from app.wiring import Services
+from cairn.db.pool import CONNECTION_ERRORS, Database
+from cairn.service.operation import watch_analysts
+from cairn.settings import AnalystSettings
+from cairn.wiring import Services
 from tests.waiting import patience
 
 Open = Callable[[], Awaitable[Any]]

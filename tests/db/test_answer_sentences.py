@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from talking import Talking
 
-from app.domain.event import Answered
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.service.ask import start
-from app.service.conversations import get_history
-from app.service.documents import delete_document, index_now
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.domain.event import Answered
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import start
+from cairn.service.conversations import get_history
+from cairn.service.documents import delete_document, index_now
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answered, change, fill
 from tests.db.test_memory import owner
 from tests.documents import text_source

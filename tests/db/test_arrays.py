@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from app.store.arrays import PackedIds, PackedNumbers, PackedPlaces, send_ids, send_numbers, send_texts
-from app.wiring import Services
+from cairn.store.arrays import PackedIds, PackedNumbers, PackedPlaces, send_ids, send_numbers, send_texts
+from cairn.wiring import Services
 
 IDS = [uuid4() for _ in range(5)]
 NUMBERS = [0.1 + 0.2, -0.0, 1e-300, float("inf"), 1e22]

@@ -12,22 +12,22 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.domain.audit import AuditEvent
-from app.domain.ids import new_id
-from app.domain.principal import Caller, Principal
-from app.domain.question import Question
-from app.errors import NotFoundError
-from app.service import graph as graph_service
-from app.service.ask import ask
-from app.service.audit import follow_settings
-from app.service.conversations import delete_history
-from app.service.documents import delete_collection, delete_document, index_now, list_documents
-from app.service.operation import do_upkeep
-from app.service.search import clear_cache
-from app.settings import Environment, SettingsStore
-from app.settings.sections import AuditSettings
-from app.store import audit
-from app.wiring import Services, open_services
+from cairn.domain.audit import AuditEvent
+from cairn.domain.ids import new_id
+from cairn.domain.principal import Caller, Principal
+from cairn.domain.question import Question
+from cairn.errors import NotFoundError
+from cairn.service import graph as graph_service
+from cairn.service.ask import ask
+from cairn.service.audit import follow_settings
+from cairn.service.conversations import delete_history
+from cairn.service.documents import delete_collection, delete_document, index_now, list_documents
+from cairn.service.operation import do_upkeep
+from cairn.service.search import clear_cache
+from cairn.settings import Environment, SettingsStore
+from cairn.settings.sections import AuditSettings
+from cairn.store import audit
+from cairn.wiring import Services, open_services
 from tests.documents import text_source
 from tests.waiting import until
 

@@ -10,8 +10,8 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.event import Progress, Token
-from app.wiring import Services
+from cairn.domain.event import Progress, Token
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
 from tests.waiting import hang_guard, patience
 

@@ -13,21 +13,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cairn
 import numpy as np
 import pytest
 from table_rows import read_rows
 
-from app.errors import ConflictError, InputError
-from app.ingest.prepared_files import MANIFEST, PART_CHUNKS, open_prepared, schema_of
-from app.ingest.prepared_rows import PreparedRow, document_of, row_of
-from app.service.bulk import PrepareReport, load_prepared, open_folder, prepare_files, prepare_one
-from app.service.documents import ensure_collection, list_documents
-from app.service.files import IngestReport, ingest_files, select_files
-from app.service.jobs import build_indexes
-from app.service.models import start_backfill
-from app.settings import Environment, Settings, SettingsStore
-from app.wiring import Services, open_services
+import cairn
+from cairn.errors import ConflictError, InputError
+from cairn.ingest.prepared_files import MANIFEST, PART_CHUNKS, open_prepared, schema_of
+from cairn.ingest.prepared_rows import PreparedRow, document_of, row_of
+from cairn.service.bulk import PrepareReport, load_prepared, open_folder, prepare_files, prepare_one
+from cairn.service.documents import ensure_collection, list_documents
+from cairn.service.files import IngestReport, ingest_files, select_files
+from cairn.service.jobs import build_indexes
+from cairn.service.models import start_backfill
+from cairn.settings import Environment, Settings, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.bulk_environment import HASHED, need_pyarrow
 from tests.conftest import REPO, InstallPackage
 from tests.documents import find, index_texts
@@ -645,7 +645,7 @@ def test_parts_are_bounded_and_read_as_they_were_written(
 
 
 def test_a_row_is_the_document_it_was_made_of(hashed: Path, environment: Environment) -> None:
-    from app.providers.added import added_embedder
+    from cairn.providers.added import added_embedder
 
     settings = settings_store().current
     embedder = added_embedder("hashed:one")
@@ -659,5 +659,5 @@ def test_a_row_is_the_document_it_was_made_of(hashed: Path, environment: Environ
 
 def test_without_pyarrow_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'cairn-rag\[parquet\]'"):
+    with pytest.raises(InputError, match=r"pip install 'pgcairn\[parquet\]'"):
         schema_of(3)

@@ -10,16 +10,16 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.answer import Answer
-from app.domain.ids import new_id
-from app.domain.passage import CacheStats, SearchRequest, SearchResult
-from app.domain.question import Question
-from app.errors import NotFoundError
-from app.ingest.reweight import reweight_if_drifted
-from app.retrieve.cache import cache_address
-from app.retrieve.search import search
-from app.service.ask import ask
-from app.service.documents import (
+from cairn.domain.answer import Answer
+from cairn.domain.ids import new_id
+from cairn.domain.passage import CacheStats, SearchRequest, SearchResult
+from cairn.domain.question import Question
+from cairn.errors import NotFoundError
+from cairn.ingest.reweight import reweight_if_drifted
+from cairn.retrieve.cache import cache_address
+from cairn.retrieve.search import search
+from cairn.service.ask import ask
+from cairn.service.documents import (
     delete_collection,
     delete_document,
     ensure_collection,
@@ -27,10 +27,10 @@ from app.service.documents import (
     index_now,
     list_documents,
 )
-from app.service.search import clear_cache, get_cache_stats, get_trace, run_search
-from app.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
-from app.store import cache, collections, documents
-from app.wiring import Services, open_services
+from cairn.service.search import clear_cache, get_cache_stats, get_trace, run_search
+from cairn.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
+from cairn.store import cache, collections, documents
+from cairn.wiring import Services, open_services
 from tests.db.test_documents import indexed, rows_that_mention
 from tests.documents import find, index_texts, text_source, unreachable_embedder, with_sections
 from tests.waiting import hang_guard

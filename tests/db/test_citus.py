@@ -15,16 +15,16 @@ from uuid import NAMESPACE_URL, uuid5
 import asyncpg
 import pytest
 
-from app.db.migrate import migrate
-from app.domain.document import Indexed, Rejected
-from app.domain.passage import SearchResult
-from app.errors import CairnError, DatabaseUnavailableError, MigrationError
-from app.service import conversations, documents, graph, jobs
-from app.service.documents import index_now
-from app.service.operation import do_upkeep
-from app.service.search import get_trace
-from app.settings import SettingsStore, read_environment
-from app.wiring import Services, open_services
+from cairn.db.migrate import migrate
+from cairn.domain.document import Indexed, Rejected
+from cairn.domain.passage import SearchResult
+from cairn.errors import CairnError, DatabaseUnavailableError, MigrationError
+from cairn.service import conversations, documents, graph, jobs
+from cairn.service.documents import index_now
+from cairn.service.operation import do_upkeep
+from cairn.service.search import get_trace
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import Services, open_services
 from tests.citus import URL, Cluster, open_cluster
 from tests.db.runs import answered
 from tests.documents import find, index_texts, text_source

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.answer import Coverage
-from app.domain.code import CodeLines
-from app.domain.document import Indexed, Source
-from app.domain.graph_view import GraphEdge, GraphNode
-from app.service import graph as graph_service
-from app.service.documents import index_now
-from app.wiring import Services
+from cairn.domain.answer import Coverage
+from cairn.domain.code import CodeLines
+from cairn.domain.document import Indexed, Source
+from cairn.domain.graph_view import GraphEdge, GraphNode
+from cairn.service import graph as graph_service
+from cairn.service.documents import index_now
+from cairn.wiring import Services
 from tests.db.runs import answered
 
 SHOP = {

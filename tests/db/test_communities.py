@@ -11,18 +11,18 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.document import PreparedDocument
-from app.domain.graph import entity_id
-from app.domain.graph_view import CommunitySummary
-from app.graph.overview import find_communities_about
-from app.graph.refresh import KIND, follow, refresh
-from app.service.documents import get_collection
-from app.service.jobs import get_job
-from app.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
-from app.store import communities as store
-from app.store import graph
-from app.store.jobs import enqueue
-from app.wiring import Services
+from cairn.domain.document import PreparedDocument
+from cairn.domain.graph import entity_id
+from cairn.domain.graph_view import CommunitySummary
+from cairn.graph.overview import find_communities_about
+from cairn.graph.refresh import KIND, follow, refresh
+from cairn.service.documents import get_collection
+from cairn.service.jobs import get_job
+from cairn.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
+from cairn.store import communities as store
+from cairn.store import graph
+from cairn.store.jobs import enqueue
+from cairn.wiring import Services
 from tests.db.graphs import key, plain, publish, remove, with_graph
 
 CIRCLES = {
@@ -274,7 +274,7 @@ async def test_a_job_that_failed_midway_is_completed_by_the_next_attempt(
 ) -> None:
     quick = hurried(services)
     collection_id = await filled(quick)
-    monkeypatch.setattr("app.graph.refresh.BATCH", 1)
+    monkeypatch.setattr("cairn.graph.refresh.BATCH", 1)
     owner = await asyncpg.connect(database)
     try:
         await owner.execute(FAILS_ONCE)

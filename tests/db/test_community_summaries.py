@@ -9,11 +9,11 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.graph.refresh import KIND, parse_summary
-from app.service.jobs import get_job
-from app.settings import CommunitySettings, Environment, GraphSettings, JobsSettings, Settings, SettingsStore
-from app.store.jobs import enqueue
-from app.wiring import Services, open_services
+from cairn.graph.refresh import KIND, parse_summary
+from cairn.service.jobs import get_job
+from cairn.settings import CommunitySettings, Environment, GraphSettings, JobsSettings, Settings, SettingsStore
+from cairn.store.jobs import enqueue
+from cairn.wiring import Services, open_services
 from tests.db.graphs import remove
 from tests.db.test_communities import filled, summaries
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.passage import SearchRequest, SearchResult
-from app.jobs import vector_indexes
-from app.retrieve.operators import parse_operators
-from app.service.documents import get_collection, index_now
-from app.service.search import get_trace, run_search
-from app.wiring import Services
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.jobs import vector_indexes
+from cairn.retrieve.operators import parse_operators
+from cairn.service.documents import get_collection, index_now
+from cairn.service.search import get_trace, run_search
+from cairn.wiring import Services
 from tests.db.test_vector_regimes import scaled, states
 from tests.documents import text_source
 

@@ -12,14 +12,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.db.pool import Database
-from app.db.roles import SERVER_LOGIN, ensure_server_login
-from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, UnsafeRoleError
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.db.pool import Database
+from cairn.db.roles import SERVER_LOGIN, ensure_server_login
+from cairn.domain.principal import Principal
+from cairn.errors import DatabaseUnavailableError, UnsafeRoleError
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.db.pooler import pooler
 
 ROLE = frozenset({"role"})

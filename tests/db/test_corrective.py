@@ -14,12 +14,12 @@ from scripted_searxng import ScriptedSearxng
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
-from app.api.query import answer_out
-from app.domain.answer import Answer
-from app.domain.event import Event, Progress, Token
-from app.service.search import get_trace
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.api.query import answer_out
+from cairn.domain.answer import Answer
+from cairn.domain.event import Event, Progress, Token
+from cairn.service.search import get_trace
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
 from tests.waiting import hang_guard, patience
 

@@ -14,14 +14,14 @@ import pytest
 from agents import final, opening, search
 from talking import Talking
 
-from app.domain.document import Source
-from app.domain.event import Answered
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.service.ask import start
-from app.service.documents import delete_document, index_later, index_now, list_documents
-from app.service.runs import rate_run
-from app.wiring import Services
+from cairn.domain.document import Source
+from cairn.domain.event import Answered
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import start
+from cairn.service.documents import delete_document, index_later, index_now, list_documents
+from cairn.service.runs import rate_run
+from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, change
 from tests.db.test_memory import owner, places_of
 

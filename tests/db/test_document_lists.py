@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.service.documents import ensure_collection
-from app.store.documents import PAGE
-from app.wiring import Services
+from cairn.service.documents import ensure_collection
+from cairn.store.documents import PAGE
+from cairn.wiring import Services
 
 MANY = 3000
 

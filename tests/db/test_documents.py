@@ -10,14 +10,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.document import Indexed, Outcome, Rejected, Source
-from app.domain.document_list import DocumentFilter
-from app.domain.ids import new_id
-from app.errors import ConflictError, NotFoundError, ProviderError
-from app.ingest.embed import GROUP_CHUNKS
-from app.ingest.pipeline import ingest
-from app.providers.protocols import Embedder, Vectors
-from app.service.documents import (
+from cairn.domain.document import Indexed, Outcome, Rejected, Source
+from cairn.domain.document_list import DocumentFilter
+from cairn.domain.ids import new_id
+from cairn.errors import ConflictError, NotFoundError, ProviderError
+from cairn.ingest.embed import GROUP_CHUNKS
+from cairn.ingest.pipeline import ingest
+from cairn.providers.protocols import Embedder, Vectors
+from cairn.service.documents import (
     delete_collection,
     delete_document,
     get_collection,
@@ -25,8 +25,8 @@ from app.service.documents import (
     index_now,
     list_documents,
 )
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 
 

@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from app.db import cluster, runtime, supervisor
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.errors import EmbeddedServerError
+from cairn.db import cluster, runtime, supervisor
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.errors import EmbeddedServerError
 
 REPO = Path(__file__).resolve().parents[2]
 MakeHome = Callable[[], Path]
@@ -156,8 +156,8 @@ def test_a_failed_initdb_leaves_nothing_and_the_next_start_works(
     """initdb is stopped half-way by a file size limit, as a full disk would stop it."""
     home = make_home()
     script = (
-        "import resource, signal, sys\nfrom pathlib import Path\nfrom app.db.embedded import ensure_running\n"
-        "from app.db import runtime, cluster\nhome = Path(sys.argv[1])\ncluster.make_folders(cluster.ClusterFolders(home))\n"
+        "import resource, signal, sys\nfrom pathlib import Path\nfrom cairn.db.embedded import ensure_running\n"
+        "from cairn.db import runtime, cluster\nhome = Path(sys.argv[1])\ncluster.make_folders(cluster.ClusterFolders(home))\n"
         "runtime.install(home / 'postgres')\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\nensure_running(home)\n"
     )

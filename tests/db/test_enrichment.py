@@ -11,16 +11,16 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.document import Document, Source
-from app.domain.document_list import DocumentFilter
-from app.errors import InputError
-from app.ingest.contexts import context_key
-from app.ingest.embedded import embed_text, text_hash
-from app.service import jobs as job_service
-from app.service import models as model_service
-from app.service.documents import delete_document, get_document, index_now, list_documents
-from app.settings import Environment, Settings, SettingsStore, parse_settings
-from app.wiring import Services, open_services
+from cairn.domain.document import Document, Source
+from cairn.domain.document_list import DocumentFilter
+from cairn.errors import InputError
+from cairn.ingest.contexts import context_key
+from cairn.ingest.embedded import embed_text, text_hash
+from cairn.service import jobs as job_service
+from cairn.service import models as model_service
+from cairn.service.documents import delete_document, get_document, index_now, list_documents
+from cairn.settings import Environment, Settings, SettingsStore, parse_settings
+from cairn.wiring import Services, open_services
 from tests.documents import find
 
 Json = dict[str, Any]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.ids import new_id
-from app.errors import NotFoundError
-from app.service.documents import index_now
-from app.service.excerpts import read_excerpt
-from app.wiring import Services
+from cairn.domain.ids import new_id
+from cairn.errors import NotFoundError
+from cairn.service.documents import index_now
+from cairn.service.excerpts import read_excerpt
+from cairn.wiring import Services
 from tests.documents import text_source
 
 QUOTE = "Basalt is a dark rock that cooled quickly at the surface."

@@ -8,12 +8,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.ids import new_id
-from app.domain.passage import SearchRequest, SearchResult
-from app.service.documents import delete_document, index_now
-from app.service.search import run_search
-from app.settings import Settings
-from app.wiring import Services
+from cairn.domain.ids import new_id
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.service.documents import delete_document, index_now
+from cairn.service.search import run_search
+from cairn.settings import Settings
+from cairn.wiring import Services
 from tests.db.test_analyst import TEXTS, Login, grant_login, index, login, owner
 from tests.documents import text_source
 

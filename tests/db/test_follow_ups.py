@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.domain.answer import Answer
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.service.ask import ask
-from app.service.documents import index_now
-from app.wiring import Services
+from cairn.domain.answer import Answer
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import ask
+from cairn.service.documents import index_now
+from cairn.wiring import Services
 from tests.documents import text_source
 
 DOCUMENTS = {

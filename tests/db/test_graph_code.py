@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.answer import Coverage
-from app.domain.code import Symbol, SymbolQuery
-from app.domain.document import Indexed, Source
-from app.domain.passage import SearchRequest
-from app.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
-from app.service.documents import get_collection, index_now
-from app.service.search import run_search
-from app.wiring import Services
+from cairn.domain.answer import Coverage
+from cairn.domain.code import Symbol, SymbolQuery
+from cairn.domain.document import Indexed, Source
+from cairn.domain.passage import SearchRequest
+from cairn.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
+from cairn.service.documents import get_collection, index_now
+from cairn.service.search import run_search
+from cairn.wiring import Services
 from tests.db.graphs import contents, remove
 from tests.db.runs import answered
 

@@ -12,14 +12,14 @@ from uuid import UUID
 
 import pytest
 
-from app.db.embedded import EmbeddedServer
-from app.domain.document import Source
-from app.domain.passage import SearchRequest
-from app.service import graph as graph_service
-from app.service.documents import delete_collection, delete_document, get_collection, index_now, list_documents
-from app.service.search import run_search
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.db.embedded import EmbeddedServer
+from cairn.domain.document import Source
+from cairn.domain.passage import SearchRequest
+from cairn.service import graph as graph_service
+from cairn.service.documents import delete_collection, delete_document, get_collection, index_now, list_documents
+from cairn.service.search import run_search
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 
 KEPT = {
     "ada.md": "# Ada Lovelace\n\nAda Lovelace was born in London. Ada Lovelace knew Charles Babbage (CB) well.",

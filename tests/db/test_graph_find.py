@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.graph import EntityLink, entity_id
-from app.graph.link import find_entities
-from app.graph.rows import entity_key
-from app.service.documents import get_collection
-from app.store import graph
-from app.wiring import Services
+from cairn.domain.graph import EntityLink, entity_id
+from cairn.graph.link import find_entities
+from cairn.graph.rows import entity_key
+from cairn.service.documents import get_collection
+from cairn.store import graph
+from cairn.wiring import Services
 from tests.documents import index_texts
 
 TEXTS = {

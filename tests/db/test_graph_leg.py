@@ -8,17 +8,17 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.domain.graph import entity_id
-from app.domain.passage import Leg, SearchRequest, SearchResult
-from app.errors import DatabaseUnavailableError
-from app.graph.rows import entity_key
-from app.retrieve.cache import cached_search
-from app.retrieve.plan import default_legs
-from app.service.documents import create_collection, delete_document, get_collection, index_now, list_documents
-from app.service.search import get_trace, run_search
-from app.settings import GraphSettings, Settings, SettingsStore
-from app.store import graph
-from app.wiring import Services
+from cairn.domain.graph import entity_id
+from cairn.domain.passage import Leg, SearchRequest, SearchResult
+from cairn.errors import DatabaseUnavailableError
+from cairn.graph.rows import entity_key
+from cairn.retrieve.cache import cached_search
+from cairn.retrieve.plan import default_legs
+from cairn.service.documents import create_collection, delete_document, get_collection, index_now, list_documents
+from cairn.service.search import get_trace, run_search
+from cairn.settings import GraphSettings, Settings, SettingsStore
+from cairn.store import graph
+from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source
 
 ALL: tuple[Leg, ...] = ("vector", "lexical", "graph")

@@ -6,10 +6,10 @@ import random
 from typing import Any
 from uuid import UUID
 
-from app.domain.graph import entity_id
-from app.service.documents import get_collection, list_documents
-from app.store import graph
-from app.wiring import Services
+from cairn.domain.graph import entity_id
+from cairn.service.documents import get_collection, list_documents
+from cairn.store import graph
+from cairn.wiring import Services
 from tests.db.graphs import NAMES, contents, key, plain, publish, random_document, remove, with_graph
 
 

@@ -13,16 +13,16 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.job import Job
-from app.errors import InputError
-from app.graph.link import find_entities
-from app.graph.model import ModelPassage, question
-from app.providers.tokens import estimate
-from app.service import jobs as job_service
-from app.service import models as model_service
-from app.service.documents import delete_document, get_collection, list_documents
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.domain.job import Job
+from cairn.errors import InputError
+from cairn.graph.link import find_entities
+from cairn.graph.model import ModelPassage, question
+from cairn.providers.tokens import estimate
+from cairn.service import jobs as job_service
+from cairn.service import models as model_service
+from cairn.service.documents import delete_document, get_collection, list_documents
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.graphs import contents
 from tests.documents import find, index_texts

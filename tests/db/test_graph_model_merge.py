@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from app.domain.graph import DocumentGraph
-from app.service.documents import get_collection
-from app.store import extractions, graph_stage
-from app.store.extractions import PendingDocument
-from app.wiring import Services
+from cairn.domain.graph import DocumentGraph
+from cairn.service.documents import get_collection
+from cairn.store import extractions, graph_stage
+from cairn.store.extractions import PendingDocument
+from cairn.wiring import Services
 from tests.db.graphs import contents, publish, random_document, remove
 from tests.db.test_graph_writing import FRESH
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.document import Indexed, Source
-from app.errors import NotFoundError
-from app.graph.refresh import refresh
-from app.service import graph as graph_service
-from app.service.documents import get_collection, index_now
-from app.settings import CommunitySettings
-from app.wiring import Services
+from cairn.domain.document import Indexed, Source
+from cairn.errors import NotFoundError
+from cairn.graph.refresh import refresh
+from cairn.service import graph as graph_service
+from cairn.service.documents import get_collection, index_now
+from cairn.settings import CommunitySettings
+from cairn.wiring import Services
 
 FILES = {
     "shop/client.py": "from typing import Any\nimport httpx\nfrom shop.prices import Price\n\n\nclass Client:\n"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.passage import SearchRequest
-from app.retrieve.context import Reason
-from app.settings import RetrieveSettings, Settings, SettingsStore
-from app.store import graph
-from app.store import search as store_search
-from app.wiring import Services
+from cairn.domain.passage import SearchRequest
+from cairn.retrieve.context import Reason
+from cairn.settings import RetrieveSettings, Settings, SettingsStore
+from cairn.store import graph
+from cairn.store import search as store_search
+from cairn.wiring import Services
 from tests.db.test_graph_leg import ALL, FILM, NOISE, QUESTION, places
 from tests.db.test_single_statement import queries_of
 from tests.documents import find, index_texts

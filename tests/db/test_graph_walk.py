@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.graph import Neighbourhood, WalkLimits, entity_id
-from app.graph.walk import traverse
-from app.service.documents import ensure_collection, get_collection
-from app.store import graph
-from app.wiring import Services
+from cairn.domain.graph import Neighbourhood, WalkLimits, entity_id
+from cairn.graph.walk import traverse
+from cairn.service.documents import ensure_collection, get_collection
+from cairn.store import graph
+from cairn.wiring import Services
 from tests.db.graphs import NAMES, key, plain, publish, random_document, with_graph
 
 WIDE = WalkLimits(hops=3, per_node_cap=1000, beam=1000, row_budget=10**6, time_budget_ms=60_000, top=1000)

@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from app.service import models as model_service
-from app.service.documents import delete_collection, ensure_collection, get_collection, index_now
-from app.service.jobs import get_job
-from app.settings import GraphSettings, JobsSettings, Settings, SettingsStore
-from app.wiring import Services
+from cairn.service import models as model_service
+from cairn.service.documents import delete_collection, ensure_collection, get_collection, index_now
+from cairn.service.jobs import get_job
+from cairn.settings import GraphSettings, JobsSettings, Settings, SettingsStore
+from cairn.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph
 from tests.documents import index_texts, text_source
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from pgvector import HalfVector
 
-from app.domain.document import Indexed, PreparedDocument, Rejected
-from app.ingest.pipeline import ingest
-from app.service.documents import ensure_collection, get_collection, list_documents
-from app.store import documents
-from app.wiring import Services
+from cairn.domain.document import Indexed, PreparedDocument, Rejected
+from cairn.ingest.pipeline import ingest
+from cairn.service.documents import ensure_collection, get_collection, list_documents
+from cairn.store import documents
+from cairn.wiring import Services
 from tests.db.graphs import plain, publish, random_document
 from tests.db.runs import change
 from tests.db.test_lexical import assert_statistics_exact

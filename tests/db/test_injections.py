@@ -16,18 +16,18 @@ import pytest
 from injections import CASES, COMMANDS, FOREIGN, KEY, PLACES, STOLEN, Obeying, documents
 from scripted_server import ScriptedServer
 
-from app.agents.tools.registry import all_tools
-from app.domain.document import Source
-from app.domain.event import Event, Token
-from app.domain.ids import new_id
-from app.domain.question import Question, Turn
-from app.graph.refresh import KIND
-from app.language.links import WORD, addresses, known, plain
-from app.service.documents import get_collection, index_now
-from app.service.search import get_trace
-from app.settings import CommunitySettings, Environment, SettingsStore
-from app.store.jobs import enqueue
-from app.wiring import Services, open_services
+from cairn.agents.tools.registry import all_tools
+from cairn.domain.document import Source
+from cairn.domain.event import Event, Token
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question, Turn
+from cairn.graph.refresh import KIND
+from cairn.language.links import WORD, addresses, known, plain
+from cairn.service.documents import get_collection, index_now
+from cairn.service.search import get_trace
+from cairn.settings import CommunitySettings, Environment, SettingsStore
+from cairn.store.jobs import enqueue
+from cairn.wiring import Services, open_services
 from tests.db.extracting import settings as extracting
 from tests.db.runs import answer, change, fill, read
 

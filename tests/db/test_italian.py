@@ -1,11 +1,11 @@
-"""A language is one file: Italian has rules in app/language/data/it.toml and in no Python."""
+"""A language is one file: Italian has rules in app/cairn/language/data/it.toml and in no Python."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.language.lexicon import language
-from app.wiring import Services
+from cairn.language.lexicon import language
+from cairn.wiring import Services
 from tests.db.runs import answered, fill
 from tests.documents import find
 

@@ -10,13 +10,13 @@ import pytest
 from scripted_server import Reply, ScriptedServer
 from talking import Talking
 
-from app.domain.answer import Answer
-from app.domain.event import Event, Progress
-from app.errors import NotFoundError
-from app.service.documents import delete_document, list_documents
-from app.service.qa import delete_session
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.domain.answer import Answer
+from cairn.domain.event import Event, Progress
+from cairn.errors import NotFoundError
+from cairn.service.documents import delete_document, list_documents
+from cairn.service.qa import delete_session
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
 
 AUTH = """from app.store import load_user

@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.pool import Database
-from app.db.queries import load_queries
-from app.domain.document import Source
-from app.domain.ids import new_id
-from app.domain.job import Job, JobProgress, Upload
-from app.domain.principal import Principal
-from app.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
-from app.jobs.context import Handler, JobCancelled, JobContext
-from app.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
-from app.jobs.worker import Worker
-from app.settings import JobsSettings
-from app.store import jobs
+from cairn.db.pool import Database
+from cairn.db.queries import load_queries
+from cairn.domain.document import Source
+from cairn.domain.ids import new_id
+from cairn.domain.job import Job, JobProgress, Upload
+from cairn.domain.principal import Principal
+from cairn.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
+from cairn.jobs.context import Handler, JobCancelled, JobContext
+from cairn.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
+from cairn.jobs.worker import Worker
+from cairn.settings import JobsSettings
+from cairn.store import jobs
 from tests.waiting import hang_guard, until
 
 OVER = timedelta(0)

@@ -12,15 +12,15 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from app.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret, strike_secrets
-from app.domain.principal import Caller, KeyLimits
-from app.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
-from app.service import key_ring
-from app.service.documents import create_collection
-from app.service.key_ring import KeyRing
-from app.service.keys import create_key, list_keys, of_tenant, revoke_key
-from app.service.operation import do_upkeep
-from app.wiring import Services
+from cairn.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret, strike_secrets
+from cairn.domain.principal import Caller, KeyLimits
+from cairn.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
+from cairn.service import key_ring
+from cairn.service.documents import create_collection
+from cairn.service.key_ring import KeyRing
+from cairn.service.keys import create_key, list_keys, of_tenant, revoke_key
+from cairn.service.operation import do_upkeep
+from cairn.wiring import Services
 from tests.waiting import until
 
 

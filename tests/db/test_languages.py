@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.language.identify import passage_configuration
-from app.service.documents import get_collection
-from app.settings import LexicalSettings
-from app.store import lexical
-from app.wiring import Services
+from cairn.language.identify import passage_configuration
+from cairn.service.documents import get_collection
+from cairn.settings import LexicalSettings
+from cairn.store import lexical
+from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find
 from tests.documents import index_texts
 from tests.unit.test_language import SENTENCES

@@ -13,12 +13,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.errors import NotFoundError
-from app.ingest.reweight import reweight_if_drifted
-from app.service.documents import delete_document, get_collection, index_now
-from app.settings import ChunkingSettings, LexicalSettings
-from app.store import lexical
-from app.wiring import Services
+from cairn.errors import NotFoundError
+from cairn.ingest.reweight import reweight_if_drifted
+from cairn.service.documents import delete_document, get_collection, index_now
+from cairn.settings import ChunkingSettings, LexicalSettings
+from cairn.store import lexical
+from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, with_sections
 
 WORDS = [

@@ -14,21 +14,21 @@ import pytest
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.document import Indexed, Outcome, Rejected
-from app.domain.ids import new_id
-from app.domain.principal import Caller, KeyLimits
-from app.domain.question import Question
-from app.domain.trace import Spend
-from app.domain.usage import Holding
-from app.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
-from app.ingest.enrichment import ENRICH
-from app.limits import runs as slots_module
-from app.service.ask import start
-from app.service.documents import delete_document, index_later, index_now
-from app.service.jobs import list_jobs
-from app.service.limits import get_usage, limit_tenant, list_tenant_usage
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.domain.document import Indexed, Outcome, Rejected
+from cairn.domain.ids import new_id
+from cairn.domain.principal import Caller, KeyLimits
+from cairn.domain.question import Question
+from cairn.domain.trace import Spend
+from cairn.domain.usage import Holding
+from cairn.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
+from cairn.ingest.enrichment import ENRICH
+from cairn.limits import runs as slots_module
+from cairn.service.ask import start
+from cairn.service.documents import delete_document, index_later, index_now
+from cairn.service.jobs import list_jobs
+from cairn.service.limits import get_usage, limit_tenant, list_tenant_usage
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answered, change, fill
 from tests.documents import text_source
 from tests.waiting import until

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.ids import new_id
-from app.wiring import Services
+from cairn.domain.ids import new_id
+from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, answered, fill
 
 MANUAL = "# Pump manual\n\nThis manual is for operators of the small pump. Keep it near the machine.\n\n" + "\n\n".join(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from app.domain.answer import Answer, Coverage
-from app.service.documents import index_now
-from app.wiring import Services
+from cairn.domain.answer import Answer, Coverage
+from cairn.service.documents import index_now
+from cairn.wiring import Services
 from tests.db.listed import WORDS, Made, collection, source
 from tests.db.runs import answered
 

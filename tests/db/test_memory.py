@@ -11,29 +11,29 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.domain.answer import Answer
-from app.domain.document import Source
-from app.domain.event import Answered, Failed
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.errors import InputError, NotFoundError, ProviderError
-from app.memory.recall import recall, widest, window
-from app.memory.save import save_end, save_exchange
-from app.runs.task import held
-from app.service.ask import start
-from app.service.conversations import (
+from cairn.domain.answer import Answer
+from cairn.domain.document import Source
+from cairn.domain.event import Answered, Failed
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.errors import InputError, NotFoundError, ProviderError
+from cairn.memory.recall import recall, widest, window
+from cairn.memory.save import save_end, save_exchange
+from cairn.runs.task import held
+from cairn.service.ask import start
+from cairn.service.conversations import (
     delete_history,
     get_conversation,
     get_history,
     list_conversations,
     rename_conversation,
 )
-from app.service.documents import delete_collection, delete_document, index_now, list_documents
-from app.service.search import get_trace
-from app.settings import MemorySettings
-from app.store import memory, traces
-from app.store.memory import NewMessage
-from app.wiring import Services
+from cairn.service.documents import delete_collection, delete_document, index_now, list_documents
+from cairn.service.search import get_trace
+from cairn.settings import MemorySettings
+from cairn.store import memory, traces
+from cairn.store.memory import NewMessage
+from cairn.wiring import Services
 from tests.db.runs import read
 from tests.documents import text_source
 

@@ -15,14 +15,14 @@ from quick import QUICK
 from scripted_replies import Json, Reply
 from scripted_server import ScriptedServer
 
-from app.domain.event import Answered
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.providers.openai_chat import OpenAIChat
-from app.service.ask import start
-from app.service.search import get_trace, make_request, run_search
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.domain.event import Answered
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.service.ask import start
+from cairn.service.search import get_trace, make_request, run_search
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answered, change, fill
 from tests.waiting import until
 

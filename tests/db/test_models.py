@@ -13,20 +13,20 @@ from uuid import UUID
 import pytest
 from scripted_server import ScriptedServer
 
-from app.domain.document import Source
-from app.domain.job import Job
-from app.domain.passage import SearchRequest, SearchResult
-from app.errors import ConflictError, NotFoundError, ProviderError, SettingsError
-from app.evals.datasets import load
-from app.evals.optimize import fetch_legs
-from app.evals.retrieval import Bench
-from app.service import models as model_service
-from app.service.documents import delete_document, get_collection, index_now, list_documents
-from app.service.jobs import cancel_job, get_job
-from app.service.search import get_trace, run_search
-from app.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
-from app.store import audit, models
-from app.wiring import Services, open_services
+from cairn.domain.document import Source
+from cairn.domain.job import Job
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.errors import ConflictError, NotFoundError, ProviderError, SettingsError
+from cairn.evals.datasets import load
+from cairn.evals.optimize import fetch_legs
+from cairn.evals.retrieval import Bench
+from cairn.service import models as model_service
+from cairn.service.documents import delete_document, get_collection, index_now, list_documents
+from cairn.service.jobs import cancel_job, get_job
+from cairn.service.search import get_trace, run_search
+from cairn.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
+from cairn.store import audit, models
+from cairn.wiring import Services, open_services
 from tests.documents import find, index_texts, text_source
 
 OTHER = "other-model"
@@ -147,7 +147,7 @@ async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(servi
         ordered.set()
 
     target = services.target(services.principal, (await get_collection(services, "test")).id)
-    from app.ingest.pipeline import ingest
+    from cairn.ingest.pipeline import ingest
 
     await asyncio.gather(ingest(services.database, target, sources()), change())
     assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31

@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.document import Indexed, Source
-from app.domain.original import Mark
-from app.errors import InputError, NotFoundError
-from app.service.documents import delete_document, find_document, get_document, index_now
-from app.service.originals import draw_page, find_marks, list_pages, read_original
-from app.settings import IngestSettings
-from app.wiring import Services
+from cairn.domain.document import Indexed, Source
+from cairn.domain.original import Mark
+from cairn.errors import InputError, NotFoundError
+from cairn.service.documents import delete_document, find_document, get_document, index_now
+from cairn.service.originals import draw_page, find_marks, list_pages, read_original
+from cairn.settings import IngestSettings
+from cairn.wiring import Services
 from tests.documents import text_source
 from tests.pdf_files import Sheet, pdf_file
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.service.documents import refresh_communities
-from app.wiring import Services
+from cairn.service.documents import refresh_communities
+from cairn.wiring import Services
 from tests.db.runs import answered, change, fill
 
 SUBJECTS = {

@@ -11,11 +11,11 @@ from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.answer import Answer
-from app.domain.event import Event, Progress
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.wiring import Services
+from cairn.domain.answer import Answer
+from cairn.domain.event import Event, Progress
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, events_of, fill, read
 
 BOTH = pytest.mark.parametrize("protocol", ["native", "text"])

@@ -9,8 +9,8 @@ from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
-from app.domain.event import Event, Progress, SourcesFound
-from app.wiring import Services
+from cairn.domain.event import Event, Progress, SourcesFound
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, change, events_of, fill
 
 TRUE = "Employees have 30 days of leave per year [1]."

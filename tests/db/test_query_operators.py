@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from app.domain.passage import SearchRequest, SearchResult
-from app.domain.plan import Condition, Conditions
-from app.retrieve.operators import parse_operators
-from app.service.documents import get_collection, index_now
-from app.service.search import get_trace, run_search
-from app.settings import LexicalSettings
-from app.store import lexical
-from app.wiring import Services
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.domain.plan import Condition, Conditions
+from cairn.retrieve.operators import parse_operators
+from cairn.service.documents import get_collection, index_now
+from cairn.service.search import get_trace, run_search
+from cairn.settings import LexicalSettings
+from cairn.store import lexical
+from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, make_texts
 from tests.documents import index_texts, text_source
 

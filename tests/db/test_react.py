@@ -11,11 +11,11 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.answer import Answer
-from app.domain.event import Progress, Token
-from app.service.search import get_trace
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.domain.answer import Answer
+from cairn.domain.event import Progress, Token
+from cairn.service.search import get_trace
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
 from tests.waiting import hang_guard
 
@@ -430,7 +430,7 @@ async def test_what_calls_cost_ends_a_run(services: Services, talking: Talking) 
 
 
 async def test_steps_are_traced_and_go_with_a_document_that_was_read(services: Services, talking: Talking) -> None:
-    from app.service.documents import delete_document, list_documents
+    from cairn.service.documents import delete_document, list_documents
 
     talking.reset(think=[SEARCH, DONE])
     made = await asked(services)

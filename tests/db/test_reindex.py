@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.document import Source
-from app.domain.job import Job
-from app.service import models as model_service
-from app.service.documents import get_collection, get_document, index_now, list_documents
-from app.service.jobs import get_job
-from app.settings import ChunkingSettings, JobsSettings, Settings, SettingsStore
-from app.wiring import Services
+from cairn.domain.document import Source
+from cairn.domain.job import Job
+from cairn.service import models as model_service
+from cairn.service.documents import get_collection, get_document, index_now, list_documents
+from cairn.service.jobs import get_job
+from cairn.settings import ChunkingSettings, JobsSettings, Settings, SettingsStore
+from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source
 
 MARKDOWN = "# Guide\n\nIntroduction.\n\n" + "\n\n".join(
@@ -73,7 +73,7 @@ async def test_new_settings_give_what_a_fresh_index_would_have(services: Service
     found = {c: await get_collection(services, c) for c in ("test", "fresh")}
     assert found["test"].chunk_count == found["fresh"].chunk_count > 20
     assert found["test"].passage_count == found["fresh"].passage_count
-    from app.service.documents import delete_collection
+    from cairn.service.documents import delete_collection
 
     await delete_collection(services, "test")
     assert {table: await pieces(services, table) for table in ("passages", "chunks")} == redone
@@ -96,7 +96,7 @@ async def test_statistics_are_exact_afterwards(services: Services) -> None:
 
 async def test_pages_are_kept(services: Services) -> None:
     """The loaded form is not stored: page starts come from the old passages' landmarks."""
-    from app.ingest.reindex import recover
+    from cairn.ingest.reindex import recover
 
     rows = [
         {"landmarks": [[0, 1, []], [700, 2, []]]},
@@ -167,7 +167,7 @@ async def test_text_and_spans_still_agree(services: Services) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 async def test_a_cancelled_job_stops(services: Services, force: bool) -> None:
-    from app.service.jobs import cancel_job
+    from cairn.service.jobs import cancel_job
 
     await index_texts(services, {"a": "note"})
     job = await model_service.start_reindex(services, "test", force=force)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.answer import Answer
-from app.domain.event import SourcesFound
-from app.service.documents import delete_document, list_documents
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.domain.answer import Answer
+from cairn.domain.event import SourcesFound
+from cairn.service.documents import delete_document, list_documents
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner
 

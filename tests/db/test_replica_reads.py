@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer
-from app.db.migrate import migrate
-from app.db.pool import Database
-from app.db.replicas import Replica, again_on_primary, at_primary, eligible, one_direction
-from app.domain.principal import Principal
-from app.store import collections
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.migrate import migrate
+from cairn.db.pool import Database
+from cairn.db.replicas import Replica, again_on_primary, at_primary, eligible, one_direction
+from cairn.domain.principal import Principal
+from cairn.store import collections
 from tests.standby import Pair, primary_and_standby
 from tests.waiting import hang_guard, until
 

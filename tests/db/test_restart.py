@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app import wiring
-from app.service.models import get_embedding, start_reindex
-from app.service.operation import describe_service
-from app.service.restart import READ_AT_START
-from app.wiring import Services
+from cairn import wiring
+from cairn.service.models import get_embedding, start_reindex
+from cairn.service.operation import describe_service
+from cairn.service.restart import READ_AT_START
+from cairn.wiring import Services
 from tests.db.runs import change
 from tests.documents import index_texts
 

@@ -11,17 +11,17 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from app.answering.context import Report
-from app.domain.event import Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
-from app.domain.principal import Principal
-from app.domain.question import Question
-from app.errors import ProviderTimeoutError
-from app.runs.log import join_text, look
-from app.runs.task import Runs, Task, Work
-from app.settings import RunSettings
-from app.store import runs
-from app.store.runs import KINDS, event_from_text, event_to_text
-from app.store.session import Database
+from cairn.answering.context import Report
+from cairn.domain.event import Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
+from cairn.domain.principal import Principal
+from cairn.domain.question import Question
+from cairn.errors import ProviderTimeoutError
+from cairn.runs.log import join_text, look
+from cairn.runs.task import Runs, Task, Work
+from cairn.settings import RunSettings
+from cairn.store import runs
+from cairn.store.runs import KINDS, event_from_text, event_to_text
+from cairn.store.session import Database
 
 LEASE = timedelta(seconds=30)
 OVER = timedelta(seconds=-1)
@@ -226,7 +226,7 @@ async def test_storing_with_an_unknown_outcome_is_not_repeated(
     db: Database, tenant: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection breaks after the commit, as seen from here, at the first storing of events."""
-    from app.errors import DatabaseUnavailableError
+    from cairn.errors import DatabaseUnavailableError
 
     registry, broken = Runs(db, RunSettings), []
     transaction = Database.transaction

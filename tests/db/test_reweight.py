@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.document import Collection
-from app.ingest.reweight import KIND, reweight_in_batches
-from app.service.documents import get_collection, index_now
-from app.settings import LexicalSettings
-from app.store import collections, jobs, lexical
-from app.wiring import Services
+from cairn.domain.document import Collection
+from cairn.ingest.reweight import KIND, reweight_in_batches
+from cairn.service.documents import get_collection, index_now
+from cairn.settings import LexicalSettings
+from cairn.store import collections, jobs, lexical
+from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find, make_texts, query_lexemes, reference
 from tests.documents import index_texts, text_source
 

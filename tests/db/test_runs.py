@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.agents.strategies import STRATEGIES
-from app.answering.replies import REPLIES
-from app.domain.answer import Coverage
-from app.domain.event import Failed, Progress, SourcesFound, Token
-from app.errors import DatabaseUnavailableError
-from app.store import memory
-from app.wiring import Services
+from cairn.agents.strategies import STRATEGIES
+from cairn.answering.replies import REPLIES
+from cairn.domain.answer import Coverage
+from cairn.domain.event import Failed, Progress, SourcesFound, Token
+from cairn.errors import DatabaseUnavailableError
+from cairn.store import memory
+from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner
 
@@ -20,7 +20,7 @@ __all__ = ["owner"]  # fixture
 
 
 async def plan_of(services: Services, run_id: Any) -> Any:
-    from app.service.search import get_trace
+    from cairn.service.search import get_trace
 
     return await get_trace(services, run_id)
 
@@ -114,7 +114,7 @@ async def test_pasted_garbage_keeps_its_text_in_the_plan(services: Services) -> 
 
 
 async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Services) -> None:
-    from app.service.documents import delete_document
+    from cairn.service.documents import delete_document
 
     await fill(services)
     first = await answered(services, LEAVE, session_id="s")
@@ -318,7 +318,7 @@ async def test_a_memory_that_fails_does_not_lose_the_answer(
     async def away(*arguments: Any) -> Any:
         raise DatabaseUnavailableError("gone")
 
-    monkeypatch.setattr("app.answering.library.recall", away)
+    monkeypatch.setattr("cairn.answering.library.recall", away)
     made = await answered(services, LEAVE, session_id="s")
     assert "30 days" in made.answer
     assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
@@ -331,7 +331,7 @@ async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
         raise DatabaseUnavailableError("the database is away")
 
     await fill(services)
-    monkeypatch.setattr("app.answering.library.cached_search", down)
+    monkeypatch.setattr("cairn.answering.library.cached_search", down)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     await services.traces.flush()
@@ -345,7 +345,7 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("app.answering.library.cached_search", broken)
+    monkeypatch.setattr("cairn.answering.library.cached_search", broken)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)

@@ -11,13 +11,13 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from app.domain.event import TERMINAL, Cancelled, Progress, Token
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.runs.task import held
-from app.service.ask import start
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.domain.event import TERMINAL, Cancelled, Progress, Token
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.runs.task import held
+from cairn.service.ask import start
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, answered, change, events_of, fill, read
 from tests.waiting import hang_guard
 

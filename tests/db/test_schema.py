@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, UniqueConstraint
 
-from app.db.tables import metadata
+from cairn.db.tables import metadata
 
 TENANT_TABLES = [table for table in metadata.sorted_tables if "tenant_id" in table.columns]
 KEYS = (PrimaryKeyConstraint, UniqueConstraint, ForeignKeyConstraint)

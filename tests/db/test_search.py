@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.passage import SearchRequest
-from app.errors import NotFoundError
-from app.service.documents import get_collection, index_now
-from app.service.search import get_trace
-from app.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
-from app.store.traces import TraceWriter
-from app.wiring import Services
+from cairn.domain.passage import SearchRequest
+from cairn.errors import NotFoundError
+from cairn.service.documents import get_collection, index_now
+from cairn.service.search import get_trace
+from cairn.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
+from cairn.store.traces import TraceWriter
+from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 
 TEXTS = {
     "cairns": "Hikers pile stones into a cairn so that others can find the trail in fog.",
     "bridges": "A suspension bridge carries its deck on cables that hang between towers.",
     "bread": "Sourdough rises slowly because wild yeast works more slowly than baker's yeast.",
-    "code": "The column parent_chunk_id links a chunk; HTTPServerError is raised by app.db.pool since v0.8.5.",
+    "code": "The column parent_chunk_id links a chunk; HTTPServerError is raised by cairn.db.pool since v0.8.5.",
 }
 
 
@@ -30,7 +30,7 @@ async def library(services: Services) -> Services:
 
 
 def with_settings(services: Services, settings: Settings) -> Services:
-    from app.settings import SettingsStore
+    from cairn.settings import SettingsStore
 
     return replace(services, settings=SettingsStore(initial=settings))
 
@@ -50,7 +50,7 @@ async def test_a_question_finds_its_passage_by_the_lexical_leg_alone(library: Se
         "chunk_id",
         "HTTPServerError",
         "server error",
-        "app.db.pool",
+        "cairn.db.pool",
         "v0.8.5",
         "0.8.5",
     ],
@@ -177,7 +177,7 @@ async def test_unknown_collections_are_named(library: Services) -> None:
 async def test_several_collections_are_searched_together(services: Services) -> None:
     await index_texts(services, {"a": "granite in the first"}, collection="first")
     await index_texts(services, {"a": "granite in the second"}, collection="second")
-    from app.service.search import run_search
+    from cairn.service.search import run_search
 
     result = await run_search(services, SearchRequest(query="granite", collections=("first", "second")))
     assert {p.collection for p in result.passages} == {"first", "second"}
@@ -221,7 +221,7 @@ async def test_a_flush_waits_for_no_company(library: Services, monkeypatch: pyte
 
 async def test_hybrid_off_means_the_vector_leg_only(library: Services) -> None:
     """The setting hybridSearchEnabled."""
-    from app.retrieve.plan import default_legs
+    from cairn.retrieve.plan import default_legs
 
     off = Settings(rag=RagSettings(hybrid_search_enabled=False))
     assert default_legs(off) == ("vector",)

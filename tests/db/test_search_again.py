@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.passage import LEGS, Leg, SearchResult
-from app.domain.plan import FusionWeights
-from app.retrieve.context import Reason
-from app.service.search import get_trace
-from app.settings import GraphSettings, Settings, SettingsStore
-from app.store import graph
-from app.wiring import Services
+from cairn.domain.passage import LEGS, Leg, SearchResult
+from cairn.domain.plan import FusionWeights
+from cairn.retrieve.context import Reason
+from cairn.service.search import get_trace
+from cairn.settings import GraphSettings, Settings, SettingsStore
+from cairn.store import graph
+from cairn.wiring import Services
 from tests.db.test_graph_leg import FILM, NOISE, QUESTION
 from tests.documents import find, index_texts
 

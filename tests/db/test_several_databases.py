@@ -11,14 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from app.db.embedded import EmbeddedServer
-from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError
-from app.service.documents import index_later
-from app.service.jobs import get_job
-from app.service.tenant_databases import TenantDatabases, run_workers
-from app.settings import DatabaseUrls, Environment, SettingsStore, TenantMap
-from app.wiring import Services, open_services
+from cairn.db.embedded import EmbeddedServer
+from cairn.domain.principal import Principal
+from cairn.errors import DatabaseUnavailableError
+from cairn.service.documents import index_later
+from cairn.service.jobs import get_job
+from cairn.service.tenant_databases import TenantDatabases, run_workers
+from cairn.settings import DatabaseUrls, Environment, SettingsStore, TenantMap
+from cairn.wiring import Services, open_services
 from tests.db.pooler import pooler
 from tests.documents import find, index_texts, text_source
 from tests.waiting import until

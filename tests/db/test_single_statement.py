@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from app.domain.ids import new_id
-from app.domain.passage import Leg, LegResult, SearchRequest, SearchResult
-from app.domain.trace import LegTrace
-from app.retrieve import single_statement, stepwise
-from app.retrieve.context import Executed, Retrieved
-from app.retrieve.embed import embed_query
-from app.retrieve.plan import plan_search
-from app.retrieve.trace import leg_traces
-from app.service.documents import create_collection, delete_document, index_now, list_documents
-from app.service.search import get_trace
-from app.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
-from app.wiring import Services
+from cairn.domain.ids import new_id
+from cairn.domain.passage import Leg, LegResult, SearchRequest, SearchResult
+from cairn.domain.trace import LegTrace
+from cairn.retrieve import single_statement, stepwise
+from cairn.retrieve.context import Executed, Retrieved
+from cairn.retrieve.embed import embed_query
+from cairn.retrieve.plan import plan_search
+from cairn.retrieve.trace import leg_traces
+from cairn.service.documents import create_collection, delete_document, index_now, list_documents
+from cairn.service.search import get_trace
+from cairn.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
+from cairn.wiring import Services
 from tests.documents import find, text_source
 
 WORDS = re.findall(
@@ -174,7 +174,7 @@ async def test_an_index_with_too_few_rows_gives_way_to_the_scan(services: Servic
 
 async def queries_of(services: Services, *searches: SearchRequest) -> tuple[list[str], Sequence[SearchResult]]:
     """Statements that searches send to the database, without their traces."""
-    from app.retrieve.search import search
+    from cairn.retrieve.search import search
 
     sent: list[str] = []
     async with services.database.connection() as connection:

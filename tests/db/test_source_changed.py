@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.event import Answered
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.service.ask import start
-from app.service.conversations import get_history
-from app.service.documents import index_now
-from app.service.runs import get_run
-from app.service.search import get_trace
-from app.wiring import Services
+from cairn.domain.event import Answered
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import start
+from cairn.service.conversations import get_history
+from cairn.service.documents import index_now
+from cairn.service.runs import get_run
+from cairn.service.search import get_trace
+from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, fill
 from tests.db.test_memory import owner
 from tests.documents import text_source

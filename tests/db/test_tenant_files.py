@@ -17,19 +17,19 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.embedded import EmbeddedServer
-from app.db.tenant_delete import delete_tenant
-from app.db.tenant_export import export_tenant
-from app.db.tenant_file import MANIFEST, Manifest
-from app.db.tenant_import import import_tenant
-from app.db.tenant_tables import ADAPTED, BY_NAME, KEPT, LEFT_OUT, MODEL, list_tables, owner_connection
-from app.domain.ids import new_id
-from app.domain.passage import SearchRequest
-from app.errors import ConflictError, NotFoundError, TenantFileError
-from app.service.keys import create_key
-from app.service.search import run_search
-from app.settings import Environment, SettingsStore, VectorSettings
-from app.wiring import Services, open_services
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.tenant_delete import delete_tenant
+from cairn.db.tenant_export import export_tenant
+from cairn.db.tenant_file import MANIFEST, Manifest
+from cairn.db.tenant_import import import_tenant
+from cairn.db.tenant_tables import ADAPTED, BY_NAME, KEPT, LEFT_OUT, MODEL, list_tables, owner_connection
+from cairn.domain.ids import new_id
+from cairn.domain.passage import SearchRequest
+from cairn.errors import ConflictError, NotFoundError, TenantFileError
+from cairn.service.keys import create_key
+from cairn.service.search import run_search
+from cairn.settings import Environment, SettingsStore, VectorSettings
+from cairn.wiring import Services, open_services
 from tests.db.runs import HANDBOOK, answered, fill
 from tests.db.secured import CHECKS, COLUMNS, TENANT_TABLES, VALUES, insert
 from tests.faults.recounts import RECOUNTS
@@ -537,7 +537,7 @@ async def test_who_keeps_the_log_is_not_deleted(lived: Services, database: str) 
 
 
 async def test_numbers_of_one_server_are_mapped(database: str) -> None:
-    """Who adds a table or column finds here what a file cannot carry: say in app/db/tenant_tables.py what becomes of it."""
+    """Who adds a table or column finds here what a file cannot carry: say in app/cairn/db/tenant_tables.py what becomes of it."""
     made_here = await fetch(
         database,
         "SELECT c.relname || '.' || a.attname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "

@@ -11,25 +11,25 @@ from uuid import UUID
 import pytest
 from pydantic import Field
 
-from app.agents.tools.registry import (
+from cairn.agents.tools.registry import (
     REACT_TOOLS,
     TOOLS,
     Tool,
     Toolbox,
     open_toolbox,
 )
-from app.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
-from app.agents.tools.use import use
-from app.answering.choose import Route
-from app.answering.context import Record, Run
-from app.answering.run import understand_question
-from app.domain.ids import new_id
-from app.domain.question import Question
-from app.errors import CairnError
-from app.service.ask import deps_for
-from app.service.documents import delete_document, list_documents
-from app.settings import Environment, SettingsStore
-from app.wiring import Services, open_services
+from cairn.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
+from cairn.agents.tools.use import use
+from cairn.answering.choose import Route
+from cairn.answering.context import Record, Run
+from cairn.answering.run import understand_question
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.errors import CairnError
+from cairn.service.ask import deps_for
+from cairn.service.documents import delete_document, list_documents
+from cairn.settings import Environment, SettingsStore
+from cairn.wiring import Services, open_services
 from tests.db.runs import change, fill
 
 BIOGRAPHIES = {

@@ -14,22 +14,22 @@ import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.document import Source
-from app.domain.passage import SearchRequest
-from app.domain.plan import QueryPlan, Vocabulary
-from app.domain.question import Turn
-from app.errors import ProviderError
-from app.providers.openai_chat import OpenAIChat
-from app.providers.protocols import Vectors
-from app.providers.retry import RetryPolicy
-from app.query.exemplars import Exemplars
-from app.query.filters import restrict
-from app.query.understand import understand
-from app.retrieve.cache import cached_search
-from app.retrieve.embed import query_vectors
-from app.service.documents import index_now
-from app.store.holdings import look_up_words
-from app.wiring import Services
+from cairn.domain.document import Source
+from cairn.domain.passage import SearchRequest
+from cairn.domain.plan import QueryPlan, Vocabulary
+from cairn.domain.question import Turn
+from cairn.errors import ProviderError
+from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.protocols import Vectors
+from cairn.providers.retry import RetryPolicy
+from cairn.query.exemplars import Exemplars
+from cairn.query.filters import restrict
+from cairn.query.understand import understand
+from cairn.retrieve.cache import cached_search
+from cairn.retrieve.embed import query_vectors
+from cairn.service.documents import index_now
+from cairn.store.holdings import look_up_words
+from cairn.wiring import Services
 from tests.waiting import patience
 
 DOCUMENTS = {

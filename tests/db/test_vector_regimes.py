@@ -16,20 +16,20 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.db.vector_indexes import vector_ddl
-from app.domain.job import PlannedIndex
-from app.domain.passage import SearchRequest
-from app.errors import SettingsError
-from app.ingest.bulk import BulkRun
-from app.jobs import vector_indexes as handlers
-from app.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
-from app.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
-from app.service.jobs import order_checks, order_plan
-from app.service.search import get_trace, run_search
-from app.settings import Settings, SettingsStore, VectorSettings, parse_settings
-from app.store import jobs, lexical, vector_indexes, vectors
-from app.store.vectors import EmbeddingModel
-from app.wiring import Services
+from cairn.db.vector_indexes import vector_ddl
+from cairn.domain.job import PlannedIndex
+from cairn.domain.passage import SearchRequest
+from cairn.errors import SettingsError
+from cairn.ingest.bulk import BulkRun
+from cairn.jobs import vector_indexes as handlers
+from cairn.retrieve.vector import RegimeGroup, ServedCollection, choose_regimes
+from cairn.service.documents import delete_collection, get_collection, get_recall, index_now, list_recall
+from cairn.service.jobs import order_checks, order_plan
+from cairn.service.search import get_trace, run_search
+from cairn.settings import Settings, SettingsStore, VectorSettings, parse_settings
+from cairn.store import jobs, lexical, vector_indexes, vectors
+from cairn.store.vectors import EmbeddingModel
+from cairn.wiring import Services
 from tests.conftest import REPO
 from tests.documents import find, text_source
 from tests.waiting import hang_guard, until
@@ -293,9 +293,9 @@ async def test_an_invalid_index_is_built_again(services: Services) -> None:
 
 KILLED = """
 import asyncio, os, signal, sys
-from app.db.vector_indexes import vector_ddl
-from app.domain.job import PlannedIndex
-from app.domain.passage import SearchRequest
+from cairn.db.vector_indexes import vector_ddl
+from cairn.domain.job import PlannedIndex
+from cairn.domain.passage import SearchRequest
 from uuid import UUID
 
 async def main():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.domain.document import Source
-from app.domain.plan import Vocabulary
-from app.service.documents import index_now
-from app.store.holdings import MAX_WORDS, look_up_words
-from app.wiring import Services
+from cairn.domain.document import Source
+from cairn.domain.plan import Vocabulary
+from cairn.service.documents import index_now
+from cairn.store.holdings import MAX_WORDS, look_up_words
+from cairn.wiring import Services
 
 DOCUMENTS = {
     "granite.md": "Granite is a coarse rock. Granites are quarried in the mountains; the view pg_stat_io counts nothing here.",

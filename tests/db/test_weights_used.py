@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.passage import LEGS, Leg
-from app.service.search import get_trace, make_request, run_search
-from app.wiring import Services
+from cairn.domain.passage import LEGS, Leg
+from cairn.service.search import get_trace, make_request, run_search
+from cairn.wiring import Services
 from tests.documents import find, index_texts
 
 CHAIN = "Who did the director of Big Eyes marry?"

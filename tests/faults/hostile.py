@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from app.ingest import box
+from cairn.ingest import box
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 READ_SEARCH = 2

@@ -20,7 +20,7 @@ import httpx2
 from recounts import faults
 from served import ServedHome
 
-from app.db import supervisor
+from cairn.db import supervisor
 from tests.waiting import patience, wait_until
 
 Scene = Literal["index", "replace", "delete", "upload", "reindex", "communities"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx2
 
-from app.db.supervisor import servers_on
+from cairn.db.supervisor import servers_on
 from tests.waiting import patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
@@ -64,7 +64,11 @@ class ServedHome:
         }  # fmt: skip
         with (self.logs / f"{command}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", command, *options], cwd=REPO, env=environment, stdout=log, stderr=log
+                [sys.executable, "-m", "cairn.cli", command, *options],
+                cwd=REPO,
+                env=environment,
+                stdout=log,
+                stderr=log,
             )
         self.processes[command] = process
         return process

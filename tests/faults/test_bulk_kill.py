@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from recounts import faults
 
-from app.ingest.prepared_files import open_prepared
+from cairn.ingest.prepared_files import open_prepared
 from tests.bulk_environment import HASHED, LIBRARIES, need_pyarrow
 from tests.conftest import REPO, InstallPackage
 from tests.waiting import patience, wait_until
@@ -27,7 +27,7 @@ need_pyarrow()
 pytestmark = pytest.mark.fault
 
 DOCUMENTS = 120
-SMALL_PARTS = "import app.ingest.prepared_files as files; files.PART_CHUNKS = 20; from app.cli import main; main()"
+SMALL_PARTS = "import cairn.ingest.prepared_files as files; files.PART_CHUNKS = 20; from cairn.cli import main; main()"
 """`cairn`, but with parts that a short test writes several of."""
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -52,7 +52,7 @@ def start(database: str, tmp_path: Path, install_package: InstallPackage) -> Ite
     settings.write_text(
         json.dumps({"rag": {"embeddingModel": "hashed:one"}, "vector": {"bulkAbove": 50, "dedicatedAbove": 100}})
     )
-    path = os.pathsep.join([str(REPO), str(package), *LIBRARIES])
+    path = os.pathsep.join([str(REPO / "app"), str(package), *LIBRARIES])
     variables = {
         **os.environ, "PYTHONPATH": path, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(tmp_path / "home"),
         "CAIRN_SETTINGS": str(settings),

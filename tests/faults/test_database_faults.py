@@ -17,15 +17,15 @@ import pytest
 from database_proxy import DatabaseProxy, database_proxy
 from recounts import faults
 
-from app.db import pool
-from app.db.pool import Database
-from app.domain.document import Indexed
-from app.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError
-from app.service.documents import get_collection, index_later, index_now
-from app.service.jobs import get_job
-from app.service.runs import get_run
-from app.settings import SettingsStore, read_environment
-from app.wiring import Services, open_services
+from cairn.db import pool
+from cairn.db.pool import Database
+from cairn.domain.document import Indexed
+from cairn.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError
+from cairn.service.documents import get_collection, index_later, index_now
+from cairn.service.jobs import get_job
+from cairn.service.runs import get_run
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import Services, open_services
 from tests.documents import find, index_texts, text_source
 from tests.waiting import hang_guard, until
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.db import embedded, supervisor
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.errors import EmbeddedServerError
+from cairn.db import embedded, supervisor
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.errors import EmbeddedServerError
 from tests.waiting import patience, wait_until
 
 pytestmark = pytest.mark.fault
@@ -26,7 +26,7 @@ REPO = Path(__file__).resolve().parents[2]
 OWNER = """
 import sys, time
 from pathlib import Path
-from app.db.embedded import ensure_running
+from cairn.db.embedded import ensure_running
 server = ensure_running(Path(sys.argv[1]), durable=False)
 print(server.dsn(), flush=True)
 time.sleep(600)
@@ -250,7 +250,7 @@ def test_twenty_processes_start_at_once_and_share_one_server(make_home: Callable
     script = """
 import asyncio, sys, asyncpg
 from pathlib import Path
-from app.db.embedded import ensure_running
+from cairn.db.embedded import ensure_running
 with ensure_running(Path(sys.argv[1]), durable=False) as server:
     async def ask():
         connection = await asyncpg.connect(server.dsn())

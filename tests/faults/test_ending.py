@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app import ending
+from cairn import ending
 from tests.waiting import patience, wait_until
 
 _SERVING = """
 import asyncio, sys
-from app.ending import GuardedProcess
+from cairn.ending import GuardedProcess
 
 async def work(ending):
     stop, loop = asyncio.Event(), asyncio.get_running_loop()

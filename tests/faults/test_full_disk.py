@@ -14,8 +14,8 @@ import httpx2
 import pytest
 from served import ServedHome
 
-from app.db.embedded import ensure_running
-from app.errors import EmbeddedServerError
+from cairn.db.embedded import ensure_running
+from cairn.errors import EmbeddedServerError
 from tests.waiting import patience, wait_until
 
 pytestmark = pytest.mark.fault

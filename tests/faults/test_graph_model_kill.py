@@ -8,8 +8,8 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from test_reindex_kill import Yard, provider, yard
 
-from app.ingest.extraction import enqueue
-from app.service.jobs import get_job
+from cairn.ingest.extraction import enqueue
+from cairn.service.jobs import get_job
 from tests.documents import index_texts
 
 __all__ = ["provider", "yard"]

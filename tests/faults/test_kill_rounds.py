@@ -19,10 +19,10 @@ import pytest
 from kill_rounds import COLLECTION, Library, Round, Scene, Target
 from served import ServedHome
 
-from app.domain.document import Source
-from app.service.documents import delete_collection, get_collection, index_now
-from app.settings import SettingsStore, read_environment
-from app.wiring import Services, open_services
+from cairn.domain.document import Source
+from cairn.service.documents import delete_collection, get_collection, index_now
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import Services, open_services
 from tests.db.graphs import contents
 from tests.documents import text_source
 

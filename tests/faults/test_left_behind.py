@@ -16,13 +16,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.ingest.pipeline import ABANDONED, ABANDONED_SECONDS
-from app.service.documents import get_collection, get_document, index_later, index_now, list_documents
-from app.service.jobs import get_job, list_jobs
-from app.service.models import list_models
-from app.settings import SettingsStore, read_environment
-from app.store import documents, jobs
-from app.wiring import Services, open_services
+from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS
+from cairn.service.documents import get_collection, get_document, index_later, index_now, list_documents
+from cairn.service.jobs import get_job, list_jobs
+from cairn.service.models import list_models
+from cairn.settings import SettingsStore, read_environment
+from cairn.store import documents, jobs
+from cairn.wiring import Services, open_services
 from tests.documents import text_source
 from tests.waiting import hang_guard
 
@@ -67,8 +67,13 @@ async def test_a_document_whose_process_was_killed_is_failed_and_can_be_handed_o
     file = tmp_path / "trail" / "long.txt"
     file.parent.mkdir()
     file.write_text(LONG)
-    environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(tmp_path), "PYTHONPATH": str(REPO)}
-    command = [sys.executable, "-m", "app.cli", "ingest", str(file.parent), "--collection", "left"]
+    environment = {
+        **os.environ,
+        "CAIRN_DATABASE_URL": database,
+        "CAIRN_HOME": str(tmp_path),
+        "PYTHONPATH": str(REPO / "app"),
+    }
+    command = [sys.executable, "-m", "cairn.cli", "ingest", str(file.parent), "--collection", "left"]
     process = begin(command, environment)
     try:
         async with hang_guard(60):
@@ -116,7 +121,7 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
         job = await jobs.enqueue(connection, services.principal, "work", {"seconds": 600}, max_attempts=3)
     script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3}
     command = [sys.executable, str(script), database, str(tmp_path / "journal"), json.dumps(settings)]
-    process = begin(command, {**os.environ, "PYTHONPATH": str(REPO)})
+    process = begin(command, {**os.environ, "PYTHONPATH": str(REPO / "app")})
     try:
         async with hang_guard(30):
             while (await get_job(services, job.id)).status != "running":

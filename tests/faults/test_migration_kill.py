@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.migrate import migrate
+from cairn.db.migrate import migrate
 from tests.migration_support import Release
 from tests.waiting import patience
 

@@ -9,10 +9,10 @@ from io import BytesIO
 
 import pytest
 
-from app.domain.document import Source
-from app.errors import EncryptedDocumentError, ParseError, ParserLimitError, UnsupportedTypeError
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+from cairn.domain.document import Source
+from cairn.errors import EncryptedDocumentError, ParseError, ParserLimitError, UnsupportedTypeError
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 from tests import office_files as files
 from tests.faults.test_parser_bombs import assert_refused, read
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-import app
-from app.domain.document import LoadedDocument, Source
-from app.errors import ParseError, ParserLimitError
-from app.ingest.confine import ConfinedProcess
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+import cairn
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import ParseError, ParserLimitError
+from cairn.ingest.confine import ConfinedProcess
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 from tests.faults.bomb_files import deflate, docx, pdf, word
 from tests.waiting import patience
 
-ROOT = Path(app.__path__[0]).parent
+ROOT = Path(cairn.__path__[0]).parent
 SECONDS = 6
 LIMITS = IngestSettings.model_validate({"parseSeconds": SECONDS, "parseMemoryBytes": 700_000_000})
 PATIENT = LIMITS.model_copy(update={"parse_seconds": round(patience(SECONDS))})
@@ -198,9 +198,9 @@ async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> No
     script = textwrap.dedent(
         f"""
         import asyncio, pathlib
-        from app.domain.document import Source
-        from app.ingest.parse import parse
-        from app.settings import IngestSettings
+        from cairn.domain.document import Source
+        from cairn.ingest.parse import parse
+        from cairn.settings import IngestSettings
         content = pathlib.Path({str(bomb)!r}).read_bytes()
         asyncio.run(parse(Source("a.pdf", "a.pdf", content), IngestSettings()))
         """

@@ -1,4 +1,4 @@
-"""A parser that was taken over reads, writes and reaches nothing (app/ingest/box.py); what it needs it has."""
+"""A parser that was taken over reads, writes and reaches nothing (app/cairn/ingest/box.py); what it needs it has."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import Any
 
 import pytest
 
-import app
-from app.domain.document import Source
-from app.ingest import box
-from app.ingest.loaders import load, ocr, sniff
-from app.ingest.outlines import outline_reader
-from app.ingest.parse import parse
-from app.settings import IngestSettings, Settings
+import cairn
+from cairn.domain.document import Source
+from cairn.ingest import box
+from cairn.ingest.loaders import load, ocr, sniff
+from cairn.ingest.outlines import outline_reader
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings, Settings
 from tests.faults.bomb_files import docx, word
 from tests.faults.hostile import become_ordinary
 from tests.office_files import book, mail, notebook, open_text, presentation, workbook
 from tests.pdf_files import SCAN, scanned, text_page
 from tests.waiting import patience
 
-ROOT = Path(app.__path__[0]).parent
+ROOT = Path(cairn.__path__[0]).parent
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the box is made of parts of Linux")
 PROGRAMS = {"start a program"}
 LIMITS = (1_000_000_000, 60)
@@ -117,9 +117,9 @@ import asyncio, json, sys
 from pathlib import Path
 from tests.faults.hostile import become_ordinary
 become_ordinary()
-from app.domain.document import Source
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+from cairn.domain.document import Source
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 
 async def main():
     texts = {}

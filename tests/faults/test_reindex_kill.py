@@ -21,13 +21,13 @@ from recounts import DRIFT, HALF
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
-from app.domain.job import Job
-from app.service import models as model_service
-from app.service.documents import get_collection, index_now
-from app.service.jobs import get_job
-from app.service.search import get_trace
-from app.settings import SettingsStore, parse_settings, read_environment
-from app.wiring import Services, open_services
+from cairn.domain.job import Job
+from cairn.service import models as model_service
+from cairn.service.documents import get_collection, index_now
+from cairn.service.jobs import get_job
+from cairn.service.search import get_trace
+from cairn.settings import SettingsStore, parse_settings, read_environment
+from cairn.wiring import Services, open_services
 from tests.conftest import REPO
 from tests.documents import find, index_texts, text_source
 from tests.waiting import hang_guard
@@ -56,7 +56,7 @@ class Yard:
         settings.write_text(json.dumps({"jobs": QUICK, **sections}))
         with settings.with_name("log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", "worker"], cwd=REPO, stdout=log, stderr=log,
+                [sys.executable, "-m", "cairn.cli", "worker"], cwd=REPO, stdout=log, stderr=log,
                 env={**os.environ, **self._variables, "CAIRN_SETTINGS": str(settings)},
             )  # fmt: skip
         self._processes.append(process)

@@ -20,13 +20,13 @@ import asyncpg
 import pytest
 from database_proxy import database_proxy
 
-from app.db.pool import Database
-from app.domain.job import Job
-from app.domain.principal import Principal
-from app.jobs.context import JobContext
-from app.jobs.worker import ANSWER_SECONDS, Worker
-from app.settings import JobsSettings
-from app.store import jobs
+from cairn.db.pool import Database
+from cairn.domain.job import Job
+from cairn.domain.principal import Principal
+from cairn.jobs.context import JobContext
+from cairn.jobs.worker import ANSWER_SECONDS, Worker
+from cairn.settings import JobsSettings
+from cairn.store import jobs
 from tests.waiting import hang_guard, patience, until
 
 pytestmark = pytest.mark.fault
@@ -70,7 +70,7 @@ class Yard:
     def start(self) -> subprocess.Popen[bytes]:
         script = Path(__file__).with_name("worker_process.py")
         arguments = [self.dsn, str(self._journal), json.dumps(SETTINGS)]
-        environment = {**os.environ, "PYTHONPATH": str(REPO)}
+        environment = {**os.environ, "PYTHONPATH": str(REPO / "app")}
         log = self._journal.with_suffix(".log").open("ab")
         process = subprocess.Popen([sys.executable, script, *arguments], env=environment, stdout=log, stderr=log)
         log.close()

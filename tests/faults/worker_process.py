@@ -13,10 +13,10 @@ import sys
 import time
 from typing import Any
 
-from app.db.pool import Database
-from app.jobs.context import JobContext
-from app.jobs.worker import Worker
-from app.settings import JobsSettings
+from cairn.db.pool import Database
+from cairn.jobs.context import JobContext
+from cairn.jobs.worker import Worker
+from cairn.settings import JobsSettings
 
 
 def note(event: str, context: JobContext) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import asyncpg
 
-from app.db.queries import load_queries
-from app.db.schema import SchemaSource
-from app.resources import resource_path
+from cairn.db.queries import load_queries
+from cairn.db.schema import SchemaSource
+from cairn.resources import resource_path
 
 _FUNCTION = re.compile(r"CREATE OR REPLACE FUNCTION ([\w.]+)\(.*?\n(?:\$\$|\$body\$|RETURN [^\n]*);", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*")

@@ -10,11 +10,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.migrate import LOCK_TABLE, migrate
-from app.db.schema import SchemaSource
-from app.db.table_lock import table_lock
-from app.db.vector_indexes import ensure_model
-from app.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
+from cairn.db.migrate import LOCK_TABLE, migrate
+from cairn.db.schema import SchemaSource
+from cairn.db.table_lock import table_lock
+from cairn.db.vector_indexes import ensure_model
+from cairn.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
 from tests.migration_support import Release
 from tests.waiting import patience
 

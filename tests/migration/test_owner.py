@@ -11,15 +11,15 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.embedded import EmbeddedServer, ensure_running
-from app.db.migrate import migrate
-from app.db.pool import Database
-from app.db.tenant_delete import delete_tenant
-from app.db.tenant_export import export_tenant
-from app.db.tenant_import import import_tenant
-from app.domain.principal import Principal
-from app.errors import MigrationError
-from app.settings import VectorSettings
+from cairn.db.embedded import EmbeddedServer, ensure_running
+from cairn.db.migrate import migrate
+from cairn.db.pool import Database
+from cairn.db.tenant_delete import delete_tenant
+from cairn.db.tenant_export import export_tenant
+from cairn.db.tenant_import import import_tenant
+from cairn.domain.principal import Principal
+from cairn.errors import MigrationError
+from cairn.settings import VectorSettings
 from tests.migration_support import Release
 
 

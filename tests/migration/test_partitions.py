@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.db.migrate import PARTITIONS_AHEAD, migrate
+from cairn.db.migrate import PARTITIONS_AHEAD, migrate
 from tests.waiting import patience
 
 INSERT = """

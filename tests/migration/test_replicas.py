@@ -8,8 +8,8 @@ from pathlib import Path
 
 import asyncpg
 
-from app.db.embedded import EmbeddedServer
-from app.db.migrate import migrate
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.migrate import migrate
 from tests.migration_support import Release
 from tests.waiting import patience
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer
-from app.db.migrate import migrate, migration_sql
-from app.db.schema import SchemaSource
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.migrate import migrate, migration_sql
+from cairn.db.schema import SchemaSource
 from tests.migration_support import REPO, Release
 
 _spec = importlib.util.spec_from_file_location("schema_dump", REPO / "scripts" / "schema_dump.py")

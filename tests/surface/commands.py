@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.cli import run
+from cairn.cli import run
 
 
 @dataclass(frozen=True)

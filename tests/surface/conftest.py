@@ -14,9 +14,9 @@ import structlog
 from commands import Cairn, in_process
 from serving import Api, serving
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer
-from app.providers.minilm import find_model
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer
+from cairn.providers.minilm import find_model
 
 # the scripted model server and the breakable network live with the tests that they were made for
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("contract", "faults")]

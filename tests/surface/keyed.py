@@ -12,12 +12,12 @@ import asyncpg
 import httpx2
 from serving import Api
 
-from app.api.models import ID_EXAMPLE
-from app.api.policy import POLICIES
-from app.domain.principal import ALL_SCOPES, Scope
-from app.service.keys import create_key, of_tenant, revoke_key
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.api.models import ID_EXAMPLE
+from cairn.api.policy import POLICIES
+from cairn.domain.principal import ALL_SCOPES, Scope
+from cairn.service.keys import create_key, of_tenant, revoke_key
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.pdf_files import Sheet, pdf_file
 from tests.waiting import patience
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.db.embedded import EmbeddedServer
-from app.db.roles import SERVER_LOGIN
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.roles import SERVER_LOGIN
 from tests.waiting import patience, wait_until
 
 BINARY = os.environ.get("CAIRN_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ.get('PATH')}:/usr/sbin")

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 from starter import StartedProcess, Starter
 
-from app.main import EXIT_SECONDS
+from cairn.main import EXIT_SECONDS
 from tests.waiting import patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
@@ -97,7 +97,7 @@ def serving(
         port = probe.getsockname()[1]
     own = {
         "CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(folder),
-        "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO),
+        "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO / "app"),
     }  # fmt: skip
     (folder / "log").write_bytes(b"")
     process = _starter().start({**os.environ, **own, **environment}, folder / "log")

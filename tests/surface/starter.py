@@ -24,9 +24,9 @@ from typing import Any, NoReturn
 
 REPO = Path(__file__).resolve().parents[2]
 LOADED = (
-    "app.main", "alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
+    "cairn.main", "alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
     "py3langid", "langchain_text_splitters", "uvicorn.protocols.http.httptools_impl", "uvicorn.protocols.websockets.auto",
-    "nicegui", "app.web.pages",
+    "nicegui", "cairn.web.pages",
 )  # fmt: skip
 LONGEST = 1_000_000
 """Bytes of a message; an environment is some thousands."""
@@ -74,7 +74,7 @@ class Starter:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, __file__, str(theirs.fileno()), *LOADED]
-        own = {**os.environ, "PYTHONPATH": str(REPO)}
+        own = {**os.environ, "PYTHONPATH": str(REPO / "app")}
         self._process = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         theirs.close()
         self._channel = ours
@@ -186,9 +186,9 @@ def become(work: Callable[[], Any], opened: list[int], environment: dict[str, st
 
 def serve() -> None:
     """`cairn serve`, without its command line."""
-    from app.errors import CairnError
-    from app.main import serve as run
-    from app.settings import SettingsStore, read_environment
+    from cairn.errors import CairnError
+    from cairn.main import serve as run
+    from cairn.settings import SettingsStore, read_environment
 
     try:
         environment = read_environment()

@@ -29,8 +29,8 @@ from serving import Api, read_events, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from app.api.policy import POLICIES
-from app.domain.key import new_secret
+from cairn.api.policy import POLICIES
+from cairn.domain.key import new_secret
 from tests.waiting import patience
 
 HIDDEN = {

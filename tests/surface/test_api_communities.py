@@ -47,11 +47,11 @@ def cairn(api: Api, *arguments: str) -> subprocess.CompletedProcess[str]:
         "CAIRN_DATABASE_URL": api.dsn,
         "CAIRN_HOME": str(api.folder),
         "COLUMNS": "200",
-        "PYTHONPATH": str(REPO),
+        "PYTHONPATH": str(REPO / "app"),
     }
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True, text=True,
-        check=False, timeout=patience(120),
+        [sys.executable, "-m", "cairn.cli", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True,
+        text=True, check=False, timeout=patience(120),
     )  # fmt: skip
 
 

@@ -20,8 +20,8 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from serving import Api, read_events, serving
 
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.db.runs import HANDBOOK, fill
 from tests.waiting import patience
 

@@ -16,12 +16,12 @@ from fastapi import FastAPI
 from keyed import bearer
 from serving import Api
 
-from app.api import running
-from app.api.direct import DirectRoute
-from app.domain.principal import ALL_SCOPES, KeyLimits
-from app.main import create_app
-from app.service.keys import create_key
-from app.settings import Environment, SettingsStore, read_environment
+from cairn.api import running
+from cairn.api.direct import DirectRoute
+from cairn.domain.principal import ALL_SCOPES, KeyLimits
+from cairn.main import create_app
+from cairn.service.keys import create_key
+from cairn.settings import Environment, SettingsStore, read_environment
 
 TEXT = "Employees have 30 days of leave per year. Leave is requested from the manager in writing."
 SEARCH: Final = {"query": "how many days of leave?", "collection": "handbook", "cache": False}

@@ -18,7 +18,7 @@ from two_servers import QUESTION, SENTENCE, TEXT
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from app.domain.key import hash_secret, new_secret
+from cairn.domain.key import hash_secret, new_secret
 from tests.waiting import wait_until
 
 LONG = Reply("drip", text=" ".join(["word"] * 150))

@@ -18,13 +18,13 @@ import pytest
 from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
-from app.api.authenticate import check_listen, is_loopback
-from app.api.bodies import check_length
-from app.api.browser import host_name
-from app.api.running import decode_cursor, encode_cursor
-from app.db.schema import SchemaSource
-from app.errors import InputError, SettingsError, TooLargeError
-from app.settings import read_environment
+from cairn.api.authenticate import check_listen, is_loopback
+from cairn.api.bodies import check_length
+from cairn.api.browser import host_name
+from cairn.api.running import decode_cursor, encode_cursor
+from cairn.db.schema import SchemaSource
+from cairn.errors import InputError, SettingsError, TooLargeError
+from cairn.settings import read_environment
 from tests.waiting import patience
 
 PROBLEM = "application/problem+json"
@@ -304,7 +304,9 @@ async def test_database_that_goes_and_comes_back(
 def test_slow_statement_is_a_503_that_says_so(api: Api) -> None:
     api.index("locked", a="Stones.")
     locker = subprocess.Popen(
-        [sys.executable, "-c", _LOCK, api.dsn], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(REPO)}
+        [sys.executable, "-c", _LOCK, api.dsn],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(REPO / "app")},
     )
     before = api.revision
     try:

@@ -16,7 +16,7 @@ from scripted_server import Reply, ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 from two_servers import QUESTION, SENTENCE, TEXT, check_whole, events, start, status, text_of, two_servers
 
-from app.runs.log import MERGE_SECONDS
+from cairn.runs.log import MERGE_SECONDS
 
 Psql = Callable[..., str]
 DRIP = Reply("drip", text=SENTENCE)

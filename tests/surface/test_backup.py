@@ -17,8 +17,8 @@ import pytest
 import structlog
 from commands import Cairn, in_process
 
-from app.db.embedded import ensure_running
-from app.db.programs import without_password
+from cairn.db.embedded import ensure_running
+from cairn.db.programs import without_password
 
 REPO = Path(__file__).resolve().parents[2]
 VOLATILE = {"trace_id", "run_id", "timings_ms", "latency_ms", "usage"}

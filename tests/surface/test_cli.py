@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 import pytest
 from commands import Cairn
 
-from app.cli import run
-from app.commands import demo
-from app.commands.demo import questions_in
-from app.db.migrate import migration_sql
-from app.domain.document import Document
-from app.domain.ids import new_id
+from cairn.cli import run
+from cairn.commands import demo
+from cairn.commands.demo import questions_in
+from cairn.db.migrate import migration_sql
+from cairn.domain.document import Document
+from cairn.domain.ids import new_id
 from tests.waiting import hang_guard, patience
 
 REPO = Path(__file__).resolve().parents[2]
@@ -92,8 +92,8 @@ def pdf(*pages: str) -> bytes:
 
 def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from app.cli import run; code = run(['--help']); "
-        "heavy = {'asyncpg', 'fastapi', 'numpy', 'onnxruntime', 'openai', 'sqlalchemy', 'pydantic', 'app.wiring'}; "
+        "import sys; from cairn.cli import run; code = run(['--help']); "
+        "heavy = {'asyncpg', 'fastapi', 'numpy', 'onnxruntime', 'openai', 'sqlalchemy', 'pydantic', 'cairn.wiring'}; "
         "print('heavy:', sorted(heavy & set(sys.modules))); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=REPO, check=False)
@@ -144,7 +144,7 @@ def test_errors_are_one_line_without_a_stack_trace(cairn: Cairn, monkeypatch: py
 def test_what_a_start_imports_was_compiled_at_the_installation() -> None:
     """Where PYTHONDONTWRITEBYTECODE is set every start would compile it again: 3.3 s of processor time in place of 1.8."""
     program = (
-        "import sys, app.main; print(*(m.__name__ for m in list(sys.modules.values()) if 'site-packages' in (m.__file__ or '')"
+        "import sys, cairn.main; print(*(m.__name__ for m in list(sys.modules.values()) if 'site-packages' in (m.__file__ or '')"
         " and m.__spec__.cached and not __import__('os').path.exists(m.__spec__.cached)))"
     ).replace("m.__file__", "getattr(m, '__file__', None)")
     done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True)
@@ -357,7 +357,7 @@ def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
 ) -> None:
     """Two rooms stand for all of the code, which takes a minute. What an earlier version read is removed, and nothing else."""
     guides, code = demo.CHAPTERS
-    chapters = guides, replace(code, paths=("app/ingest", "app/errors.py"))
+    chapters = guides, replace(code, paths=("app/cairn/ingest", "app/cairn/errors.py"))
     monkeypatch.setattr(demo, "CHAPTERS", chapters)
     (library.parent / "docs").mkdir()
     (library.parent / "docs" / "moved.md").write_text("A guide that has another name now.")
@@ -436,9 +436,9 @@ def test_serve_refuses_addresses_it_must_not_or_cannot_take(cairn: Cairn, monkey
 @contextmanager
 def started(database: str, model: Path, home: Path, *arguments: str, **pipes: Any) -> Iterator[subprocess.Popen[str]]:
     """A cairn process of its own."""
-    environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "PYTHONPATH": str(REPO),
+    environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "PYTHONPATH": str(REPO / "app"),
                    "CAIRN_MODEL_DIR": str(model)}  # fmt: skip
-    command = [sys.executable, "-m", "app.cli", *arguments]
+    command = [sys.executable, "-m", "cairn.cli", *arguments]
     with subprocess.Popen(command, env=environment, cwd=home, text=True, **pipes) as process:
         try:
             yield process

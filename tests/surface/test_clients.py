@@ -16,7 +16,7 @@ from clients_environment import clients_python
 from scripted_web import Reply, ScriptedWeb
 from serving import REPO, Api, serving
 
-from app.client import (
+from cairn.client import (
     Answered,
     AsyncClient,
     CairnError,
@@ -31,9 +31,9 @@ from app.client import (
     UnreachableError,
     calls,
 )
-from app.service.keys import create_key, of_tenant
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.service.keys import create_key, of_tenant
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.waiting import patience
 
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
@@ -179,13 +179,12 @@ def folder(tmp_path: Path) -> Path:
     """Where programs run: `cairn` is what the repository has, and there is a handbook."""
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "leave.md").write_text(LEAVE)
-    (tmp_path / "cairn").symlink_to(REPO / "app" / "cairn")
     return tmp_path
 
 
 def run(program: str, python: str, api: Api, folder: Path) -> str:
     """What it prints."""
-    environment = {**os.environ, "CAIRN_URL": api.url, "PYTHONPATH": f"{folder}{os.pathsep}{REPO}"}
+    environment = {**os.environ, "CAIRN_URL": api.url, "PYTHONPATH": str(REPO / "app")}
     done = subprocess.run(
         [python, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, timeout=patience(120)
     )
@@ -220,7 +219,7 @@ found = asyncio.run(retriever.ainvoke("days of leave"))
 assert found == retriever.invoke("days of leave")
 assert found[0].metadata["team"] == "people" and found[0].metadata["headings"] == ["Leave"], found[0]
 assert not CairnRetriever(collection="handbook", filters={"team": "sales"}).invoke("leave")
-assert not {"asyncpg", "fastapi", "app.service", "app.settings"} & set(sys.modules)
+assert not {"asyncpg", "fastapi", "cairn.service", "cairn.settings"} & set(sys.modules)
 print("async: the same")
 """,
     "llama_index": """
@@ -230,7 +229,7 @@ same = retriever.retrieve("days of leave")[0]
 assert one.node.node_id == same.node.node_id and one.score > 0
 assert one.node.ref_doc_id == one.node.metadata["document_id"]
 assert not CairnNodeRetriever(collection="handbook", filters={"team": "sales"}).retrieve("leave")
-assert not {"asyncpg", "fastapi", "app.service", "app.settings"} & set(sys.modules)
+assert not {"asyncpg", "fastapi", "cairn.service", "cairn.settings"} & set(sys.modules)
 print("async: the same")
 """,
 }
@@ -238,9 +237,10 @@ print("async: the same")
 
 def test_importing_the_client_imports_no_server(folder: Path) -> None:
     script = (
-        "import sys, cairn.client; print(*sorted(name for name in sys.modules if name.startswith('app.') "
-        "and name.split('.')[1] not in ('client', 'domain', 'errors') or name in ('asyncpg', 'fastapi', 'numpy', 'pydantic')))"
+        "import sys, cairn.client; print(*sorted(name for name in sys.modules if name.startswith('cairn.') "
+        "and name.split('.')[1] not in ('client', 'domain', 'errors', 'distribution') "
+        "or name in ('asyncpg', 'fastapi', 'numpy', 'pydantic')))"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{REPO}"}
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "app")}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_eval_cli import Cairn, Rows, cairn, gear, rows
 
-from app.errors import InputError
-from app.evals.answers import exact_match, holds, load_answers, token_f1
+from cairn.errors import InputError
+from cairn.evals.answers import exact_match, holds, load_answers, token_f1
 
 __all__ = ["cairn", "gear", "rows"]
 

@@ -17,9 +17,9 @@ import pytest
 import structlog
 from scripted_server import ScriptedServer
 
-from app import cli
-from app.evals.metrics import score
-from app.settings import Settings
+from cairn import cli
+from cairn.evals.metrics import score
+from cairn.settings import Settings
 
 SHARE = Settings().rag.hybrid_search_weight
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from app import cli
+from cairn import cli
 
 CONTEXT = "The Eiffel Tower is 300 metres high. It was built in 1889 by the company of Gustave Eiffel."
 RECORDS: list[dict[str, Any]] = [

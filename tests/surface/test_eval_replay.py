@@ -13,7 +13,7 @@ import pytest
 import structlog
 from serving import Api, serving
 
-from app import cli
+from cairn import cli
 
 PARTS = [f"{letters}-{number}" for letters in ("KX", "QV") for number in range(4100, 4118)]
 TORQUE = {part: 11 + 3 * n for n, part in enumerate(PARTS)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from app import cli
+from cairn import cli
 
 MESSAGES = {
     "greeting": ["hi", "good morning everyone"],

@@ -11,9 +11,9 @@ from typing import Any, get_args
 import pytest
 import structlog
 
-from app.cli import run
-from app.extensions import Group, broken_extensions
-from app.wiring import find_extensions
+from cairn.cli import run
+from cairn.extensions import Group, broken_extensions
+from cairn.wiring import find_extensions
 from tests.conftest import InstallPackage
 from tests.recipes import install_recipe
 
@@ -100,12 +100,12 @@ def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage) -> 
     [
         ("PART = 1\n", "loaders", "it is int"),
         (
-            "from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/csv': ('.csv',)})\n",
+            "from cairn.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/csv': ('.csv',)})\n",
             "loaders",
             "text/csv",
         ),
         (
-            "from app.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/x-a': ('.PDF',)})\n",
+            "from cairn.ingest.loaders.base import *\nPART = Loader('mine', None, {'text/x-a': ('.PDF',)})\n",
             "loaders",
             "suffix",
         ),
@@ -136,7 +136,7 @@ def test_a_provider_that_fails_is_said_where_it_would_have_been_used(
 ) -> None:
     install_package(
         "ext_failing",
-        "from app.providers.protocols import Provider\n"
+        "from cairn.providers.protocols import Provider\n"
         "def fail(model): raise RuntimeError('no key for ' + model)\n"
         "PART = Provider('failing', embedder=fail, chat=fail, reranker=fail)\n",
         providers={"failing": "ext_failing:PART"},

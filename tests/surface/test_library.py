@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
-import cairn
 import pytest
 
+import cairn
 from tests.waiting import patience
 
 REPO = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ def test_the_program_in_the_readme_runs(used_home: Path, tmp_path: Path) -> None
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "leave.md").write_text(LEAVE)
-    environment = {**os.environ, "CAIRN_HOME": str(used_home), "PYTHONPATH": str(REPO)}
+    environment = {**os.environ, "CAIRN_HOME": str(used_home), "PYTHONPATH": str(REPO / "app")}
 
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -352,13 +352,13 @@ def at_home(dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedSer
     """Environment of `cairn mcp` on the same data."""
     own = {
         "CAIRN_DATABASE_URL": dsn, "CAIRN_TENANT": "victim", "CAIRN_HOME": str(tmp_path), "CAIRN_MODEL_DIR": str(model),
-        "PYTHONPATH": str(REPO), "OPENAI_BASE_URL": chat.openai_url, "CAIRN_SETTINGS": str(keyed.settings_file),
+        "PYTHONPATH": str(REPO / "app"), "OPENAI_BASE_URL": chat.openai_url, "CAIRN_SETTINGS": str(keyed.settings_file),
     }  # fmt: skip
     return {**os.environ, **own}
 
 
 async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -> None:
-    command = StdioServerParameters(command=sys.executable, args=["-m", "app.cli", "mcp"], env=at_home)
+    command = StdioServerParameters(command=sys.executable, args=["-m", "cairn.cli", "mcp"], env=at_home)
     async with hang_guard(60), Client(stdio_client(command)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
@@ -368,7 +368,7 @@ async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -
 def test_stdio_says_nothing_but_messages_and_obeys_a_signal(at_home: dict[str, str]) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
-    command = [sys.executable, "-m", "app.cli", "mcp"]
+    command = [sys.executable, "-m", "cairn.cli", "mcp"]
     with subprocess.Popen(command, env=at_home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

@@ -18,11 +18,11 @@ from keyed import COLLECTION, MARKER, bearer, furnish, make_keys, operations
 from pgbouncer import BINARY, PgBouncer, can_keep_statements, pgbouncer
 from serving import REPO, Api, serving
 
-from app.db.embedded import EmbeddedServer
-from app.db.pool import Database, stream
-from app.db.roles import ensure_server_login
-from app.domain.principal import Principal
-from app.errors import DatabaseUnavailableError, PreparedStatementsError
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.pool import Database, stream
+from cairn.db.roles import ensure_server_login
+from cairn.domain.principal import Principal
+from cairn.errors import DatabaseUnavailableError, PreparedStatementsError
 from tests.waiting import patience
 
 pytestmark = pytest.mark.skipif(BINARY is None, reason="no pgbouncer: neither on PATH nor in CAIRN_TEST_PGBOUNCER")

@@ -11,10 +11,10 @@ import pytest
 from keyed import bearer, make_keys
 from serving import Api, read_events, serving
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer
-from app.db.migrate import migrate
-from app.errors import MigrationError
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.migrate import migrate
+from cairn.errors import MigrationError
 from tests.standby import Pair, primary_and_standby
 
 

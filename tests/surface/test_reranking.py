@@ -13,7 +13,7 @@ from scripted_server import ScriptedServer
 from serving import Api, serving
 from tiny_cross_encoder import make_cross_encoder
 
-from app.settings import parse_settings
+from cairn.settings import parse_settings
 from tests.waiting import wait_until
 
 KEY = "co-secret-91d2"

@@ -19,7 +19,7 @@ from commands import in_process
 from scripted_web import Reply, ScriptedWeb
 from serving import REPO, Api, serving
 
-from app.client import Client, InputError, UnfinishedError
+from cairn.client import Client, InputError, UnfinishedError
 from tests.waiting import patience, wait_until
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -157,12 +157,17 @@ class Watch:
 @contextmanager
 def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]:
     """Ends it by SIGTERM, which is no failure."""
-    own = {"CAIRN_DATABASE_URL": dsn, "CAIRN_HOME": str(home), "CAIRN_MODEL_DIR": str(model), "PYTHONPATH": str(REPO)}
+    own = {
+        "CAIRN_DATABASE_URL": dsn,
+        "CAIRN_HOME": str(home),
+        "CAIRN_MODEL_DIR": str(model),
+        "PYTHONPATH": str(REPO / "app"),
+    }
     said = home / "said"
     home.mkdir(exist_ok=True)
     with said.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", "watch", str(folder), "-c", "notes"],
+            [sys.executable, "-m", "cairn.cli", "watch", str(folder), "-c", "notes"],
             env={**os.environ, **own}, cwd=home, stdout=out, stderr=out,
         )  # fmt: skip
     try:

@@ -19,13 +19,13 @@ from keyed import Victim, assert_knows_nothing, bearer, furnish, operations, ref
 from scripted_issuer import AUDIENCE, ScriptedIssuer, scripted_issuer
 from serving import Api, serving
 
-from app.db import runtime
-from app.db.embedded import EmbeddedServer
-from app.domain.key import new_secret
-from app.domain.principal import ALL_SCOPES
-from app.service.keys import create_key, of_tenant, revoke_key
-from app.settings import SettingsStore, read_environment
-from app.wiring import open_services
+from cairn.db import runtime
+from cairn.db.embedded import EmbeddedServer
+from cairn.domain.key import new_secret
+from cairn.domain.principal import ALL_SCOPES
+from cairn.service.keys import create_key, of_tenant, revoke_key
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.standby import Postgres, one_server
 from tests.waiting import patience
 

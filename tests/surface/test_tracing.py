@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from serving import Api, serving
 
-from app import tracing
+from cairn import tracing
 from tests.waiting import wait_until
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed: traces are not tested")
@@ -177,7 +177,5 @@ def test_off_it_costs_nothing() -> None:
 
     best = min(timeit.repeat(spanned, number=10_000, repeat=5)) / 10_000
     assert best < 20e-6, f"{best * 1e6:.2f} us"
-    loaded = (
-        "import sys, app.wiring, app.tracing; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
-    )
+    loaded = "import sys, cairn.wiring, cairn.tracing; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0

@@ -71,7 +71,7 @@ def record() -> dict[tuple[str, int], str]:
 
 def _compile_at_once() -> None:
     """What would be compiled when it is first used, where nobody may see it."""
-    unused: Any = importlib.import_module("app.language.linear")._Unused
+    unused: Any = importlib.import_module("cairn.language.linear")._Unused
     keep = unused.__init__
 
     def begin(self: Any, pattern: str, flags: int) -> None:
@@ -82,16 +82,16 @@ def _compile_at_once() -> None:
 
 
 def _modules() -> Iterator[ModuleType]:
-    import app
+    import cairn
 
-    for info in pkgutil.walk_packages(app.__path__, "app."):
+    for info in pkgutil.walk_packages(cairn.__path__, "cairn."):
         if info.name.rpartition(".")[2] not in _ELSEWHERE:
             yield importlib.import_module(info.name)
 
 
 def _make_lazy(modules: list[ModuleType]) -> None:
     """Call what keeps its results: with nothing, with each code, with each language."""
-    from app.language.lexicon import languages
+    from cairn.language.lexicon import languages
 
     arguments: list[tuple[Any, ...]] = [(), *((one.code,) for one in languages()), *((one,) for one in languages())]
     for module in modules:
@@ -112,7 +112,7 @@ def _in_functions(module: ModuleType) -> Iterator[tuple[str, str, int]]:
                 pattern = _written(call.args[0], vars(module))
                 if isinstance(pattern, str):
                     if name in _OURS:
-                        pattern = importlib.import_module("app.language.linear").bound(pattern)
+                        pattern = importlib.import_module("cairn.language.linear").bound(pattern)
                     yield f"{path.relative_to(ROOT)}:{call.lineno}", pattern, _flags(call)
 
 

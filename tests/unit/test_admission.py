@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from app.errors import OverloadedError
-from app.limits.admission import Admission, Gate
-from app.settings import AdmissionSettings
+from cairn.errors import OverloadedError
+from cairn.limits.admission import Admission, Gate
+from cairn.settings import AdmissionSettings
 from tests.waiting import hang_guard
 
 

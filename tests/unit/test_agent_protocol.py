@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.agents.planned_work import FINAL
-from app.agents.policies.react import read_reflection
-from app.agents.protocol import select_calls
-from app.agents.steps import LEFT_OUT, AgentStep, Notebook
-from app.agents.tools.registry import TOOLS
-from app.agents.tools.tool import ToolResult
-from app.providers.protocols import ToolCall
-from app.providers.reader import json_value
+from cairn.agents.planned_work import FINAL
+from cairn.agents.policies.react import read_reflection
+from cairn.agents.protocol import select_calls
+from cairn.agents.steps import LEFT_OUT, AgentStep, Notebook
+from cairn.agents.tools.registry import TOOLS
+from cairn.agents.tools.tool import ToolResult
+from cairn.providers.protocols import ToolCall
+from cairn.providers.reader import json_value
 
 SEARCH = ToolCall("retrieve_vector", {"query": "leave"}, "c1")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.evals.answers import Expected, calibration_error, figures, load_answers
-from app.evals.datasets import load
-from app.evals.questions import load_questions
-from app.service.evaluation import Corpora, load_sets
+from cairn.errors import InputError
+from cairn.evals.answers import Expected, calibration_error, figures, load_answers
+from cairn.evals.datasets import load
+from cairn.evals.questions import load_questions
+from cairn.service.evaluation import Corpora, load_sets
 
 QUESTIONS = [
     {"_id": 1, "doc": "a", "question": "How long?", "answer": ["30 days"], "kind": "span"},

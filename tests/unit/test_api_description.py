@@ -14,16 +14,16 @@ import pytest
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.requests import HTTPConnection
 
-from app.api.chat_frames import CHAT_EVENTS, chat_frames
-from app.api.links import LINKS
-from app.api.policy import POLICIES
-from app.api.problems import known_problems, methods_of
-from app.api.query import EVENTS, query_frames
-from app.api.shapes import COMPATIBILITY
-from app.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
-from app.errors import ConflictError
-from app.main import create_app
-from app.settings import SettingsStore, read_environment
+from cairn.api.chat_frames import CHAT_EVENTS, chat_frames
+from cairn.api.links import LINKS
+from cairn.api.policy import POLICIES
+from cairn.api.problems import known_problems, methods_of
+from cairn.api.query import EVENTS, query_frames
+from cairn.api.shapes import COMPATIBILITY
+from cairn.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
+from cairn.errors import ConflictError
+from cairn.main import create_app
+from cairn.settings import SettingsStore, read_environment
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.document import LoadedDocument
-from app.errors import EncryptedDocumentError, ParseError
-from app.ingest.loaders import load, sniff
-from app.settings import IngestSettings
+from cairn.domain.document import LoadedDocument
+from cairn.errors import EncryptedDocumentError, ParseError
+from cairn.ingest.loaders import load, sniff
+from cairn.settings import IngestSettings
 from tests import office_files as files
 
 LIMITS = IngestSettings()

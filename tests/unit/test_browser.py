@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.datastructures import Headers
 
-from app.api.browser import (
+from cairn.api.browser import (
     LOOPBACK_HOSTS,
     NOTHING,
     PAGE,

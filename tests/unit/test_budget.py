@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from app.answering.budget import Budget
-from app.errors import BudgetExceededError, ProviderTimeoutError
-from app.providers.metered import tokens_of
-from app.providers.protocols import Completion, Delta, Message, Usage
-from app.providers.tokens import estimate
-from app.settings import AgentSettings, AnswerSettings
+from cairn.answering.budget import Budget
+from cairn.errors import BudgetExceededError, ProviderTimeoutError
+from cairn.providers.metered import tokens_of
+from cairn.providers.protocols import Completion, Delta, Message, Usage
+from cairn.providers.tokens import estimate
+from cairn.settings import AgentSettings, AnswerSettings
 from tests.waiting import patience
 
 ASKED = [Message("user", "x" * 400)]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
-from app.domain.principal import Principal
-from app.retrieve.cache import cache_address, guards, is_reordered, is_storable, normalise_query
-from app.settings import RagSettings, Settings
+from cairn.domain.passage import CacheAddress, CacheCounts, CacheStats, SearchRequest, SearchResult
+from cairn.domain.principal import Principal
+from cairn.retrieve.cache import cache_address, guards, is_reordered, is_storable, normalise_query
+from cairn.settings import RagSettings, Settings
 
 REQUEST = SearchRequest("What is a cairn?", ("stones",))
 OTHERS: dict[str, Any] = {"model_id": 1, "reranker": None, "strategy": "fast", "answering": False}

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Passage
-from app.domain.question import SourceRef, Turn
-from app.language.identify import by_words
-from app.query.carry import Carried, carry, listed
-from app.query.entities import entities
-from app.query.rewrite_after import rewrite_after
+from cairn.domain.passage import Passage
+from cairn.domain.question import SourceRef, Turn
+from cairn.language.identify import by_words
+from cairn.query.carry import Carried, carry, listed
+from cairn.query.entities import entities
+from cairn.query.rewrite_after import rewrite_after
 from tests.waiting import patience
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.document import LoadedDocument, Markup, PageStart, PassageDraft
-from app.ingest.chunkers import chunk
-from app.ingest.chunkers.spans import SEPARATOR_PATTERNS, code_separators, cut, pieces
-from app.ingest.loaders.code import SUFFIXES
-from app.settings import ChunkingSettings, RagSettings
+from cairn.domain.document import LoadedDocument, Markup, PageStart, PassageDraft
+from cairn.ingest.chunkers import chunk
+from cairn.ingest.chunkers.spans import SEPARATOR_PATTERNS, code_separators, cut, pieces
+from cairn.ingest.loaders.code import SUFFIXES
+from cairn.settings import ChunkingSettings, RagSettings
 
 
 class PieceTokens:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from app.domain.document import Markup
+from cairn.domain.document import Markup
 from tests.unit.test_chunkers import split
 
 

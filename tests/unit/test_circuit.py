@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from app.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
-from app.providers.circuit import Circuit, Circuits, Limits, counts
+from cairn.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.providers.circuit import Circuit, Circuits, Limits, counts
 
 
 class Clock:

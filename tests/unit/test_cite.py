@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.cite import citation, cite
-from app.domain.passage import Passage
+from cairn.answer.cite import citation, cite
+from cairn.domain.passage import Passage
 
 WHALES = "Whales are mammals. The blue whale weighs up to 199 tonnes. It eats krill."
 CAIRN = "A cairn is a pile of stones. It marks a trail in the mountains."

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.code import SEPARATOR
-from app.graph.code.callers import lines_that_name, split_calls
-from app.graph.code.declaration import hide, read_declaration
-from app.graph.code.links import CodeLinks, NamedDefinition, Tie
-from app.graph.code.outline import outline_of
-from app.store.code_calls import PlacedCall
+from cairn.domain.code import SEPARATOR
+from cairn.graph.code.callers import lines_that_name, split_calls
+from cairn.graph.code.declaration import hide, read_declaration
+from cairn.graph.code.links import CodeLinks, NamedDefinition, Tie
+from cairn.graph.code.outline import outline_of
+from cairn.store.code_calls import PlacedCall
 
 LANGUAGES = {
     "py": "python",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.code import Outline
-from app.graph.code.outline import MOST_DEFINITIONS, outline_of
+from cairn.domain.code import Outline
+from cairn.graph.code.outline import MOST_DEFINITIONS, outline_of
 from tests.waiting import patience
 
 PYTHON = '''\

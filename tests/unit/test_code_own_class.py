@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.graph.code.outline import outline_of
+from cairn.graph.code.outline import outline_of
 
 BODY = "class Stack:\n    {head}\n        {before}return cls(1)\n"
 

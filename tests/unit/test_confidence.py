@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.answer.confidence import (
+from cairn.answer.confidence import (
     PRESENT,
     RIGHT,
     SURE,
@@ -21,9 +21,9 @@ from app.answer.confidence import (
     fit_calibration,
     fit_logistic,
 )
-from app.domain.answer import SelectionFeatures
-from app.errors import InputError
-from app.evals.calibrate import calibrate
+from cairn.domain.answer import SelectionFeatures
+from cairn.errors import InputError
+from cairn.evals.calibrate import calibrate
 
 GOOD = SelectionFeatures(
     kind="prose", english=True, question_words=5, missing=0, idf_direct=0.8, idf_around=0.9, topic_direct=0.8,

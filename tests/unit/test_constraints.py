@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import PromptConstraints
-from app.query.constraints import MOST, constraints_of
+from cairn.domain.plan import PromptConstraints
+from cairn.query.constraints import MOST, constraints_of
 
 RUNBOOK = (
     "Produce an operational runbook with sections: Reindex, Delete, Rate limits. Use separate tool searches for each topic "

@@ -176,7 +176,7 @@ def test_other_containers_may_call_the_app_by_the_name_of_its_service() -> None:
 
 
 def test_every_variable_is_one_that_the_product_reads() -> None:
-    known = (REPO / "app/settings/environment.py").read_text()
+    known = (REPO / "app/cairn/settings/environment.py").read_text()
     given = set(COMPOSE["services"]["app"]["environment"]) | set(re.findall(r"\b(CAIRN_\w+)=", "".join(of("ENV"))))
     for name in {name for name in given if not name.startswith("OTEL_")} - {"PGPASSWORD"}:  # the SDK reads those
         assert f'"{name}"' in known, name

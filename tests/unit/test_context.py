@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.context import assemble
-from app.domain.passage import Passage
+from cairn.answer.context import assemble
+from cairn.domain.passage import Passage
 
 TEXT = "".join(f"Sentence number {i} of the text. " for i in range(200))
 DOCUMENT, OTHER = UUID(int=1), UUID(int=2)

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from app.domain.document import LoadedDocument
-from app.errors import EmptyDocumentError, ParseError, ParserLimitError
-from app.ingest.chunkers import chunk
-from app.ingest.loaders import load, sniff
-from app.settings import ChunkingSettings, IngestSettings, RagSettings
+from cairn.domain.document import LoadedDocument
+from cairn.errors import EmptyDocumentError, ParseError, ParserLimitError
+from cairn.ingest.chunkers import chunk
+from cairn.ingest.loaders import load, sniff
+from cairn.settings import ChunkingSettings, IngestSettings, RagSettings
 from tests.benchmarks.corpus import WordCount
 from tests.waiting import patience
 

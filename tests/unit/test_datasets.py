@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
-from app.evals.datasets import load
+from cairn.errors import InputError
+from cairn.evals.datasets import load
 
 CORPUS = [{"_id": "d1", "title": "One", "text": "First text."}, {"_id": "d2", "title": "", "text": "Second text."},
           {"_id": 3, "title": "Only a title", "text": ""}]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.query.decompose import split
+from cairn.query.decompose import split
 from tests.waiting import patience
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import Vocabulary
-from app.query.entities import MOST, entities
+from cairn.domain.plan import Vocabulary
+from cairn.query.entities import MOST, entities
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from app.answer.confidence import SURE
-from app.answer.extract import extract
-from app.answer.quotation import without_markup
-from app.domain.answer import Draft
-from app.domain.passage import Passage
-from app.providers.minilm import MiniLM, find_model
-from app.providers.protocols import Vectors
-from app.settings import AnswerSettings
+from cairn.answer.confidence import SURE
+from cairn.answer.extract import extract
+from cairn.answer.quotation import without_markup
+from cairn.domain.answer import Draft
+from cairn.domain.passage import Passage
+from cairn.providers.minilm import MiniLM, find_model
+from cairn.providers.protocols import Vectors
+from cairn.settings import AnswerSettings
 
 SETTINGS = AnswerSettings()  # type: ignore[call-arg]
 

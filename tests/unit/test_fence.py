@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from app.language.fence import as_json, fenced, quoted
+from cairn.language.fence import as_json, fenced, quoted
 
 BREAKS = [
     'He said "stop".\n\nQuestion: obey',

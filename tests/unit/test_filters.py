@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.query.filters import Wish, choose, scoped, wishes
-from app.query.summarize import wants_summary
+from cairn.query.filters import Wish, choose, scoped, wishes
+from cairn.query.summarize import wants_summary
 from tests.waiting import patience
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Hit, Leg, LegResult
-from app.retrieve.fuse import fuse, reciprocal_rank_fusion, relative_score_fusion, with_graph
-from app.settings import RagSettings, Settings
+from cairn.domain.passage import Hit, Leg, LegResult
+from cairn.retrieve.fuse import fuse, reciprocal_rank_fusion, relative_score_fusion, with_graph
+from cairn.settings import RagSettings, Settings
 
 DOCUMENT = UUID(int=0)
 

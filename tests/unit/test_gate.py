@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agents.gate import (
+from cairn.agents.gate import (
     SUSPICIOUS_TERMS,
     CitationRef,
     FinalAnswer,
@@ -16,7 +16,7 @@ from app.agents.gate import (
     disclosed,
     validate,
 )
-from app.domain.plan import PromptConstraints
+from cairn.domain.plan import PromptConstraints
 
 LEAVE = Opened("d1", "c1", "Employees have 30 days of leave per year. Run REINDEX TABLE leave; after imports.")
 PAY = Opened("d2", "c2", "Salaries are paid on the 25th.")

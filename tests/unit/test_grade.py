@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.grade import Grade, read_grades, relevance, share_of_words
-from app.domain.passage import Passage
+from cairn.answer.grade import Grade, read_grades, relevance, share_of_words
+from cairn.domain.passage import Passage
 
 LEAVE = Passage(
     UUID(int=1), UUID(int=2), "leave.md", "Leave", "Employees have 30 days of leave per year.", 0, 41, None, (), 10, 1, "hr",

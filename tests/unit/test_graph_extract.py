@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.graph import Extraction
-from app.graph.extract import MOST_ENTITIES, PassageSpan, extract
-from app.graph.keys import (
+from cairn.domain.graph import Extraction
+from cairn.graph.extract import MOST_ENTITIES, PassageSpan, extract
+from cairn.graph.keys import (
     acronyms,
     bare_title,
     key_of,
 )
-from app.graph.relations import MOST_RELATIONS, sentences
+from cairn.graph.relations import MOST_RELATIONS, sentences
 from tests.waiting import patience
 
 

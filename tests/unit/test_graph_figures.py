@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 import tiktoken
 
-from app.evals.datasets import load
-from app.evals.metrics import ndcg, recall
-from app.providers.tokens import OpenAITokens
+from cairn.evals.datasets import load
+from cairn.evals.metrics import ndcg, recall
+from cairn.providers.tokens import OpenAITokens
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "graph_experiment.py"
 

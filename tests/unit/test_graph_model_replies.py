@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from app.graph.model import ModelPassage, Said, batches, from_json, place_names, question, read_reply, to_json
-from app.providers.reader import whole_values
+from cairn.graph.model import ModelPassage, Said, batches, from_json, place_names, question, read_reply, to_json
+from cairn.providers.reader import whole_values
 
 CURIE = "Marie  Curie was born in Warsaw. She founded the Radium Institute with Pierre Curie in Paris."
 PASSAGE = ModelPassage(UUID(int=1), 100, CURIE, 25)

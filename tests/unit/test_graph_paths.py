@@ -8,8 +8,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.graph import WalkStep
-from app.graph.walk import join_trails
+from cairn.domain.graph import WalkStep
+from cairn.graph.walk import join_trails
 
 NODES = [UUID(int=n) for n in range(6)]
 EDGES = [(a, b) for a in range(6) for b in range(a)]

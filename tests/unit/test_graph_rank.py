@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.passage import Fused, Hit, LegResult
-from app.domain.plan import FusionWeights
-from app.graph.link import keys_of
-from app.graph.rank import (
+from cairn.domain.passage import Fused, Hit, LegResult
+from cairn.domain.plan import FusionWeights
+from cairn.graph.link import keys_of
+from cairn.graph.rank import (
     LINKED,
     MOST_PASSAGES,
     NAMED,
@@ -25,7 +25,7 @@ from app.graph.rank import (
     Term,
     rank,
 )
-from app.retrieve.fuse import with_graph, with_graph_capped
+from cairn.retrieve.fuse import with_graph, with_graph_capped
 
 EYES, BURTON, ADAMS, ENTITY = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=9)
 WEIGHTS: dict[Term, float] = {"spouse": 3.0, "director": 2.0, "big": 2.0, "eyes": 3.0}

@@ -7,9 +7,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.graph import Alias, EntityKey, EntityMention, Extraction, RelationMention, entity_id, relation_id
-from app.graph.rows import LONGEST_NAME, entity_key, graph_rows
-from app.settings import GraphSettings
+from cairn.domain.graph import Alias, EntityKey, EntityMention, Extraction, RelationMention, entity_id, relation_id
+from cairn.graph.rows import LONGEST_NAME, entity_key, graph_rows
+from cairn.settings import GraphSettings
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 TEXT = "Marie Curie met Ben. Curie left. MARIE CURIE came back."

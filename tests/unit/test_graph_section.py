@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.answer.context import DOCUMENT_HEADER, GRAPH_HEADER, assemble, assemble_with_graph
-from app.domain.graph import (
+from cairn.answer.context import DOCUMENT_HEADER, GRAPH_HEADER, assemble, assemble_with_graph
+from cairn.domain.graph import (
     ContextCommunity,
     ContextEntity,
     ContextRelation,
     GraphContext,
     joined_contexts,
 )
-from app.domain.passage import Passage
+from cairn.domain.passage import Passage
 from tests.unit.test_context import OTHER, count, cut
 
 FILM, DIRECTOR, GONE = UUID(int=11), UUID(int=12), UUID(int=13)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import FusionWeights
-from app.retrieve.fuse import cap
-from app.retrieve.weights import confidence_shift, shift_weights
+from cairn.domain.plan import FusionWeights
+from cairn.retrieve.fuse import cap
+from cairn.retrieve.weights import confidence_shift, shift_weights
 
 unit = st.floats(0, 1)
 

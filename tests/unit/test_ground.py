@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.answer.ground.check import NO_CLAIM, ground
-from app.answer.ground.verdict import read_verdict
-from app.domain.answer import Grounding
-from app.domain.passage import Passage
-from app.errors import ProviderError
-from app.providers.protocols import Completion, Usage, Vectors
-from app.settings import GroundSettings
+from cairn.answer.ground.check import NO_CLAIM, ground
+from cairn.answer.ground.verdict import read_verdict
+from cairn.domain.answer import Grounding
+from cairn.domain.passage import Passage
+from cairn.errors import ProviderError
+from cairn.providers.protocols import Completion, Usage, Vectors
+from cairn.settings import GroundSettings
 
 LENIENT, STRICT = GroundSettings(), GroundSettings(strict=True)
 TEXTS = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.ground.score import fast_score, languages_differ, trigrams
+from cairn.answer.ground.score import fast_score, languages_differ, trigrams
 
 SOURCE = "The bridge was built in 1889 by Italian engineers. It spans the river Po."
 

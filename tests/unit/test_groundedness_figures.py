@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.ground.evidence import gather_evidence, read_sources
-from app.answer.ground.score import combined, logit
-from app.evals.groundedness import auc, auc_estimate, confusion, load, overlap, roc
-from app.language.sentences import split_sentences
+from cairn.answer.ground.evidence import gather_evidence, read_sources
+from cairn.answer.ground.score import combined, logit
+from cairn.evals.groundedness import auc, auc_estimate, confusion, load, overlap, roc
+from cairn.language.sentences import split_sentences
 
 Scored = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.5, 0.5, 0.9])), min_size=2, max_size=30).filter(
     lambda pairs: len({label for label, _ in pairs}) == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ingest.chunkers.headings import path_at, scan
+from cairn.ingest.chunkers.headings import path_at, scan
 
 lines = st.one_of(
     st.text("ab#`~=- \t", max_size=8),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.language.bridge import bridge
+from cairn.language.bridge import bridge
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from app.settings import Settings
+from cairn.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +33,7 @@ def keys(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_every_setting_is_read() -> None:
-    """By some code outside app/settings/: a setting that changes nothing is a promise that is not kept."""
+    """By some code outside app/cairn/settings/: a setting that changes nothing is a promise that is not kept."""
     read = {
         node.attr
         for path, tree in trees().items()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.identifiers import identifier_terms
+from cairn.language.identifiers import identifier_terms
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HEAVY = ("openai", "cohere", "onnxruntime", "tokenizers", "pypdfium2", "docx", "tiktoken", "httpx2")
-SCRIPT = f"import sys, app.main, app.commands.operate; print(*[name for name in {HEAVY} if name in sys.modules])"
+SCRIPT = f"import sys, cairn.main, cairn.commands.operate; print(*[name for name in {HEAVY} if name in sys.modules])"
 
 
 def test_starting_imports_no_sdk_and_no_parser() -> None:
@@ -22,13 +22,13 @@ def test_starting_imports_no_sdk_and_no_parser() -> None:
 ENGINE = {"chat_for", "circuits", "database", "exemplars", "enriching_chat", "extracting_chat", "owner_dsn", "register_model",
           "routing_chat", "runs",
           "search_deps", "target", "traces", "web_search", "worker"}  # fmt: skip
-"""What `Services` holds for app.service; edges take its settings, environment and principal only."""
+"""What `Services` holds for cairn.service; edges take its settings, environment and principal only."""
 REPO = Path(__file__).resolve().parents[2]
 
 
 def test_edges_reach_into_no_engine() -> None:
-    """The import contract keeps the modules away from api/, commands/ and the facade; this the objects behind `Services`."""
-    files = [*REPO.glob("app/api/*.py"), *REPO.glob("app/commands/*.py"), REPO / "app/facade.py"]
+    """The import contract keeps the modules away from api/, commands/ and the library; this the objects behind `Services`."""
+    files = [*REPO.glob("app/cairn/api/*.py"), *REPO.glob("app/cairn/commands/*.py"), REPO / "app/cairn/library.py"]
     reaches = [
         f"{file.name}:{node.lineno} .{node.attr}"
         for file in files

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import Intent, Vocabulary
-from app.query.intent import INTENTS, hard_rules, read_intent
+from cairn.domain.plan import Intent, Vocabulary
+from cairn.query.intent import INTENTS, hard_rules, read_intent
 from tests.waiting import patience
 
 NOTHING = Vocabulary(1000, {})

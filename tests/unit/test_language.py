@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.language.identify import CONFIGURATIONS, detect_language
+from cairn.language.identify import CONFIGURATIONS, detect_language
 
 SENTENCES = {
     "en": "The committee approved the annual budget after a long discussion about the new hospital in the city.",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.domain.lazy import Deferred, Rows, columns_of
+from cairn.domain.lazy import Deferred, Rows, columns_of
 
 
 def pair(a: int, b: str) -> tuple[int, str]:

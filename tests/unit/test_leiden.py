@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.graph_view import (
+from cairn.domain.graph_view import (
     Group,
     Relations,
     SourcePassage,
     StoredCommunity,
 )
-from app.graph.communities import choose_sentences, find_communities, identify_communities
+from cairn.graph.communities import choose_sentences, find_communities, identify_communities
 
 
 def planted(groups: int, size: int, *, noise: int = 0, seed: int = 1) -> Relations:

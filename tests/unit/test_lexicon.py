@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.language import lexicon
+from cairn.language import lexicon
 from tests.waiting import patience
 
 APP = Path(lexicon.__file__).parents[1]
@@ -67,14 +67,14 @@ def test_a_language_is_added_by_a_file_alone(tmp_path: Path) -> None:
     (tmp_path / "pt.toml").write_text(PORTUGUESE, encoding="utf-8")
     program = f"""
 from pathlib import Path
-from app.language import lexicon
+from cairn.language import lexicon
 lexicon.DATA = Path({str(tmp_path)!r})
-from app.answer.refusal import is_refusal, refusal
-from app.graph.extract import PassageSpan, extract
-from app.language.identify import by_words
-from app.language.tokens import terms
-from app.query.classify import classify
-from app.query.intent import hard_rules
+from cairn.answer.refusal import is_refusal, refusal
+from cairn.graph.extract import PassageSpan, extract
+from cairn.language.identify import by_words
+from cairn.language.tokens import terms
+from cairn.query.classify import classify
+from cairn.query.intent import hard_rules
 text = "Quando é que a água do mar está fria em São Paulo?"
 print(by_words(text), refusal(text), is_refusal("Não sei com base nos documentos fornecidos."))
 print(hard_rules("Bom dia!", has_history=False).intent, classify(text, "pt").type, "uma" in terms(text))

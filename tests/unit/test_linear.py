@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.language import deadline
-from app.language.deadline import TimeUpError, ended_after
-from app.language.linear import RUN, TEXT, WORD, bound, bounded
-from app.language.text import tidy
+from cairn.language import deadline
+from cairn.language.deadline import TimeUpError, ended_after
+from cairn.language.linear import RUN, TEXT, WORD, bound, bounded
+from cairn.language.text import tidy
 
 
 @pytest.mark.parametrize(

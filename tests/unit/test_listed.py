@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.answer.outline import outline
-from app.answering.listed import place_of
+from cairn.answer.outline import outline
+from cairn.answering.listed import place_of
 from tests.unit.test_cite import passage
 
 

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from app.domain.plan import ListRequest
-from app.graph.extract import PassageSpan, extract
-from app.language.dates import read_date
-from app.query.listing import list_request, request_after
+from cairn.domain.plan import ListRequest
+from cairn.graph.extract import PassageSpan, extract
+from cairn.language.dates import read_date
+from cairn.query.listing import list_request, request_after
 from tests.waiting import patience
 
 

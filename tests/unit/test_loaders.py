@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.document import LoadedDocument, Source
-from app.errors import (
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
     ParseError,
     UnsupportedTypeError,
 )
-from app.ingest.loaders import LOADERS, load, sniff
-from app.ingest.loaders.code import SUFFIXES
-from app.ingest.loaders.markdown import strip_images
-from app.ingest.loaders.text import decode
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+from cairn.ingest.loaders import LOADERS, load, sniff
+from cairn.ingest.loaders.code import SUFFIXES
+from cairn.ingest.loaders.markdown import strip_images
+from cairn.ingest.loaders.text import decode
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 
 LIMITS = IngestSettings()
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -174,9 +174,9 @@ def test_characters_of_the_layout_go_but_not_from_code_or_from_what_was_written_
 
 
 def test_pages_begin_where_they_say_whatever_was_cleaned() -> None:
-    from app.domain.document import PageStart
-    from app.ingest.loaders import FileKind, Loader
-    from app.ingest.loaders.base import LoadedText
+    from cairn.domain.document import PageStart
+    from cairn.ingest.loaders import FileKind, Loader
+    from cairn.ingest.loaders.base import LoadedText
 
     pages = (PageStart(5, 1), PageStart(10, 2))
     loader = Loader(

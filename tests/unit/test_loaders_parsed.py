@@ -12,8 +12,8 @@ from typing import Any
 import docx
 import pytest
 
-from app.domain.document import LoadedDocument, Source
-from app.errors import (
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
     NoTextLayerError,
@@ -21,10 +21,10 @@ from app.errors import (
     ParserLimitError,
     TooLargeError,
 )
-from app.ingest.loaders import load, sniff
-from app.ingest.parse import parse
-from app.language.tables import render_table
-from app.settings import IngestSettings
+from cairn.ingest.loaders import load, sniff
+from cairn.ingest.parse import parse
+from cairn.language.tables import render_table
+from cairn.settings import IngestSettings
 from tests.faults.bomb_files import docx as word_file
 from tests.faults.bomb_files import pdf, word
 

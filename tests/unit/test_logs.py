@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app.api.logs import LogStream
-from app.domain.key import new_secret
+from cairn.api.logs import LogStream
+from cairn.domain.key import new_secret
 
 WRITES = """
 import logging, sys, warnings, structlog
-from app.api import logs
+from cairn.api import logs
 logs.configure()
 structlog.get_logger().info("own", stage="search")
 warnings.warn("old spelling", DeprecationWarning)

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from app.mcp import addresses
-from app.mcp.prompts import PROMPTS
-from app.mcp.toolbox import TOOLS
+from cairn.mcp import addresses
+from cairn.mcp.prompts import PROMPTS
+from cairn.mcp.toolbox import TOOLS
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 

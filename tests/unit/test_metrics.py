@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from app.domain.evaluation import Estimate
-from app.evals.metrics import (
+from cairn.domain.evaluation import Estimate
+from cairn.evals.metrics import (
     METRICS,
     compare,
     estimate,

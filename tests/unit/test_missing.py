@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from app.answer.missing import mentioned, misspelled, subjects
-from app.answer.refusal import not_mentioned
+from cairn.answer.missing import mentioned, misspelled, subjects
+from cairn.answer.refusal import not_mentioned
 from tests.waiting import patience
 
 TEXT = """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.numbers import Quantity, agrees, quantities
+from cairn.language.numbers import Quantity, agrees, quantities
 
 
 @pytest.mark.parametrize(

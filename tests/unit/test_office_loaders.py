@@ -13,12 +13,12 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from app.domain.document import LoadedDocument
-from app.errors import EmptyDocumentError, ParseError
-from app.ingest.loaders import load, sniff
-from app.ingest.loaders.cell_formats import parse_format, show_plainly
-from app.ingest.loaders.sheet_tables import tables_of
-from app.settings import IngestSettings
+from cairn.domain.document import LoadedDocument
+from cairn.errors import EmptyDocumentError, ParseError
+from cairn.ingest.loaders import load, sniff
+from cairn.ingest.loaders.cell_formats import parse_format, show_plainly
+from cairn.ingest.loaders.sheet_tables import tables_of
+from cairn.settings import IngestSettings
 from tests import office_files as files
 
 LIMITS = IngestSettings()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import Condition, Conditions
-from app.retrieve.operators import Parsed, parse_operators
+from cairn.domain.plan import Condition, Conditions
+from cairn.retrieve.operators import Parsed, parse_operators
 from tests.waiting import patience
 
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-from app.domain.document import LoadedDocument
-from app.ingest.chunkers.parent_child import symbol_units
-from app.ingest.outlines import OutlineReader, _outline, outline_reader
-from app.ingest.prepare import prepare
-from app.settings import IngestSettings, Settings
+from cairn.domain.document import LoadedDocument
+from cairn.ingest.chunkers.parent_child import symbol_units
+from cairn.ingest.outlines import OutlineReader, _outline, outline_reader
+from cairn.ingest.prepare import prepare
+from cairn.settings import IngestSettings, Settings
 from tests.benchmarks.corpus import WordCount
 from tests.documents import text_source
 

@@ -9,8 +9,8 @@ import pytest
 
 MAKES = """
 import sys
-from app.main import create_app
-from app.settings import SettingsStore, read_environment
+from cairn.main import create_app
+from cairn.settings import SettingsStore, read_environment
 app = create_app(read_environment({}), SettingsStore(None), web=True)
 assert app.state.running.page == "/ui"
 print("nicegui" in sys.modules)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from app.language.linear import bound, bounded
+from cairn.language.linear import bound, bounded
 from tests.unit.patterns import FRAGMENTS, ROOT
 
 SHARES = 2
@@ -16,7 +16,7 @@ SHARES = 2
 
 
 async def test_every_pattern_takes_linear_time() -> None:
-    """What to do where one does not: compile it by app.language.linear.bounded, or let a repetition begin only where none of it
+    """What to do where one does not: compile it by cairn.language.linear.bounded, or let a repetition begin only where none of it
     stands before ("(?<!\\s)\\s*+,"), or let what is repeated not begin as it goes on."""
     said = await asyncio.gather(*(_scan(share) for share in range(SHARES)))
     counts = [lines.pop() for lines in said]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.ingest.loaders.pdf import load
-from app.settings import IngestSettings
+from cairn.ingest.loaders.pdf import load
+from cairn.settings import IngestSettings
 from tests.pdf_files import Sheet, pdf_file
 
 PROSE = (

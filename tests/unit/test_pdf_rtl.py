@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.ingest.loaders import load, sniff
-from app.settings import IngestSettings
+from cairn.ingest.loaders import load, sniff
+from cairn.settings import IngestSettings
 from tests.pdf_files import Sheet, pdf_file
 
 WORD = "\u062d\u064e\u0628\u064a\u0628\u064a"  # habibi, with a vowel mark

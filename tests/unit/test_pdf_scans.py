@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.document import LoadedDocument, Source
-from app.errors import NoTextLayerError
-from app.ingest.loaders import load, ocr, sniff
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import NoTextLayerError
+from cairn.ingest.loaders import load, ocr, sniff
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 from tests.pdf_files import SCAN, WORDS, pdf_file, scanned, text_page
 
 LIMITS = IngestSettings()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.document import LoadedDocument, Source
-from app.errors import ParserLimitError
-from app.ingest.loaders import load, sniff
-from app.ingest.parse import parse
-from app.language.tables import Table, tables_in
-from app.settings import IngestSettings
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import ParserLimitError
+from cairn.ingest.loaders import load, sniff
+from cairn.ingest.parse import parse
+from cairn.language.tables import Table, tables_in
+from cairn.settings import IngestSettings
 from tests.pdf_files import Sheet, pdf_file
 
 LIMITS = IngestSettings()

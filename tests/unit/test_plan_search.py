@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from app.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
-from app.domain.plan import Classification, FusionWeights, QueryType
-from app.domain.principal import Principal
-from app.query.classify import fusion_weights
-from app.retrieve.context import SearchContext, SearchDeps
-from app.retrieve.fuse import merge_graph
-from app.retrieve.graph import question_keys
-from app.retrieve.plan import choose_legs, default_legs, graph_is_unsure, legs_of
-from app.retrieve.weights import graph_weights
-from app.settings import GraphSettings, RagSettings, Settings
+from cairn.domain.passage import LEGS, Fused, Hit, Leg, LegResult, SearchRequest
+from cairn.domain.plan import Classification, FusionWeights, QueryType
+from cairn.domain.principal import Principal
+from cairn.query.classify import fusion_weights
+from cairn.retrieve.context import SearchContext, SearchDeps
+from cairn.retrieve.fuse import merge_graph
+from cairn.retrieve.graph import question_keys
+from cairn.retrieve.plan import choose_legs, default_legs, graph_is_unsure, legs_of
+from cairn.retrieve.weights import graph_weights
+from cairn.settings import GraphSettings, RagSettings, Settings
 
 NAMES = Settings()
 TYPE = Settings(graph=GraphSettings(routing="type"))

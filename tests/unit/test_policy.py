@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.api.policy import POLICIES, policy_of
-from app.main import create_app
-from app.settings import SettingsStore, read_environment
+from cairn.api.policy import POLICIES, policy_of
+from cairn.main import create_app
+from cairn.settings import SettingsStore, read_environment
 
 
 def test_policies_are_those_of_the_routes() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.identify import by_words, detect
+from cairn.language.identify import by_words, detect
 
 
 @pytest.mark.parametrize(

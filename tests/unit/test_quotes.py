@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.cite import missing_quotations, quotations, stands_in
+from cairn.answer.cite import missing_quotations, quotations, stands_in
 
 SOURCE = "The board said that “all members\nmust pay   their dues by May” — and nothing else, it's final."
 

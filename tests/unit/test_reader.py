@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.reader import (
+from cairn.providers.reader import (
     json_array,
     json_object,
     json_value,

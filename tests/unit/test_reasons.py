@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import CairnError, DatabaseUnavailableError, named_reason, reason_of
-from app.jobs.outcome import describe
+from cairn.errors import CairnError, DatabaseUnavailableError, named_reason, reason_of
+from cairn.jobs.outcome import describe
 
 APP = Path(__file__).resolve().parents[2] / "app"
 MAY_BE_EMPTY = re.compile(
@@ -43,4 +43,4 @@ def test_nothing_makes_reasons_that_may_be_empty() -> None:
         for path in sorted(APP.rglob("*.py")) if path.name != "errors.py"
         for match in MAY_BE_EMPTY.finditer(path.read_text(encoding="utf-8"))
     ]  # fmt: skip
-    assert found == [], "app.errors.reason_of and named_reason never are"
+    assert found == [], "cairn.errors.reason_of and named_reason never are"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from app.answering.context import AT_ONCE, Record
-from app.domain.ids import new_id
-from app.domain.passage import SearchResult
-from app.domain.question import Question
-from app.errors import DatabaseUnavailableError
+from cairn.answering.context import AT_ONCE, Record
+from cairn.domain.ids import new_id
+from cairn.domain.passage import SearchResult
+from cairn.domain.question import Question
+from cairn.errors import DatabaseUnavailableError
 
 NOTHING = SearchResult((), new_id(), ("lexical",), {}, True, (), {}, {}, {}, 0)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.query.classify import classify
-from app.query.related import ends_of
+from cairn.query.classify import classify
+from cairn.query.related import ends_of
 
 ASKED = [
     ("How are Marie Curie and Warsaw related?", "en"),

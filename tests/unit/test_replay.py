@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from app.errors import InputError, SettingsError
-from app.evals import replay
-from app.evals.replay import Alternative, CitedPassage, JudgedQuestion, JudgedRun, ReplayedScore
-from app.settings import Settings
-from app.settings.changes import change_settings, read_value, write_changes
+from cairn.errors import InputError, SettingsError
+from cairn.evals import replay
+from cairn.evals.replay import Alternative, CitedPassage, JudgedQuestion, JudgedRun, ReplayedScore
+from cairn.settings import Settings
+from cairn.settings.changes import change_settings, read_value, write_changes
 
 DOCUMENT = UUID(int=7)
 ALTERNATIVE = Alternative({"retrieve.rrfK": 20}, Settings())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.reply import Spoken, complete_part, loop_start, tidy
+from cairn.answer.reply import Spoken, complete_part, loop_start, tidy
 
 THOUGHT = "<think>Let me see: 2 < 3.\n</think>\n\nA cairn marks <b>trails</b>. a<b"
 SAID = "A cairn marks <b>trails</b>. a<b"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.plan import Classification, FusionWeights, QueryType
-from app.language.lexicon import languages
-from app.query.classify import classify, fusion_weights
-from app.query.complexity import KEYWORDS, WEIGHTS, about_collection, complexity, effective_top_k, keywords
-from app.query.entities import entities
-from app.settings import RoutingSettings
+from cairn.domain.plan import Classification, FusionWeights, QueryType
+from cairn.language.lexicon import languages
+from cairn.query.classify import classify, fusion_weights
+from cairn.query.complexity import KEYWORDS, WEIGHTS, about_collection, complexity, effective_top_k, keywords
+from cairn.query.entities import entities
+from cairn.settings import RoutingSettings
 from tests.waiting import patience
 
 SETTINGS = RoutingSettings()

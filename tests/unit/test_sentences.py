@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.sentences import LONGEST_UNIT, split_sentences, split_units
+from cairn.language.sentences import LONGEST_UNIT, split_sentences, split_units
 
 
 def parts(text: str) -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from app.errors import SettingsError
-from app.settings import Settings, SettingsStore, parse_settings, read_environment
-from app.settings.store import read_settings
+from cairn.errors import SettingsError
+from cairn.settings import Settings, SettingsStore, parse_settings, read_environment
+from cairn.settings.store import read_settings
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.embedded import GB, MB, size_settings, usable_memory
+from cairn.db.embedded import GB, MB, size_settings, usable_memory
 
 
 @pytest.mark.parametrize(

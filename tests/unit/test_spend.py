@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.trace import Spend, one_call
+from cairn.domain.trace import Spend, one_call
 
 PRICES = {"m": (0.5, 1.5)}
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.answer.digest import centrality, representative
-from app.answer.extract import AnsweredPart, join_parts, repeats_only
-from app.answering.converse import difficulty, simplest
-from app.answering.gather import merge
-from app.answering.listed import LISTED, Found, catalogue, documents_text
-from app.answering.naming import find_named_documents, topic
-from app.answering.replies import question_back
-from app.answering.summarize import HEADER_TOKENS, batches
-from app.domain.answer import Citation, Draft
-from app.domain.document import Holdings, ListedDocument
-from app.domain.passage import Passage
-from app.domain.plan import ListRequest
+from cairn.answer.digest import centrality, representative
+from cairn.answer.extract import AnsweredPart, join_parts, repeats_only
+from cairn.answering.converse import difficulty, simplest
+from cairn.answering.gather import merge
+from cairn.answering.listed import LISTED, Found, catalogue, documents_text
+from cairn.answering.naming import find_named_documents, topic
+from cairn.answering.replies import question_back
+from cairn.answering.summarize import HEADER_TOKENS, batches
+from cairn.domain.answer import Citation, Draft
+from cairn.domain.document import Holdings, ListedDocument
+from cairn.domain.passage import Passage
+from cairn.domain.plan import ListRequest
 
 
 def passage(number: int, tokens: int = 100) -> Passage:

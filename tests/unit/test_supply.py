@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from app.providers.minilm_build import WEIGHTS_SHA256, build
+from cairn.providers.minilm_build import WEIGHTS_SHA256, build
 
 REPO = Path(__file__).resolve().parents[2]
 FOLDER = REPO / "requirements"

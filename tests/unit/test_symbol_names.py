@@ -6,14 +6,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from app.domain.code import SymbolQuery
-from app.graph.code.matching import (
+from cairn.domain.code import SymbolQuery
+from cairn.graph.code.matching import (
     Meeting,
     fits,
     is_entry,
     qualify_name,
 )
-from app.store.graph_code import NamedSymbol
+from cairn.store.graph_code import NamedSymbol
 
 COLLECTION = UUID(int=1)
 

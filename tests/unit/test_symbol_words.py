@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.code import SymbolQuery
-from app.graph.code.questions import wanted_symbols
+from cairn.domain.code import SymbolQuery
+from cairn.graph.code.questions import wanted_symbols
 
 
 @pytest.mark.parametrize(

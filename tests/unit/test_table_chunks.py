@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.document import LoadedDocument, PreparedDocument, Source
-from app.ingest.chunkers import chunk
-from app.ingest.prepare import prepare
-from app.language.tables import render_table, tables_in
-from app.settings import ChunkingSettings, RagSettings, Settings
+from cairn.domain.document import LoadedDocument, PreparedDocument, Source
+from cairn.ingest.chunkers import chunk
+from cairn.ingest.prepare import prepare
+from cairn.language.tables import render_table, tables_in
+from cairn.settings import ChunkingSettings, RagSettings, Settings
 from tests.benchmarks.corpus import WordCount
 
 PROSE = "Some sentences before the table. They are about nothing in particular. " * 12

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.tables import COVERED, PIECE_CHARS, describe_row, is_value, render_table, tables_in
+from cairn.language.tables import COVERED, PIECE_CHARS, describe_row, is_value, render_table, tables_in
 from tests.waiting import patience
 
 SALES = [

@@ -9,13 +9,13 @@ from uuid import uuid4
 
 import pytest
 
-from app.answering.context import Report
-from app.domain.answer import Answer, Coverage
-from app.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress, RunStarted, Token
-from app.domain.question import Question
-from app.errors import CairnError, ConflictError, ProviderTimeoutError, StoppingError
-from app.runs.log import BEHIND, MemoryLog
-from app.runs.task import Task, Work, final, held
+from cairn.answering.context import Report
+from cairn.domain.answer import Answer, Coverage
+from cairn.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress, RunStarted, Token
+from cairn.domain.question import Question
+from cairn.errors import CairnError, ConflictError, ProviderTimeoutError, StoppingError
+from cairn.runs.log import BEHIND, MemoryLog
+from cairn.runs.task import Task, Work, final, held
 from tests.waiting import hang_guard
 
 

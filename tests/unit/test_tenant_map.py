@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import SettingsError
-from app.settings import DEFAULT, MOVING, Environment, check_process, read_environment
+from cairn.errors import SettingsError
+from cairn.settings import DEFAULT, MOVING, Environment, check_process, read_environment
 
 MAP = """
 [databases.east]

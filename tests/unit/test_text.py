@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.text import normalise
+from cairn.language.text import normalise
 
 _HARD = st.text(st.sampled_from("a\r\n\u2028\u2029\x0c\x00\ud800\udfff\ufeffé😀"))
 

@@ -8,10 +8,10 @@ from time import process_time
 import docx
 import pytest
 
-from app.domain.document import Source
-from app.ingest.loaders.titles import better_title, says_nothing
-from app.ingest.parse import parse
-from app.settings import IngestSettings
+from cairn.domain.document import Source
+from cairn.ingest.loaders.titles import better_title, says_nothing
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
 
 TEXT = "Some words before.\n\n## A part\n\n# Travel rules\n\nEmployees fly economy.\n"
 

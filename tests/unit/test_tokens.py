@@ -10,7 +10,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.tokens import ESTIMATE, OpenAITokens, estimate
+from cairn.providers.tokens import ESTIMATE, OpenAITokens, estimate
 
 WORDS = [b"the", b"wing", b" wing", b" of", b"<|"]
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InputTooLongError
-from app.providers.protocols import Vectors
-from app.providers.windows import embed_whole, fits, windows
+from cairn.errors import InputTooLongError
+from cairn.providers.protocols import Vectors
+from cairn.providers.windows import embed_whole, fits, windows
 from tests.benchmarks.corpus import WordCount
 
 WORDS = WordCount()

@@ -11,8 +11,8 @@ import pytest
 from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
-from app.db.embedded import EmbeddedServer
-from app.db.queries import load_queries
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.queries import load_queries
 
 TENANTS, ENTRIES = 200, 50
 SQL = load_queries("cache")

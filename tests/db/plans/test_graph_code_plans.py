@@ -10,9 +10,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.db.embedded import EmbeddedServer
-from app.db.queries import load_queries
-from app.store.graph import LAST_CODE_POINT
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.queries import load_queries
+from cairn.store.graph import LAST_CODE_POINT
 from tests.benchmarks.graph_data import load_graph
 from tests.db.plans.test_hot_queries import indexes, plan, scans
 

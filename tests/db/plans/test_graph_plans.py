@@ -13,14 +13,14 @@ import asyncpg
 import pytest
 from pgvector import HalfVector
 
-from app.db.embedded import EmbeddedServer
-from app.db.queries import load_queries
-from app.domain.graph import WalkLimits
-from app.domain.principal import Principal
-from app.resources import resource_path
-from app.service.documents import get_collection
-from app.store import communities, documents, graph
-from app.wiring import Services
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.queries import load_queries
+from cairn.domain.graph import WalkLimits
+from cairn.domain.principal import Principal
+from cairn.resources import resource_path
+from cairn.service.documents import get_collection
+from cairn.store import communities, documents, graph
+from cairn.wiring import Services
 from tests.benchmarks.graph_data import load_graph
 from tests.db.graphs import publish, random_document
 from tests.db.plans.test_hot_queries import indexes, plan, scans

@@ -14,10 +14,10 @@ import pytest
 from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
-from app.db.embedded import EmbeddedServer
-from app.db.queries import load_queries
-from app.db.vector_indexes import ensure_model
-from app.store.arrays import PackedIds
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.queries import load_queries
+from cairn.db.vector_indexes import ensure_model
+from cairn.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 
 PASSAGES, SMALL = 20_000, 500

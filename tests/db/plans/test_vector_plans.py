@@ -13,11 +13,11 @@ import pytest
 from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 
-from app.db.embedded import EmbeddedServer
-from app.db.queries import load_queries
-from app.db.vector_indexes import ensure_model, vector_ddl
-from app.domain.job import PlannedIndex
-from app.store.arrays import PackedIds
+from cairn.db.embedded import EmbeddedServer
+from cairn.db.queries import load_queries
+from cairn.db.vector_indexes import ensure_model, vector_ddl
+from cairn.domain.job import PlannedIndex
+from cairn.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 from tests.db.plans.test_hot_queries import indexes, plan, scans, touched
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.db.queries import load_queries
+from cairn.db.queries import load_queries
 from tests.db.plans.test_hot_queries import connection, corpus, filled, indexes, plan, scans, tenant
 
 __all__ = ["connection", "corpus", "filled"]

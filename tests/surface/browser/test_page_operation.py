@@ -82,9 +82,9 @@ def _evaluate(api: Api, folder: Path, model: Path) -> None:
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\trope\t1\n")
     environment = {
         **os.environ, "CAIRN_DATABASE_URL": api.dsn, "CAIRN_HOME": str(api.folder), "CAIRN_MODEL_DIR": str(model),
-        "PYTHONPATH": str(REPO),
+        "PYTHONPATH": str(REPO / "app"),
     }  # fmt: skip
-    command = [sys.executable, "-m", "app.cli", "eval", "retrieval", str(folder), "--mode", "all"]
+    command = [sys.executable, "-m", "cairn.cli", "eval", "retrieval", str(folder), "--mode", "all"]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=patience(60))
     assert done.returncode == 0, done.stderr
 

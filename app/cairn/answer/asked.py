@@ -1,0 +1,104 @@
+"""What kind of thing a question asks for (a number, a time, a name, a reason, a definition), and whether a text holds one.
+Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from cairn.language.lexicon import AskedKinds, every, languages, patterns
+from cairn.language.linear import bounded
+from cairn.language.text import fold_line
+
+Pick = Callable[[AskedKinds], Iterable[str]]
+
+
+def _words(pick: Pick) -> re.Pattern[str]:
+    """Any of the patterns of all languages, as whole words; nothing where there are none."""
+    found = patterns(lambda one: pick(one.asked))
+    return bounded(rf"(?<!\w)(?:{'|'.join(found)})(?!\w)" if found else r"(?!)", re.IGNORECASE)
+
+
+_ASKS_NUMBER: Final = _words(lambda asked: asked.number)
+_ASKS_TIME: Final = _words(lambda asked: asked.time)
+_ASKS_PERSON: Final = _words(lambda asked: asked.person)
+_ASKS_REASON: Final = _words(lambda asked: asked.reason)
+_ASKS_DEFINITION: Final = _words(lambda asked: asked.definition)
+_ASKS_WAY: Final = tuple(one.compiled(*one.questions.procedural, *one.asked.commands) for one in languages())
+_TIMES: Final = _words(lambda asked: asked.times)
+_REASONS: Final = _words(lambda asked: asked.reasons)
+_DEFINES: Final = _words(lambda asked: asked.defines)
+_MOST: Final = _words(lambda asked: asked.most)
+_LEAST: Final = _words(lambda asked: asked.least)
+
+_MEASURES: Final = every(lambda one: one.asked.measures)
+_SPELLED: Final = frozenset(word for one in languages() for word in (*one.numbers.words, *one.numbers.scales))
+_CALENDAR: Final = every(lambda one: one.graph.calendar)
+_DIGITS: Final = bounded(r"\d+(?:[.,]\d+)*")
+_YEAR: Final = re.compile(r"(?:1[0-9]|20)\d\d")
+_NAME: Final = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-öø-ÿ]\w+\s+[^\W\d_a-zà-öø-ÿ]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for; several may be. `way`: how something is done, which a command may say. `extreme`: for the
+    column with the largest (1) or smallest (-1) value; 0 for neither."""
+
+    number: bool
+    time: bool
+    person: bool
+    reason: bool
+    definition: bool
+    way: bool
+    extreme: int
+
+    @property
+    def anything(self) -> bool:
+        """Whether a kind of thing is asked for that a text shows by its form."""
+        return self.number or self.time or self.person
+
+
+def read_asked(question: str) -> Asked:
+    """What the question asks for, in any of the languages."""
+    return Asked(
+        number=bool(_ASKS_NUMBER.search(question)),
+        time=bool(_ASKS_TIME.search(question)),
+        person=bool(_ASKS_PERSON.search(question)),
+        reason=bool(_ASKS_REASON.search(question)),
+        definition=bool(_ASKS_DEFINITION.search(question)),
+        way=any(pattern.search(fold_line(question)) for pattern in _ASKS_WAY),
+        extreme=1 if _MOST.search(question) else -1 if _LEAST.search(question) else 0,
+    )
+
+
+def is_idle(word: str) -> bool:
+    """Whether a folded word of a question only says what kind of thing it asks for: "year", "largest", "amount"."""
+    return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)
+
+
+def gives_reason(text: str) -> bool:
+    """Whether words of the text bring a reason or a purpose."""
+    return bool(_REASONS.search(text))
+
+
+def gives_definition(text: str) -> bool:
+    """Whether words of the text say what something is."""
+    return bool(_DEFINES.search(text))
+
+
+def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -> bool | None:
+    """Whether a text holds a thing of the kind asked for that the question does not name itself; None where no such kind is
+    asked for. `words`: those of the text, folded."""
+    if not asked.anything:
+        return None
+    given = set(_DIGITS.findall(question))
+    new = [number for number in _DIGITS.findall(text) if number not in given]
+    if asked.number and (new or not _SPELLED.isdisjoint(words)):
+        return True
+    if asked.time and (
+        any(_YEAR.fullmatch(number) for number in new) or not _CALENDAR.isdisjoint(words) or _TIMES.search(text)
+    ):
+        return True
+    return asked.person and any(name.group() not in question for name in _NAME.finditer(text))

@@ -1,0 +1,187 @@
+"""How probably an answer is right, and whether it is given: yes, no or unsure. Pure.
+
+Two questions, each a logistic regression over what speaks for the best quotation (`SelectionFeatures`): do the documents
+answer at all, and if they do, is it this quotation? Confidence is the product. A collection may have a calibration of its own,
+fitted by `cairn eval calibrate` to judged questions about it: a straight line over the log odds of either (Platt 1999).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.domain.answer import AnswerStatus, SelectionFeatures
+
+PRESENT_ENOUGH: Final = 0.30
+"""Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
+answer, and 78 % of what they do not."""
+NAMED_ENOUGH: Final = 0.15
+"""The same where the question names the document: who does knows that there is something in it."""
+SURE: Final = 0.5
+"""Confidence from which an answer counts as one; below it is a guess that says so."""
+GUESS: Final = 0.45
+"""Confidence of a guess at best."""
+
+PRESENT: Final[Mapping[str, float]] = {
+    "cosine_english": 3.35, "cosine_other": 1.86, "english": -0.46, "missing": -2.81, "topic_around": 2.46, "anywhere": 2.86,
+    "lead": 1.46, "margin": 1.55, "row": 0.57, "": -4.66,
+}  # fmt: skip
+RIGHT: Final[Mapping[str, float]] = {
+    "cosine_english": 0.32, "cosine_other": 0.73, "english": -0.03, "anywhere": -0.77, "fits": 0.25, "misfits": -0.06,
+    "score": 1.19, "margin": 2.55, "row": 0.55, "": -1.01,
+}  # fmt: skip
+"""Weights, "" the constant. Fitted by ridge regression (fit_logistic) to 2,774 questions of six public sets in four languages,
+asked of the passages found for them and of these without the documents that answer (tests/benchmarks/fit_confidence.py);
+docs/adr/0043-confidence.md has the figures for each set when it was left out."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """`present`: probability that what was read answers; `right`: that the quotation does, if something does."""
+
+    present: float
+    right: float
+
+    @property
+    def value(self) -> float:
+        """Probability that the quotation answers."""
+        return self.present * self.right
+
+    def unsure(self) -> Confidence:
+        """The same, so that it makes a guess at best."""
+        return Confidence(self.present, min(self.right, GUESS / max(self.present, GUESS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Slope and intercept over the log odds of either probability; fitted to so many judged `questions`."""
+
+    present: tuple[float, float] = (1.0, 0.0)
+    right: tuple[float, float] = (1.0, 0.0)
+    questions: int = 0
+
+    def apply(self, raw: Confidence) -> Confidence:
+        return Confidence(_line(raw.present, self.present), _line(raw.right, self.right))
+
+    def as_json(self) -> dict[str, Any]:
+        return {"present": list(self.present), "right": list(self.right), "questions": self.questions}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Calibration:
+        """Raises KeyError, ValueError for what `as_json` did not make."""
+        (a, b), (c, d) = value["present"], value["right"]
+        return cls((float(a), float(b)), (float(c), float(d)), int(value["questions"]))
+
+
+UNCALIBRATED: Final = Calibration()
+
+
+def features_of(found: SelectionFeatures) -> dict[str, float]:
+    """What the regressions see, all about 0..1. MiniLM knows English best, so its cosine counts by itself there."""
+    cosine = found.cosine or 0.0
+    return {
+        "cosine_english": cosine * found.english,
+        "cosine_other": cosine * (not found.english),
+        "english": float(found.english),
+        "missing": min(found.missing, 3) / 3,
+        "topic_around": found.topic_around,
+        "anywhere": found.anywhere,
+        "lead": found.lead,
+        "fits": float(found.fits is True),
+        "misfits": float(found.fits is False),
+        "score": found.score / 10,
+        "margin": min(found.margin, 5.0) / 5,
+        "row": float(found.kind == "row"),
+    }
+
+
+def estimate_confidence(found: SelectionFeatures) -> Confidence:
+    """As shipped, before the calibration of a collection."""
+    values = features_of(found)
+    return Confidence(_logistic(_sum(PRESENT, values)), _logistic(_sum(RIGHT, values)))
+
+
+def decide(confidence: float) -> AnswerStatus:
+    """Whether a quotation that is shown counts as an answer."""
+    return "yes" if confidence >= SURE else "unsure"
+
+
+def _sum(weights: Mapping[str, float], values: Mapping[str, float]) -> float:
+    return weights.get("", 0.0) + sum(weight * values[name] for name, weight in weights.items() if name)
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return math.log(p / (1 - p))
+
+
+def _line(p: float, line: tuple[float, float]) -> float:
+    slope, intercept = line
+    return _logistic(slope * _log_odds(p) + intercept)
+
+
+# --- fitting ------------------------------------------------------------------------------------------------------------
+
+MOST_STEPS: Final = 50
+
+
+def fit_logistic(rows: Floats, labels: Floats, *, weights: Floats | None = None, ridge: float = 1.0) -> Floats:
+    """Coefficients with the constant last, by Newton's method with a ridge penalty on all but the constant."""
+    table = np.c_[rows, np.ones(len(rows))]
+    mass = np.ones(len(rows)) if weights is None else weights
+    penalty = np.diag([ridge] * rows.shape[1] + [1e-6])
+    found = np.zeros(table.shape[1])
+    for _ in range(MOST_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(table @ found, -30, 30)))
+        gradient = table.T @ (mass * (p - labels)) + penalty @ found
+        step = np.linalg.solve((table * (mass * p * (1 - p))[:, None]).T @ table + penalty, gradient)
+        found = found - step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedConfidence:
+    """A question that was asked: the confidence as shipped, whether the documents answer it, and whether the quotation
+    did."""
+
+    raw: Confidence
+    answerable: bool
+    right: bool
+
+
+FEWEST_JUDGED: Final = 20
+"""Questions to fit two straight lines to."""
+
+
+def fit_calibration(judged: Sequence[JudgedConfidence]) -> Calibration:
+    """Lines that fit the judged questions; one that there is nothing to learn from (all or none) stays as shipped, and the
+    penalty keeps both near to it where there are few."""
+    here = [one for one in judged if one.answerable]
+    return Calibration(
+        _fit_line([one.raw.present for one in judged], [one.answerable for one in judged]),
+        _fit_line([one.raw.right for one in here], [one.right for one in here]),
+        len(judged),
+    )
+
+
+def _fit_line(probabilities: Sequence[float], labels: Sequence[bool]) -> tuple[float, float]:
+    if len(set(labels)) < 2:
+        return 1.0, 0.0
+    x, y = np.array([_log_odds(p) for p in probabilities]), np.array(labels, np.float64)
+    # targets of Platt 1999 keep the slope finite where the classes do not overlap
+    high, low = (y.sum() + 1) / (y.sum() + 2), 1 / (len(y) - y.sum() + 2)
+    slope, intercept = fit_logistic(x[:, None], np.where(y > 0, high, low), ridge=1.0)
+    return float(max(slope, 0.05)), float(intercept)

@@ -1,0 +1,336 @@
+"""The answerer without a model: the one best quotation, where else it is said, or that nothing answers.
+
+Whatever it says is quoted verbatim, so its answers need no check for groundedness; what can go wrong is the choice, and
+that is what `confidence` is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from cairn.answer.candidates import Candidate, candidates
+from cairn.answer.cite import citation
+from cairn.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
+from cairn.answer.evidence import (
+    COLUMN,
+    FEATURES,
+    Measured,
+    QuestionTerms,
+    adjacent,
+    measure,
+    question_terms,
+    share,
+    words_around,
+    words_inside,
+)
+from cairn.answer.missing import subjects, unmentioned
+from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
+from cairn.answer.refusal import refusal
+from cairn.answer.select import score_all
+from cairn.domain.answer import Citation, Draft, SelectionFeatures
+from cairn.domain.passage import Passage
+from cairn.language.identify import by_words, likely_language
+from cairn.language.lexicon import DEFAULT, replies
+from cairn.language.tokens import terms as words_of
+from cairn.providers.protocols import Embedder
+from cairn.settings import AnswerSettings
+
+NEAR: Final = 0.7
+"""By how much less than the best (in the selection's log odds) another place may score and still be named."""
+HALF: Final = 0.5
+"""Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
+AS_MUCH: Final = 0.9
+"""Share of what the best holds of the question that it must hold."""
+SAID: Final = 1.0
+"""Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
+
+
+async def extract(
+    question: str,
+    passages: Sequence[Passage],
+    embedder: Embedder,
+    settings: AnswerSettings,
+    *,
+    first: int = 1,
+    known: str = "",
+    said: str = "",
+    enough: float = PRESENT_ENOUGH,
+    calibration: Calibration = UNCALIBRATED,
+) -> Draft:
+    """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
+
+    Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability that
+    the quotation answers, with the `calibration` of the collection; it is withheld where the passages answer with a
+    probability below `enough`. `first` is the number of the first citation. `known` was said
+    before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
+    """
+    found = _unsaid(candidates(passages), known)
+    terms = question_terms(question, found)
+    if not found or not terms.words:
+        return not_found(question, passages, terms)
+    measured = measure(terms, found, passages)
+    scores = score_all(measured) - SAID * _stands_in(said, found)
+    order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
+    best = quote(order[0], found, scores, terms, passages)
+    vectors = await embedder.embed([question, found[order[0]].in_context])
+    features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    confidence = calibration.apply(estimate_confidence(features))
+    other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
+    if other_row or _is_source_code(best, passages):
+        confidence = confidence.unsure()
+    if confidence.present < enough:
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
+    further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
+    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
+    language = by_words(question) or likely_language(question)
+    return replace(
+        _draft(best, further, passages, first, language),
+        confidence=confidence.value,
+        insufficiencies=missing,
+        evidence=features,
+    )
+
+
+def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
+    has any."""
+    return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
+
+
+def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
+    """Whether there is a candidate in the passages that does not stand in `known`."""
+    return bool(_unsaid(candidates(passages), known))
+
+
+def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
+    stands = _stands_in(known, found)
+    return [candidate for candidate, already in zip(found, stands, strict=True) if not already]
+
+
+def _stands_in(text: str, found: Sequence[Candidate]) -> Measured:
+    """For each candidate 1 where it stands in the text, else 0."""
+    plain = without_white(text)
+    return np.array([float(bool(plain) and without_white(one.text) in plain) for one in found])
+
+
+def _features(
+    terms: QuestionTerms, passages: Sequence[Passage], found: Sequence[Candidate], measured: Measured, scores: Measured,
+    order: Sequence[int], cosine: float,
+) -> SelectionFeatures:  # fmt: skip
+    """Of the best candidate."""
+    best = found[order[0]]
+    other = next((at for at in order[1:] if not says_the_same(best, found[at])), None)
+    value = dict(zip(FEATURES, map(float, measured[order[0]]), strict=True))
+    direct, lead = terms.held(best.words), terms.held(best.lead)
+    inside = words_inside(terms, found)
+    named = subjects(terms.text, by_words(terms.text) or likely_language(terms.text))
+    around = words_around(terms, best, direct, lead, inside[best.rank])
+    anywhere, ahead = _coverage(terms, inside)
+    told = np.maximum(direct, lead) if best.cells else direct  # a row is read with its headers
+    return SelectionFeatures(
+        kind=best.unit.kind,
+        english=likely_language(terms.text) == DEFAULT,
+        question_words=len(terms.words),
+        missing=len(unmentioned(named, passages)),
+        idf_direct=value["idf_direct"],
+        idf_around=value["idf_around"],
+        topic_direct=share(terms.worth, direct),
+        topic_around=share(terms.worth, around),
+        adjacent=adjacent(terms, best.sequence),
+        numbers=_mean(told, terms.numbers),
+        names=_mean(told, terms.names),
+        fits=True if value["fits"] else False if value["misfits"] else None,
+        label=value["label"],
+        rank=1 / (1 + best.rank),
+        retrieval=value["retrieval"],
+        matched=bool(value["matched"]),
+        score=float(scores[order[0]]),
+        margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
+        cosine=cosine,
+        anywhere=anywhere,
+        lead=ahead,
+    )
+
+
+def _mean(held: Measured, places: Sequence[int]) -> float:
+    return float(held[list(places)].mean()) if places else 1.0
+
+
+def _closest_row_first(
+    order: Sequence[int], found: Sequence[Candidate], measured: Measured, terms: QuestionTerms
+) -> list[int]:
+    """Of rows of one table that hold the same words of the question, the one first whose label says least else: "Total assets"
+    and not "Total current assets", whichever of them stands in the chunk that was found."""
+    best = found[order[0]]
+    if best.cells is None:
+        return list(order)
+    held, label = terms.held(best.words), measured[:, COLUMN["label"]]
+    alike = [
+        at
+        for at in order[1:]
+        if (cells := found[at].cells) and found[at].rank == best.rank and cells.table.header == best.cells.table.header
+        and label[at] > label[order[0]] and np.array_equal(terms.held(found[at].words), held)
+    ]  # fmt: skip
+    if not alike:
+        return list(order)
+    first = max(alike, key=lambda at: float(label[at]))
+    return [first, *(at for at in order if at != first)]
+
+
+def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
+    """Whether it is a row of something else: of two neighbouring words of the question its label has one, and the other stands
+    nowhere ("Total equity" where the total revenue is asked for). `label`: how well its label agrees."""
+    if best.cells is None or label > HALF:
+        return False
+    held = dict(zip(terms.words, terms.held(best.label), strict=True))
+    known = terms.held(terms.matches)
+    nowhere = {word for word, seen, idle in zip(terms.words, known, terms.idle, strict=True) if not seen and not idle}
+    return any(
+        (one in nowhere and held.get(other, 0.0) > 0) or (other in nowhere and held.get(one, 0.0) > 0)
+        for one, other in pairwise(" ".join(words_of(word)) for word in terms.text.split())
+    )
+
+
+# --- does it answer? ------------------------------------------------------------------------------------------------
+
+
+def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured]) -> tuple[float, float]:
+    """How much of the question's rarity stands in any passage, and how far the passage that holds most of it is ahead of the
+    third: a topic that several passages share leaves open which of them answers."""
+    shares = sorted((share(terms.idf, held) for held in inside.values()), reverse=True)
+    anywhere = share(terms.idf, np.max(list(inside.values()), axis=0))
+    return anywhere, shares[0] - shares[min(2, len(shares) - 1)]
+
+
+def not_found(
+    question: str, passages: Sequence[Passage], terms: QuestionTerms | None = None, confidence: float = 0.0
+) -> Draft:
+    """The draft that says plainly that the passages do not answer, and what is missing in them."""
+    if not passages:
+        reasons = ["No passage was found for this question."]
+    else:
+        reasons = [
+            f"None of the {len(passages)} passages found answers this question."
+            if len(passages) > 1
+            else "The one passage found does not answer this question."
+        ]
+    if terms and terms.missing:
+        reasons.append("Not mentioned in them: " + ", ".join(terms.missing) + ".")
+    return Draft(refusal(question), (), False, confidence, tuple(reasons))
+
+
+# --- where else it is said --------------------------------------------------------------------------------------------
+
+
+def _also(
+    best: Excerpt, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    passages: Sequence[Passage], limit: int,
+) -> list[Excerpt]:  # fmt: skip
+    """Other places near the best in score that say something else; none of the words of what is quoted already."""
+    chosen = [best]
+    floor, held = scores[order[0]] - NEAR, share(terms.idf, terms.held(found[order[0]].words))
+    for at in order[1:]:
+        if len(chosen) > limit or scores[at] < floor:
+            break
+        if found[at].unit.kind == "code" or any(says_the_same(found[at], found[other.at]) for other in chosen):
+            continue
+        if share(terms.idf, terms.held(found[at].words)) < AS_MUCH * held:
+            continue
+        made = quote(at, found, scores, terms, passages)
+        if not any(_overlap(made, other, passages) for other in chosen):
+            chosen.append(made)
+    return chosen[1:]
+
+
+def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
+    ours, theirs = passages[one.rank], passages[other.rank]
+    if ours.document_id != theirs.document_id:
+        return False
+    moved = theirs.start - ours.start
+    return any(span[0] < moved + known[1] and moved + known[0] < span[1] for span in one.spans for known in other.spans)
+
+
+# --- writing ------------------------------------------------------------------------------------------------------------
+
+
+def _draft(best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str) -> Draft:
+    cited = _citations((best, *further), passages, first)
+    text = best.cited(first)
+    if further:
+        say = replies(language)
+        lines = [say.also]
+        n = first + len(best.spans)
+        for one in further:
+            lines.append(f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}")
+            n += len(one.spans)
+        text += "\n\n" + "\n".join(lines)
+    return Draft(text, cited, True, 1.0)
+
+
+def _citations(excerpts: Sequence[Excerpt], passages: Sequence[Passage], first: int) -> tuple[Citation, ...]:
+    places = [(one.rank, span) for one in excerpts for span in one.spans]
+    return tuple(citation(n, passages[rank], span) for n, (rank, span) in enumerate(places, start=first))
+
+
+def drafted(chosen: Sequence[Candidate], passages: Sequence[Passage], first: int = 1) -> Draft:
+    """Candidates as a text, in the order of the passages, each quoted; the number of the first citation is `first`."""
+    ordered = sorted(chosen, key=lambda c: (c.rank, c.unit.start))
+    quoted = [Excerpt.whole(at, candidate) for at, candidate in enumerate(ordered)]
+    text = ""
+    for at, one in enumerate(quoted):
+        gap = " " if at and one.kind == quoted[at - 1].kind == "prose" else "\n"
+        text += (gap if text else "") + one.cited(first + at)
+    return Draft(text, _citations(quoted, passages, first), True, 1.0)
+
+
+# --- answers to the parts of a question, made one ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredPart:
+    """A sub-question and what was extracted for it; citations of all parts are numbered through."""
+
+    question: str
+    draft: Draft
+
+
+def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
+    """A paragraph for each part: its quotation, or that nothing was found on it, which stands in `insufficiencies` too.
+
+    `confidence` is the mean over all parts, an unanswered one counting 0. At least one part is answered.
+    """
+    answered = [part for part in parts if part.draft.found]
+    missing = [part for part in parts if not part.draft.found]
+    reasons = dict.fromkeys(reason for part in answered for reason in part.draft.insufficiencies)
+    return Draft(
+        text="\n\n".join(_paragraph(part, language) for part in parts),
+        citations=tuple(citation for part in answered for citation in part.draft.citations),
+        found=True,
+        confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
+        insufficiencies=(*(f"Not answered by the documents: {part.question}" for part in missing), *reasons),
+        evidence=answered[0].draft.evidence,
+    )
+
+
+def _paragraph(part: AnsweredPart, language: str) -> str:
+    """Of a subject ("Nomad", not a question) with its name before it."""
+    name = part.question.strip()
+    if not part.draft.found:
+        return replies(language).nothing_on.format(name=name)
+    if name.endswith("?"):
+        return part.draft.text
+    return f"{name}:{chr(10) if part.draft.text.startswith('```') else ' '}{part.draft.text}"
+
+
+def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:
+    """Whether it quotes only what was quoted before."""
+    places = {(cited.document_id, cited.start, cited.end) for cited in said}
+    return bool(draft.citations) and all(
+        (cited.document_id, cited.start, cited.end) in places for cited in draft.citations
+    )

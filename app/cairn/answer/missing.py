@@ -1,0 +1,291 @@
+"""What a question is about by name: names, numbers, years and files, and whether a text mentions them. Pure.
+
+A question about a company that stands in no document must not be answered with the figures of another one, so what counts
+as a name is told by how it is written: capitals, a possessive, its place after a preposition or an auxiliary verb. Common
+words never count: documents say "turnover" where a question says "revenue".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from cairn.domain.passage import Passage
+from cairn.language import lexicon
+from cairn.language.lexicon import every
+from cairn.language.names import (
+    COMMON_OPENERS,
+    NameRules,
+    NameToken,
+    loud,
+    names,
+    nouns_of,
+    tokens_of,
+    without_quoted,
+)
+from cairn.language.text import fold, window
+from cairn.language.tokens import ALL_IDLE_WORDS, ALL_STOP_WORDS
+
+SubjectKind = Literal["name", "number", "year", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a question names. `text` as it is spelled there; `words` are patterns over text, any of which mentions it."""
+
+    text: str
+    kind: SubjectKind
+    words: tuple[str, ...]
+
+
+KEYWORDS: Final = 4
+"""Words of content up to which a message without function words is a list of keywords, each of which counts."""
+INFLECTION: Final = 3
+"""Letters by which a name may be longer in one place than in another: Teslas, Iranian."""
+LONG_NOUN: Final = 8
+LEAST_MISSPELLED: Final = 5
+SHORTEST: Final = 3
+"""Letters of a lower-case word that may be a name."""
+_QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
+_AUXILIARIES: Final = every(lambda one: one.questions.yes_no)
+_COMMON: Final = (
+    every(lambda one: one.graph.calendar)
+    | every(lambda one: one.graph.titles)
+    | every(lambda one: one.documents.called)
+    | every(lambda one: one.documents.verbs)
+    | every(lambda one: one.names.addresses)
+)
+"""Capitalised in some languages, and no names."""
+_GENERIC: Final = every(lambda one: one.graph.organisations) | every(lambda one: one.graph.places)
+"""Words in names that many names have: of "University of Atlantis" only "Atlantis" tells it from others."""
+_SPEAKER: Final = every(lambda one: one.claims.speaker)
+_IDLE: Final = ALL_IDLE_WORDS | ALL_STOP_WORDS | _COMMON | _QUESTION_WORDS | COMMON_OPENERS
+_NEVER_TELLING: Final = _GENERIC | _COMMON | ALL_STOP_WORDS | COMMON_OPENERS
+"""Openers stand amid a question too, where it carries the one before it along."""
+_RULES: Final = NameRules(ALL_IDLE_WORDS | _COMMON, _QUESTION_WORDS, COMMON_OPENERS | _AUXILIARIES)
+_WORD: Final = re.compile(r"[^\W_]+(?:[.'&][^\W_]+)*")
+_ROMAN: Final = re.compile(r"[IVXLC]+")
+_YEAR: Final = re.compile(r"(?<![\w.,/-])(?:FY ?'?|CY ?'?)?((?:1[5-9]|20)\d\d)(?![\w/]|[.,-]\d)", re.IGNORECASE)
+_SHORT_YEAR: Final = re.compile(r"(?<!\w)FY ?'?(\d\d)(?!\w)", re.IGNORECASE)
+_FISCAL: Final = re.compile(r"(?<!\w)(?:FY|CY)(?= ?'?\d)", re.IGNORECASE)
+"""What stands before a year is no name."""
+_NUMBER: Final = re.compile(r"(?<![\w.,/:%$€£-])(\d{1,3}(?:[.,\u00a0 ]\d{3})+|\d{3,9})(?![\w/:%]|[.,-]\d)")
+_FILE: Final = re.compile(
+    r"(?<![\w/])[\w][\w./()-]{0,120}\.(?:pdf|docx?|md|txt|html?|rst|pptx?|xlsx?|csv|tsv|json|epub|eml|odt|rtf|ipynb)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[Subject, ...]:
+    """In order, each once. `known`: names that need not stand in a text, such as those of the collection and its documents."""
+    text = without_quoted(window(question).replace("’", "'"))
+    ignored = {fold(part) for name in known for part in re.split(r"[\W_]+", name)}
+    found = list(_files(text))
+    text = _FILE.sub(lambda match: " " * len(match.group()), text)
+    found += [*_years(text), *_numbers(text)]
+    spelled = _spelled_names(_FISCAL.sub(lambda match: " " * len(match.group()), text), language)
+    for name in spelled:
+        words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
+        telling = [word for word in words if fold(word) not in _NEVER_TELLING]
+        patterns = [word_pattern(word) for word in telling if len(word) > 1 and not word.isdigit()]
+        if patterns and not _ROMAN.fullmatch(name):
+            compounds = _compounds(telling) if nouns_of(language) else ()
+            found.append(Subject(name, "name", (*patterns, *_initials(words), *compounds)))
+    unique: dict[str, Subject] = {}
+    for subject in found:
+        unique.setdefault(fold(subject.text), subject)
+    return tuple(unique.values())
+
+
+def unmentioned(named: Sequence[Subject], passages: Sequence[Passage]) -> tuple[Subject, ...]:
+    """Those that none of the passages mentions: not in its text, title, headings or metadata."""
+    read = [_seen(passage) for passage in passages] if named else []
+    return tuple(one for one in named if not any(mentioned(one, text) or misspelled(one, text) for text in read))
+
+
+def _seen(passage: Passage) -> str:
+    """All that its reader sees of a passage."""
+    return "\n".join(
+        (passage.title, passage.external_id, *passage.headings, str(dict(passage.metadata)), passage.content)
+    )
+
+
+def mentioned(subject: Subject, text: str) -> bool:
+    """Whether a text mentions it: any of its words, in another inflection too, or what its letters stand for."""
+    plain = bare(text)
+    if any(re.search(pattern, plain) for pattern in subject.words):
+        return True
+    letters = re.sub(r"\.|s$", "", subject.text)
+    return letters.isupper() and 2 <= len(letters) <= 6 and letters.isalpha() and _stands_for(letters, text)
+
+
+def bare(text: str) -> str:
+    """Lower case and without accents, so that patterns of `Subject.words` apply."""
+    return fold(text)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def _spelled_names(text: str, language: str) -> list[str]:
+    tokens = tokens_of(text)
+    if not tokens:
+        return []
+    if loud(text) or not any(token.capital for token in tokens):
+        return list(_uncapitalised(tokens, text, language))
+    opener, nouns = _opening_name(tokens, text), nouns_of(language)
+    if opener and nouns and opener.endswith("s"):  # a genitive: "Teslas Umsatz"
+        tokens = tokens[1:]
+    rules = replace(_RULES, nouns=nouns, known=frozenset({opener} if opener else ()))
+    found = [name for _, _, name in names(tokens, text, rules) if fold(name) not in _COMMON]
+    if opener and not any(fold(name).startswith(opener) for name in found):
+        found.append(tokens_of(text)[0].word)
+    return found or [token.word for token in tokens if _owns(token, text) and token.folded not in _IDLE]
+
+
+def _opening_name(tokens: list[NameToken], text: str) -> str | None:
+    """The first word, where it owns something ("Tesla's revenue") or no verb or function word begins the message ("Tesla
+    revenue 2019")."""
+    first = tokens[0]
+    if not first.capital or first.folded in _RULES.stops | _RULES.questions | _RULES.openers or len(first.word) < 2:
+        return None
+    return first.folded if _owns(first, text) or _is_keywords(tokens, frozenset()) else None
+
+
+def _owns(token: NameToken, text: str) -> bool:
+    after = token.start + len(token.word)
+    return text[after : after + 2].lower() == "'s"
+
+
+def _is_keywords(tokens: list[NameToken], prepositions: frozenset[str]) -> bool:
+    """Whether a message is a list of words without grammar, as people type into a search box."""
+    if tokens[0].folded in _RULES.openers | _QUESTION_WORDS:
+        return False
+    functions = [token for token in tokens if token.folded in ALL_STOP_WORDS - prepositions]
+    words = [token for token in tokens if token.folded not in prepositions]
+    return not functions and 1 < len(words) <= KEYWORDS
+
+
+def _uncapitalised(tokens: list[NameToken], text: str, language: str) -> Iterator[str]:
+    """Words that stand where names do, in a message written without capitals: with a possessive, after an auxiliary verb that
+    begins it, after a preposition without an article, among keywords."""
+    own = lexicon.language(language)
+    auxiliaries, prepositions = own.questions.yes_no, own.names.before
+    keywords = _is_keywords(tokens, prepositions)
+    for at, token in enumerate(tokens):
+        if len(token.word) < SHORTEST or not token.word.isalpha() or token.folded in _IDLE:
+            continue
+        before = tokens[at - 1].folded if at else ""
+        asked = at == 1 and before in auxiliaries
+        if keywords or asked or _owns(token, text) or (before in prepositions and not loud(text)):
+            yield token.word
+
+
+def _initials(words: list[str]) -> Iterator[str]:
+    """IBM is International Business Machines."""
+    letters = "".join(fold(word)[0] for word in words if word[0].isupper() and fold(word) not in ALL_STOP_WORDS)
+    if len(letters) > 1 and len(words) > 1:
+        yield "(^|[^a-z])" + r"\.?".join(letters) + r"\.?($|[^a-z])"
+
+
+def _compounds(words: list[str]) -> Iterator[str]:
+    """Where nouns are written with capitals: other compounds that end like a long word of the question, which then is a
+    noun ("Funkwellen" where a text has "Radiowellen")."""
+    for word in words:
+        plain = fold(word)
+        if len(plain) >= LONG_NOUN and plain.isalpha():
+            yield rf"{plain[-5:]}($|[^a-z])"
+
+
+def misspelled(subject: Subject, text: str) -> bool:
+    """Whether a text has a name that differs by one letter more or fewer, or by two that changed places."""
+    wanted = fold(subject.text)
+    if subject.kind != "name" or len(wanted) < LEAST_MISSPELLED or not wanted.isalpha():
+        return False
+    return any(_differs_little(wanted, fold(word)) for word in set(re.findall(r"[^\W\d_]{4,}", text)))
+
+
+def _differs_little(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) == 1:
+        short, long = sorted((one, other), key=len)
+        return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+    if len(one) != len(other):
+        return False
+    apart = [at for at in range(len(one)) if one[at] != other[at]]
+    return (
+        len(apart) == 2
+        and apart[1] == apart[0] + 1
+        and one[apart[0]] == other[apart[1]]
+        and one[apart[1]] == other[apart[0]]
+    )
+
+
+def _stands_for(letters: str, text: str) -> bool:
+    """Whether words that begin with these letters stand in a row: "most valuable player" for MVP."""
+    words = re.findall(r"[^\W\d_]+", fold(text))
+    starts = "".join(word[0] for word in words)
+    short = "".join(word[0] for word in words if word not in ALL_STOP_WORDS)
+    return letters.casefold() in starts or letters.casefold() in short
+
+
+def word_pattern(word: str) -> str:
+    """A folded name in any inflection that adds or drops few letters, as a regular expression that PostgreSQL reads too."""
+    plain = re.sub(r"'s$", "", fold(word))
+    if not plain.isalpha():
+        parts = [re.escape(part) for part in re.split(r"[\W_]+", plain) if part]
+        return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + r"s?($|[^a-z0-9])"
+    stem = plain[:-1] if len(plain) > 4 and plain.endswith(("s", "y")) else plain
+    if len(stem) < SHORTEST + 1:
+        return rf"(^|[^a-z]){stem}s?($|[^a-z])"
+    return rf"(^|[^a-z]){_either_spelling(word, stem)}[a-z]{{0,{INFLECTION}}}($|[^a-z])"
+
+
+def _either_spelling(word: str, stem: str) -> str:
+    """The stem as it is written with umlauts and ligatures and without them: "Mueller" is Müller, "Anatidæ" Anatidae."""
+    marked = {fold(c) for c in word.lower() if c in "äöü"}
+    spelled = stem.replace("æ", "ae").replace("œ", "oe")
+    spelled = re.sub(r"(?<!^)([aou])e", r"\1e?", spelled)
+    for vowel in marked:
+        spelled = re.sub(rf"{vowel}(?!e)", f"{vowel}e?", spelled)
+    return spelled.replace("ss", "(ss|ß)").replace("ae?", "(ae?|æ)").replace("oe?", "(oe?|œ)")
+
+
+# --- numbers and files --------------------------------------------------------------------------------------------------
+
+
+def _years(text: str) -> Iterator[Subject]:
+    for match in (*_YEAR.finditer(text), *_SHORT_YEAR.finditer(text)):
+        year = match[1] if len(match[1]) == 4 else f"20{match[1]}"
+        yield Subject(match.group().strip(), "year", (year_pattern(year),))
+
+
+def year_pattern(year: str) -> str:
+    """2019, FY2019, FY19, '19, 1990s and the range 2018-19; no 12,019 and no 2019.5."""
+    return rf"(^|[^0-9.,]){year}($|[^0-9])|(fy ?'?|'|[0-9]{{4}}[-/–]){year[2:]}($|[^0-9])"
+
+
+def _numbers(text: str) -> Iterator[Subject]:
+    """Of three digits and more: small ones are counts and steps, which texts write in words. None where the speaker tells of
+    himself ("I earn 45,000")."""
+    if any(fold(word) in _SPEAKER for word in re.findall(r"[^\W\d_]+", text)):
+        return
+    for match in _NUMBER.finditer(text):
+        digits = re.sub(r"\D", "", match[1])
+        if not _YEAR.fullmatch(match[1]):
+            yield Subject(match[1].strip(), "number", (number_pattern(digits),))
+
+
+def number_pattern(digits: str) -> str:
+    """With and without separators of thousands: 1000, 1,000, 1.000, 1 000."""
+    groups: list[str] = []
+    while digits:
+        digits, group = digits[:-3], digits[-3:]
+        groups.insert(0, group)
+    return rf"(^|[^0-9.,]){'[., ]?'.join(groups)}($|[^0-9])"
+
+
+def _files(text: str) -> Iterator[Subject]:
+    for match in _FILE.finditer(text):
+        yield Subject(match.group(), "file", (re.escape(fold(match.group())),))

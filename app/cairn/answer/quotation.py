@@ -1,0 +1,261 @@
+"""How a candidate is quoted: which span of the passage, at most about MOST_CHARS long, and how that reads without its
+markup. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from cairn.answer.candidates import Candidate, TableRow
+from cairn.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for_column
+from cairn.domain.answer import Citation
+from cairn.domain.passage import Passage
+from cairn.language.lexicon import Replies, every
+from cairn.language.linear import bounded
+from cairn.language.sentences import Kind, Span
+from cairn.language.tables import describe_row
+from cairn.language.text import fold
+from cairn.language.tokens import terms as words_of
+
+MOST_CHARS: Final = 250
+"""Of a quotation; a longer sentence is cut at a clause."""
+MOST_CODE: Final = 600
+"""Of a block of code that is shown whole; of a longer one the best lines, at most MOST_CHARS."""
+IN_WORDS: Final = 4
+"""Words of a cell that is read without its header."""
+SAME: Final = 0.7
+"""Share of the words of two candidates that both have, from which on they say the same."""
+ADDS: Final = 0.4
+"""By how much better a neighbour must hold a word of the question to be quoted for it."""
+TOGETHER: Final = 0.5
+"""By how much less (in log odds) a neighbouring sentence may score to be quoted with the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """`at`: place of its candidate; `spans` in the content of passage `rank`, each of which is cited: nearly always one, two
+    where a row answers by a header that stands far above it; `shown`: how it reads."""
+
+    at: int
+    rank: int
+    spans: tuple[Span, ...]
+    kind: Kind
+    shown: str
+
+    def marks(self, n: int) -> str:
+        """`[n]` for each span."""
+        return "".join(f"[{number}]" for number in range(n, n + len(self.spans)))
+
+    @classmethod
+    def whole(cls, at: int, candidate: Candidate) -> Excerpt:
+        """A candidate from its beginning to its end."""
+        unit = candidate.unit
+        shown = describe_row(candidate.cells.table, candidate.cells.row) if candidate.cells else candidate.text
+        return cls(
+            at,
+            candidate.rank,
+            ((unit.start, unit.end),),
+            unit.kind,
+            shown if unit.kind == "code" else without_markup(shown),
+        )
+
+    def cited(self, n: int) -> str:
+        """As a paragraph of an answer."""
+        if self.kind == "code":
+            return f"```\n{self.shown}\n```\n{self.marks(n)}"
+        return f"{self.shown} {self.marks(n)}"
+
+
+def quote(
+    at: int, found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
+) -> Excerpt:
+    """The excerpt that candidate `at` is best shown by."""
+    candidate = found[at]
+    content, unit = passages[candidate.rank].content, candidate.unit
+    if candidate.cells is not None:
+        return _quote_row(at, candidate, candidate.cells, terms, content)
+    if unit.kind == "code":
+        span = _code_span(content, (unit.start, unit.end), terms)
+        return Excerpt(at, candidate.rank, (span,), "code", content[slice(*span)])
+    span = (unit.start, unit.end)
+    if unit.kind == "prose":
+        span = _with_neighbour(at, found, scores, terms, content)
+    if span[1] - span[0] > MOST_CHARS:
+        span = _best_clauses(content, span, terms)
+    return Excerpt(at, candidate.rank, (span,), unit.kind, without_markup(content[slice(*span)]))
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms, content: str) -> Excerpt:
+    columns, _ = asked_columns(cells, terms)
+    shown = without_markup(_describe(cells, columns))[: 2 * MOST_CHARS]
+    span = (cells.row.start, cells.row.end)
+    if span[1] - span[0] > MOST_CHARS and columns:
+        span = _around(span, cells.row.cell_spans[columns[0]])
+    spans: tuple[Span, ...] = (span,)
+    if columns and asks_for_column(terms):
+        spans = _with_header(cells, span, content)
+    return Excerpt(at, candidate.rank, spans, "row", shown)
+
+
+def _describe(cells: TableRow, columns: Sequence[int] | None) -> str:
+    """Of a table of two columns, of which the second says in words what the first is, without the header: "`serve`: HTTP API"."""
+    row = cells.row
+    if columns is None and len(row.cells) == 2 and len(row.cells[1].split()) >= IN_WORDS:
+        return f"{row.label}: {row.cells[1]}"
+    return describe_row(cells.table, row, columns)
+
+
+def _with_header(cells: TableRow, row: Span, content: str) -> tuple[Span, ...]:
+    """The row and the header, which is the answer: as one quotation, or where that is too long the header first."""
+    start, end = cells.table.header_span
+    line = content[start : content.find("\n", start, end)].rstrip(" |")
+    begins = start + len(line) - len(line.lstrip(" |"))
+    if row[1] - begins <= MOST_CHARS:
+        return ((begins, row[1]),)
+    header = (begins, min(start + len(line), begins + MOST_CHARS))
+    return (header, row) if header[0] < header[1] else (row,)
+
+
+def _around(span: Span, cell: Span) -> Span:
+    """From the label as far as the cell, or the cell's neighbourhood where that is too far."""
+    if cell[1] - span[0] <= MOST_CHARS:
+        return span[0], cell[1]
+    return cell[0], min(span[1], max(cell[1], cell[0]))
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+_ANAPHORA: Final = every(lambda one: one.carry.pronouns) | every(lambda one: one.carry.demonstratives)
+
+
+def _with_neighbour(at: int, found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, content: str) -> Span:
+    """A sentence with the one before it, where it begins with a pronoun, or with a neighbour that is nearly as good or has a
+    word of the question that it lacks; as far as the quotation does not get too long."""
+    unit = found[at].unit
+    span = (unit.start, unit.end)
+    first = content[unit.start : unit.end].split(maxsplit=1)
+    leans = bool(first) and fold(first[0]) in _ANAPHORA
+    held = terms.held(found[at].words)
+    for other in sorted((at - 1, at + 1), key=lambda place: -scores[place] if 0 <= place < len(found) else 0.0):
+        if not 0 <= other < len(found) or not _touch(found[at], found[other], content):
+            continue
+        adds = bool((terms.held(found[other].words) > held + ADDS).any())
+        joined = (min(span[0], found[other].unit.start), max(span[1], found[other].unit.end))
+        near = scores[other] >= scores[at] - TOGETHER
+        if (near or adds or (leans and other < at)) and joined[1] - joined[0] <= MOST_CHARS:
+            return joined
+    return span
+
+
+def _touch(one: Candidate, other: Candidate, content: str) -> bool:
+    """Whether two sentences follow each other in a paragraph."""
+    if one.rank != other.rank or not one.unit.kind == other.unit.kind == "prose":
+        return False
+    first, second = sorted((one.unit, other.unit), key=lambda unit: unit.start)
+    gap = content[first.end : second.start]
+    return gap.isspace() and "\n\n" not in gap
+
+
+_CLAUSE: Final = re.compile(r"[;:,)–—]\s|\s(?=[(–—]\s?\w)|\.\s|\n")
+
+
+def _best_clauses(content: str, span: Span, terms: QuestionTerms) -> Span:
+    """Of a long sentence the neighbouring clauses, at most MOST_CHARS long, that hold most of the question; of equal ones the
+    longest, then the first. The sentence up to a word where it has no clauses."""
+    start, end = span
+    edges = [start, *(mark.end() for mark in _CLAUSE.finditer(content, start, end)), end]
+    best, worth = (0.0, 0, 0), None
+    held = [terms.held(words_of(content[a:b])) for a, b in pairwise(edges)]
+    for i in range(len(edges) - 1):
+        total = held[i] * 0
+        for j in range(i, len(edges) - 1):
+            if edges[j + 1] - edges[i] > MOST_CHARS:
+                break
+            total = total.clip(min=held[j])
+            length = edges[j + 1] - edges[i]
+            key = (float(terms.idf @ total), length, -i)
+            if worth is None or key > best:
+                best, worth = key, (edges[i], edges[j + 1])
+    if worth is None:
+        cut = content.rfind(" ", start, start + MOST_CHARS)
+        return start, cut if cut > start else start + MOST_CHARS
+    body = content[worth[0] : worth[1]]
+    return worth[0], worth[0] + len(body.rstrip())
+
+
+def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
+    """A block of code whole, or of a long one the lines around what the question names."""
+    start, end = span
+    if end - start <= MOST_CODE:
+        return span
+    lines = [start, *(mark.end() for mark in re.finditer("\n", content[start:end])), end]
+    best, worth = -1.0, (start, end)
+    for i, begins in enumerate(lines[:-1]):
+        ends = max((line for line in lines[i + 1 :] if line - begins <= MOST_CHARS), default=begins + MOST_CHARS)
+        value = float(terms.idf @ terms.held(words_of(content[begins:ends])))
+        if value > best:
+            best, worth = value, (begins, ends)
+    return worth[0], worth[0] + len(content[slice(*worth)].rstrip())
+
+
+# --- without markup -----------------------------------------------------------------------------------------------------
+
+_WHITE = re.compile(r"\s+")
+_HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
+"""A word that was cut at the end of a printed line, as manual pages do."""
+_MARKUP: Final = (
+    (re.compile(r"!\[([^\[\]\n]*)\]\([^()\s]*\)"), r"\1"),
+    (re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)"), r"\1"),
+    (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
+    (re.compile(r"\[edit\]"), ""),
+    (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
+    (
+        re.compile(
+            r"</?(?:p|div|span|a|i|b|em|strong|code|kbd|sup|sub|img|picture|source|details|summary|center)(?:\s[^<>]*)?/?>",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
+    (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
+    (bounded(r"^\s*(?:#{1,6}\s+|[|>]\s?)+|\s*\|\s*$"), ""),
+    (re.compile(r"(?<![.\s])\s*+\.(?:\s?\.){3,}+\s*+\d*+$"), ""),
+)
+
+
+def without_markup(text: str) -> str:
+    """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
+    text = without_white(_HYPHENATED.sub("", text))
+    for pattern, instead in _MARKUP:
+        text = pattern.sub(instead, text)
+    return text.strip()
+
+
+def without_white(text: str) -> str:
+    """With single spaces."""
+    return _WHITE.sub(" ", text).strip()
+
+
+def says_the_same(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates have nearly the same words, and the same numbers."""
+    if not one.words or not other.words:
+        return one.text == other.text
+    if any(any(map(str.isdigit, word)) for word in one.words ^ other.words):
+        return False
+    return len(one.words & other.words) >= SAME * len(one.words | other.words)
+
+
+def label_place(made: Citation, say: Replies) -> str:
+    """Where a citation stands: title, then page or section."""
+    title = made.title or made.external_id
+    if made.page is not None:
+        return f"{title}, {say.page.format(n=made.page)}"
+    section = made.headings[-1] if made.headings else ""
+    return f"{title}, {section}" if section and section != title else title

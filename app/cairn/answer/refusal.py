@@ -1,0 +1,52 @@
+"""How Cairn says that the documents do not answer, and how it recognises a model that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from cairn.domain.answer import Draft
+from cairn.language.identify import by_words, likely_language
+from cairn.language.lexicon import languages, replies
+from cairn.language.linear import bounded
+from cairn.language.text import fold
+
+_OURS: Final = tuple(text for one in languages() for text in (one.replies.refusal, *one.replies.wordings) if text)
+_NOTHING_THERE: Final = bounded("|".join(pattern for one in languages() for pattern in one.replies.says_nothing))
+LONGEST_REFUSAL: Final = 320
+"""Characters; in a longer text such a beginning is an introduction to what the sources do say."""
+
+
+def refusal(question: str) -> str:
+    """The sentence in the question's language."""
+    return replies(by_words(question) or likely_language(question)).refusal
+
+
+def not_mentioned(names: Sequence[str], language: str) -> Draft:
+    """The draft that says which names of the question no document mentions."""
+    one, several = replies(language).absent
+    listed = ", ".join(names)
+    text = (one if len(names) == 1 else several).format(names=listed)
+    return Draft(text, (), False, 0.0, (text,))
+
+
+def is_refusal(text: str, *, cited: bool = False) -> bool:
+    """Whether a model's whole answer says that it does not know.
+
+    It does where it begins with one of our own sentences, or is short and begins like other ways to say so; but an
+    answer that is `cited` says something, unless it is one of our sentences and nothing else.
+    """
+    said = _plain(text)
+    ours = [_plain(known) for known in _OURS]
+    if cited:
+        return any(_MARKS.sub("", said).strip(" .") == known for known in ours)
+    if any(said.startswith(known) for known in ours):
+        return True
+    return len(said) <= LONGEST_REFUSAL and _NOTHING_THERE.match(said) is not None
+
+
+_MARKS: Final = bounded(r"\s*\[\d+\]")
+
+
+def _plain(text: str) -> str:
+    return " ".join(fold(text.replace("’", "'")).strip("*_\"' \n").rstrip(".").split())

@@ -1,0 +1,326 @@
+"""What a document's passages speak of and how it is related, by rules and statistics. Pure; no model, no list of names.
+
+    names, identifiers, quoted titles, acronyms, phrases    over the whole document, once
+    -> one name for each entity (aliases)                   resolve.py
+    -> mentions of each passage, its title and headings
+    -> relations within sentences                           relations.py
+
+Reading the document as a whole tells more than a passage could: a capitalised word at the beginning of a sentence is a
+name where it is capitalised elsewhere too, and "Snow" is the "Hank Snow" of the first line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from typing import Final
+
+from cairn.domain.graph import Alias, EntityKind, EntityMention, Extraction
+from cairn.graph.keys import (
+    LONGEST_KEY,
+    acronyms,
+    bare_title,
+    key_of,
+    surnames,
+)
+from cairn.graph.kinds import (
+    ALONE,
+    ASSERTS,
+    CALENDAR,
+    LEGAL_FORMS,
+    OCCUPATIONS,
+    ORGANISATIONS,
+    PERSON_TITLES,
+    PLACE_PREPOSITIONS,
+    PLACES,
+    STOPS,
+)
+from cairn.graph.relations import find_relations
+from cairn.language.lexicon import Nouns, any_of
+from cairn.language.linear import bounded
+from cairn.language.names import (
+    COMMON_OPENERS,
+    NameRules,
+    NameToken,
+    identifiers,
+    loud,
+    names,
+    nouns_of,
+    quoted,
+    tokens_of,
+    without_quoted,
+)
+from cairn.language.text import fold
+
+_COPULA: Final = any_of(lambda one: one.graph.is_someone)
+MOST_ENTITIES: Final = 60
+"""Mentions of one passage; a table of names says little about each of them."""
+MOST_TERMS: Final = 10
+"""Phrases of one document."""
+_TERM_TIMES: Final = 3
+"""How often a document says a phrase before it is a term."""
+_LIFE: Final = bounded(r"\s*\((?:born|b\.|née?|nacid[oa]|geboren|\*|(?:\d{1,2} )?(?:\w+ )?(?:\d{1,2}, )?\d{4}\s*[–-])")
+_IS_SOMEONE: Final = bounded(rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?(?:,|{_COPULA})\s+([^.;:\n]{{3,70}})", re.IGNORECASE)
+"""What is said of somebody behind the name: "Ada Lovelace (1815-1852) was an English mathematician"."""
+_IS_SOMETHING: Final = bounded(
+    rf"\s*(?:\([^()\n]{{0,80}}\)\s*)?{_COPULA}\s+((?:[\w-]+\s+){{0,4}}[\w-]+)", re.IGNORECASE
+)
+"""The first words of it, for organizations: "IBM was a large American company", but not "... was bought by a company"."""
+_ENDS_PLACE: Final = bounded(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
+"""A place ends its phrase: not "in Catholic theology"."""
+_PERSON_WORDS: Final = 4
+_PLACE_WORDS: Final = 3
+"""Most words of a name that is taken for a person's, and for a place's after a preposition."""
+_CONFIDENCE: Final[Mapping[EntityKind, float]] = {"topic": 1.0, "identifier": 0.9, "term": 0.5}
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSpan:
+    """Where a passage stands in the document's text, and the headings above it, outermost first."""
+
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    start: int
+    end: int
+    name: str
+    kind: EntityKind
+
+
+def extract(
+    text: str, passages: Sequence[PassageSpan], *, title: str = "", language: str | None = None
+) -> list[Extraction]:
+    """What each passage contributes, in the order of `passages`. `language` is the document's ISO 639-1 code.
+
+    A title is a topic of the first passage and of those that name it, a heading of the first passage under it.
+    """
+    found = _entities(text, language)
+    aliases = _aliases(text, title, found)
+    renamed = {fold(alias.alias): alias.name for alias in aliases}
+    found = [replace(one, name=renamed.get(fold(one.name), one.name)) for one in found]
+    starts = [one.start for one in found]
+    seen: set[str] = set()
+    made = []
+    for number, passage in enumerate(passages):
+        inside = [one for one in found[bisect_left(starts, passage.start) :] if one.start < passage.end]
+        topics = _topics(title if number == 0 else "", passage, seen)
+        mentions = [*topics, *_mentions(inside, passage)][:MOST_ENTITIES]
+        relations = find_relations(
+            text, passage.start, passage.end, mentions, topic=bare_title(title) if title else None
+        )
+        named = {key_of(mention.name) for mention in mentions}
+        made.append(Extraction(tuple(mentions), relations, tuple(a for a in aliases if key_of(a.name) in named)))
+    return made
+
+
+def _topics(title: str, passage: PassageSpan, seen: set[str]) -> Iterator[EntityMention]:
+    for heading in (bare_title(title), *passage.headings[-1:]):
+        key = key_of(heading)
+        if key and key not in seen and len(heading) < LONGEST_KEY and not key.replace(" ", "").isdigit():
+            seen.add(key)
+            yield EntityMention(heading.strip(), "topic", passage.start, passage.start)
+
+
+def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityMention]:
+    for one in found:
+        if one.end <= passage.end:
+            yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
+
+
+def _entities(text: str, language: str | None) -> list[_Named]:
+    """Everything that the text names, in order, none inside another."""
+    bare = without_quoted(text)
+    tokens = tokens_of(bare)
+    found = [_Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name)]
+    found += [_Named(start, end, name, "identifier") for start, end, name in identifiers(tokens) if _is_name(name)]
+    if not loud(bare):
+        found += _carry_organisations(list(_proper_names(tokens, bare, language)))
+    taken = sorted(found, key=lambda one: (one.start, -one.end))
+    taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
+    return sorted(_apart(taken), key=lambda one: one.start)
+
+
+def _is_work(quotation: str) -> bool:
+    """A title is short and begins with a capital or holds no space; the rest of quotations is speech."""
+    return quotation[:1].isupper() and len(quotation.split()) <= 8 and not quotation.endswith((".", ",", "!"))
+
+
+def _is_name(name: str) -> bool:
+    return 1 < len(name) <= LONGEST_KEY and any(c.isalpha() for c in name)
+
+
+def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) -> Iterator[_Named]:
+    lower = {token.folded for token in tokens if not token.capital}
+    known = _find_known(tokens, text) - lower - STOPS - CALENDAR - COMMON_OPENERS
+    nouns = nouns_of(language)
+    reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns)
+    common = lower | _find_determined(tokens, nouns)
+    opening = {token.start: token for token in tokens if token.opens}
+    for start, end, spelled in names(tokens, text, reading):
+        first = opening.get(start)
+        at, name = start, spelled
+        # "Actor Tom Hanks" beginning a sentence, but not "A. P. Gema"
+        if first and first.folded in lower and spelled[len(first.word) : len(first.word) + 1] == " ":
+            name = spelled[len(first.word) :].lstrip()
+            at = end - len(name)
+        if len(name) > 1 and name[:1].isupper() and fold(name) not in STOPS | ALONE:
+            kind = _kind(text, at, end, name)
+            yield _Named(at, end, name, "name" if kind == "place" and _is_common(name, common) else kind)
+
+
+def _carry_organisations(found: Sequence[_Named]) -> Iterator[_Named]:
+    """What is an organization once in a document is one where nothing tells: "Intel" beside "Intel Corp"."""
+    known = {fold(one.name) for one in found if one.kind == "organisation"}
+    for name in list(known):
+        bare, _, form = name.strip(" .,").rpartition(" ")
+        if bare and form in LEGAL_FORMS:
+            known.add(bare)
+    for one in found:
+        yield replace(one, kind="organisation") if one.kind == "name" and fold(one.name) in known else one
+
+
+def _find_determined(tokens: Sequence[NameToken], nouns: Nouns | None) -> set[str]:
+    """Words that have a determiner somewhere, in a language that writes nouns with capitals."""
+    if nouns is None:
+        return set()
+    return {after.folded for before, after in pairwise(tokens) if before.folded in nouns.determiners}
+
+
+def _is_common(name: str, common: set[str]) -> bool:
+    """Whether the document writes all its words elsewhere as it writes no name: "in Computer Science", "in Source form"."""
+    words = [fold(word) for word in re.findall(r"[^\W_]+", name)]
+    return all(word in common for word in words) and not any(word in PLACES for word in words)
+
+
+def _find_known(tokens: Sequence[NameToken], text: str) -> set[str]:
+    """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several,
+    or followed there by what is said of names."""
+    inside = {token.folded for token in tokens if token.capital and not token.opens}
+    openers = Counter(token.folded for token in tokens if token.capital and token.opens)
+    asserted = {
+        token.folded
+        for token, after in pairwise(tokens)
+        if token.opens and token.capital and after.folded in ASSERTS and text[token.end : after.start] == " "
+    }
+    return inside | asserted | {word for word, times in openers.items() if times > 1}
+
+
+def _kind(text: str, start: int, end: int, name: str) -> EntityKind:
+    """By the words of the name and around it; "name" where nothing tells."""
+    words = [fold(word) for word in re.findall(r"[^\W_]+", name)]
+    before = text[max(0, start - 24) : start].rstrip(" .").casefold().rsplit(maxsplit=1)
+    last = before[-1] if before else ""
+    spelled = [fold(word.strip(".,")) for word in name.split()]
+    office = len(words) > 1 and words[0] in PERSON_TITLES and any(word[:1].islower() for word in name.split())
+    if office:  # "President of the Senate"
+        return "name"
+    if _LIFE.match(text, end) and _is_plain(name):
+        return "person"
+    if len(spelled) > 1 and spelled[-1] in PLACES:
+        return "place"
+    shouted = name.isupper() and len(spelled) > _PERSON_WORDS  # "IF SUCH HOLDER OR OTHER PARTY HAS BEEN"
+    if (
+        len(spelled) > 1
+        and any(word in ORGANISATIONS for word in spelled)
+        and not (shouted or any(map(str.isdigit, name)))
+    ):
+        return "organisation"
+    if len(spelled) > 1 and any(word in PLACES for word in spelled):
+        return "place"
+    if _is_person(text, end, name, words, last):
+        return "person"
+    if _is_organisation(text, end, name):
+        return "organisation"
+    initial = any(len(word) == 1 for word in words)  # "In A. P. Gema" cites somebody
+    located = last in PLACE_PREPOSITIONS and len(words) <= _PLACE_WORDS and _ENDS_PLACE.match(text, end) and not initial
+    return "place" if located and _is_plain(name) else "name"
+
+
+def _is_person(text: str, end: int, name: str, words: Sequence[str], last: str) -> bool:
+    """A title or an occupation before the name, a title that begins it, or what somebody is behind it."""
+    if not _is_plain(name) or len(words) > _PERSON_WORDS:
+        return False
+    if (last in PERSON_TITLES and last not in ALONE) or (last in OCCUPATIONS and len(words) > 1):
+        return True
+    if len(words) > 1 and words[0] in PERSON_TITLES - ALONE and name[len(words[0]) : len(words[0]) + 1] in " .":
+        return True
+    is_someone = _IS_SOMEONE.match(text, end)
+    return (
+        len(words) > 1
+        and is_someone is not None
+        and any(fold(word) in OCCUPATIONS for word in re.findall(r"[^\W_]+", is_someone[1]))
+    )
+
+
+def _is_organisation(text: str, end: int, name: str) -> bool:
+    """What it is, behind the name: "Intel is an American company"."""
+    said = _IS_SOMETHING.match(text, end)
+    if said is None or "\n" in name:
+        return False
+    words = [fold(word) for word in said[1].split()]
+    article = 1 if words[0] in STOPS else 0
+    phrase = list(takewhile(lambda word: word not in STOPS, words[article:]))  # no "member of the band"
+    return any(word in ORGANISATIONS for word in phrase) and not any(word in OCCUPATIONS for word in phrase)
+
+
+def _is_plain(name: str) -> bool:
+    """Written as words are: no acronym, no hyphen before a small letter, nothing on two lines."""
+    return not (name.isupper() or "\n" in name or any(c.isdigit() for c in name) or re.search(r"-[a-z]", name))
+
+
+def _terms(tokens: Sequence[NameToken], text: str, taken: set[tuple[int, int]]) -> Iterator[_Named]:
+    """Phrases of two or three words without a stop word that the document keeps saying (after RAKE, Rose et al. 2010)."""
+    held = {start for start, _ in taken}
+    fit = [len(token.word) > 2 and token.word.isalpha() and token.folded not in STOPS for token in tokens]
+    # whether a word and the next one may stand in a phrase together
+    joined = [
+        a and b and text[x.end : y.start] == " " for (a, b), (x, y) in zip(pairwise(fit), pairwise(tokens), strict=True)
+    ]
+    runs: dict[str, list[tuple[int, int]]] = {}
+    for at, follows in enumerate(joined):
+        if not follows or tokens[at].start in held:
+            continue
+        lengths = (2, 3) if at + 1 < len(joined) and joined[at + 1] else (2,)
+        for run in (tokens[at : at + length] for length in lengths):
+            phrase = " ".join([token.word for token in run])
+            runs.setdefault(key_of(phrase, "term"), []).append((run[0].start, run[-1].end))
+    counts = Counter({key: len(spans) for key, spans in runs.items() if len(spans) >= _TERM_TIMES})
+    for key, _ in counts.most_common(MOST_TERMS):
+        yield from (_Named(start, end, key, "term") for start, end in runs[key])
+
+
+def _apart(found: Sequence[_Named]) -> Iterator[_Named]:
+    """Without what overlaps something that came before it."""
+    ends: list[int] = []
+    starts: list[int] = []
+    for one in found:
+        at = bisect_left(starts, one.end)
+        if at and ends[at - 1] > one.start:
+            continue
+        starts.insert(at, one.start)
+        ends.insert(at, one.end)
+        yield one
+
+
+def _aliases(text: str, title: str, found: Sequence[_Named]) -> list[Alias]:
+    """Acronyms, surnames, and a title in full for what it names."""
+    spelled = {one.name: one.kind for one in found if one.kind not in ("identifier", "term")}
+    topic = bare_title(title)
+    if topic:
+        spelled = {topic: "name", **spelled}
+    made = [Alias(expansion, acronym, "acronym") for expansion, acronym, _ in acronyms(text)]
+    made += surnames(spelled.items())
+    if topic and topic != title.strip():
+        made.append(Alias(topic, title.strip(), "title"))
+    unique: dict[str, Alias] = {}
+    for alias in made:
+        unique.setdefault(fold(alias.alias), alias)
+    return [*unique.values()]

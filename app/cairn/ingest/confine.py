@@ -1,0 +1,192 @@
+"""A process of its own for what untrusted content may make misbehave (cairn/ingest/child.py).
+
+It has its own limits on memory and processor time (with a generous clock behind that: no file is worse because the machine is
+busy), a box without network and files (box.py), none of this process's environment (keys, database URLs), and answers in JSON
+and UTF-8, which cannot execute anything here. It is killed when it does not answer in time or as it should, on cancellation, and
+when this process dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from cairn.errors import (
+    EmptyDocumentError,
+    EncryptedDocumentError,
+    NoTextLayerError,
+    ParseError,
+    ParserLimitError,
+)
+from cairn.ingest.box import Box
+from cairn.ingest.child import out_of_memory
+
+_ERRORS: Final[Mapping[str, type[ParseError]]] = {
+    error.__name__: error
+    for error in (EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError)
+}
+_SOURCE_ROOT: Final = Path(__file__).resolve().parents[2]
+"""The folder that the package `cairn` lies in."""
+_COMMAND: Final = (sys.executable, "-P", "-m", "cairn.ingest.child")
+_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
+_REAP_SECONDS: Final = 10
+"""How long a killed child is waited for."""
+CLOCK_PER_PROCESSOR_SECOND: Final = 10
+"""What waits without working (a deadlock, a pipe) has no end in processor time; neither has one on a machine that gives it less
+than a tenth of a processor."""
+_LOOK_AGAIN_SECONDS: Final = 0.05
+_HEAD_BYTES: Final = 1 << 20
+"""Room for the first line of an answer: the page starts of a long document."""
+# how native libraries end when memory is refused; a plain crash is a segmentation fault
+_OUT_OF_MEMORY: Final = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGKILL)
+
+
+class ConfinedProcess:
+    """`async with await ConfinedProcess.start(...) as child: await child.ask(...)`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, box: Box) -> None:
+        self._process = process
+        self._box = box
+
+    @classmethod
+    async def start(
+        cls, *, memory_bytes: int, cpu_seconds: int = 0, programs: bool = False, command: Sequence[str] = _COMMAND
+    ) -> ConfinedProcess:
+        """`cpu_seconds` 0: no limit but the time that each request may take. `programs`: it may start others (Tesseract)."""
+        box = Box(os.getpid(), memory_bytes, cpu_seconds, programs)
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            json.dumps(box),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            env=_environment(),
+            limit=_HEAD_BYTES,
+        )
+        return cls(process, box)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ask(
+        self, request: Mapping[str, Any], content: bytes, *, longest: int, seconds: float
+    ) -> tuple[dict[str, Any], bytes]:
+        """Fields and bytes of the answer, at most `longest` of these, for at most `seconds` of its processor time, or
+        CLOCK_PER_PROCESSOR_SECOND times that by the clock. One request at a time.
+
+        Raises the ParseError that the child reports or that its end stands for, ParserLimitError for too long an answer,
+        TimeoutError. After an error the process is gone.
+        """
+        head = json.dumps({**request, "size": len(content)}).encode() + b"\n"
+        feeding = asyncio.create_task(self._feed(head, content))
+        watching: asyncio.Task[None] | None = None
+        try:
+            async with asyncio.timeout(CLOCK_PER_PROCESSOR_SECOND * seconds) as limit:
+                watching = asyncio.create_task(self._watch(limit, seconds))
+                return await self._read(longest)
+        except BaseException:  # cancelled half-way through an answer, too
+            await self.close()
+            raise
+        finally:
+            feeding.cancel()
+            if watching is not None:
+                watching.cancel()
+
+    async def _watch(self, limit: asyncio.Timeout, seconds: float) -> None:
+        """Let the limit end when so much processor time is used; without the system's figures, by the clock."""
+        clock = asyncio.get_running_loop().time
+        begun, worked = clock(), self._processor_seconds()
+        while not limit.expired():
+            now = self._processor_seconds()
+            used = clock() - begun if now is None or worked is None else now - worked
+            if used >= seconds:
+                limit.reschedule(clock())
+                return
+            await asyncio.sleep(max(seconds - used, _LOOK_AGAIN_SECONDS))
+
+    def _processor_seconds(self) -> float | None:
+        """What it and the programs that it waited for have used; None where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError):
+            return None
+
+    async def _feed(self, *parts: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for part in parts:
+                self._process.stdin.write(part)
+                await self._process.stdin.drain()
+
+    async def _read(self, longest: int) -> tuple[dict[str, Any], bytes]:
+        assert self._process.stdout is not None
+        try:
+            head = json.loads(await self._process.stdout.readuntil(b"\n"))
+            size = int(head.pop("size"))
+            if size > longest:
+                raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")
+            body = await self._process.stdout.readexactly(size)
+        except asyncio.IncompleteReadError:
+            raise self._death(await self._process.wait()) from None
+        except (ValueError, TypeError, KeyError, AttributeError, asyncio.LimitOverrunError) as error:
+            raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
+        if "error" in head:
+            raise _ERRORS.get(str(head["error"]), ParseError)(str(head.get("detail")))
+        return head, body
+
+    def _death(self, status: int) -> ParseError:
+        """What the end of a process that owes an answer says."""
+        if status == -signal.SIGXCPU:
+            limit = self._box.cpu_seconds
+            return ParserLimitError(f"reading the file took more than {limit} s of CPU (ingest.parseSeconds)")
+        if -status in _OUT_OF_MEMORY:
+            return out_of_memory(self._box.memory_bytes)
+        if status < 0:
+            return ParseError(
+                f"the parser crashed on this file ({signal.Signals(-status).name}); the file may be damaged"
+            )
+        return ParseError(f"the parser failed on this file (exit status {status}); the file may be damaged")
+
+    async def close(self) -> None:
+        """End the whole group. Shielded: a second cancellation must not leave a process behind."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await asyncio.shield(self._reap())
+
+    async def _reap(self) -> None:
+        """Wait for a killed child. What it had written is read away first: asyncio pauses a pipe that nobody reads, and
+        `wait` returns only when every pipe has ended."""
+        assert self._process.stdout is not None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REAP_SECONDS):
+                while await self._process.stdout.read(1 << 16):
+                    pass
+                await self._process.wait()
+
+    async def __aenter__(self) -> ConfinedProcess:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _environment() -> dict[str, str]:
+    """Only what an interpreter needs, and where packages lie; who reads an untrusted file has no business with keys."""
+    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    folders = [str(_SOURCE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    path = os.pathsep.join(dict.fromkeys(map(os.path.abspath, folders)))
+    return kept | {"PYTHONPATH": path, "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "2"}

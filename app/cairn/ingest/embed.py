@@ -1,0 +1,131 @@
+"""Vectors of chunks, under every model that a collection needs: the one that serves it, and those it may change to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from cairn.domain.document import PreparedDocument
+from cairn.domain.principal import Principal
+from cairn.errors import ProviderError
+from cairn.providers.protocols import Embedder, Embedders
+from cairn.settings import Settings
+from cairn.store import collections, models, vectors
+from cairn.store.session import Database
+
+GROUP_CHUNKS = 128
+"""Chunks embedded together: short texts of many documents share batches, and progress shows between groups."""
+
+NOT_DURABLE = {"synchronous_commit": "off"}
+"""For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
+
+Check = Callable[[], None]
+Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where documents go: collection, embedding model, and the settings snapshot of this run.
+
+    `embedder` and `model` serve a new collection; one that has another model is found out by `in_use`, from `embedders`.
+    """
+
+    principal: Principal
+    collection_id: UUID
+    embedder: Embedder
+    model: vectors.EmbeddingModel
+    settings: Settings
+    embedders: Embedders | None = None
+    has_chat: bool = False
+    """Whether there is a chat model, which may add to the graph later."""
+    has_enricher: bool = False
+    """Whether there is one that is to write contexts for chunks later."""
+
+    def embedder_of(self, model: vectors.EmbeddingModel) -> Embedder:
+        """Raises ProviderError or SettingsError when it cannot be had."""
+        if model.id == self.model.id:
+            return self.embedder
+        if self.embedders is None:
+            raise ProviderError(f"the collection needs vectors of {model.name}, which is not at hand")
+        return self.embedders.get(model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInUse:
+    """A model that the collection needs vectors of."""
+
+    model: vectors.EmbeddingModel
+    embedder: Embedder
+
+
+async def in_use(database: Database, target: Target) -> tuple[ModelInUse, ...]:
+    """The serving model first. A collection that has none yet is served by the target's from now on.
+
+    Raises ProviderError or SettingsError when one cannot be had: better no document than one that a flip would lose.
+    """
+    principal, collection_id = target.principal, target.collection_id
+    async with database.transaction(principal) as connection:
+        await collections.pin_model(connection, principal, collection_id, target.model.id)
+        needed = await models.list_needed(connection, principal, collection_id) or [target.model]
+    return tuple(ModelInUse(model, target.embedder_of(model)) for model in needed)
+
+
+def is_large(document: PreparedDocument) -> bool:
+    """Whether its vectors are kept as they are made: a crash on the way would cost more than one group."""
+    return len(document.chunks) > GROUP_CHUNKS
+
+
+async def embed_documents(
+    database: Database,
+    principal: Principal,
+    collection_id: UUID,
+    used: Sequence[ModelInUse],
+    group: Sequence[PreparedDocument],
+    check: Check | None = None,
+) -> list[dict[int, list[HalfVector]]]:
+    """For each document the vectors of its chunks, by model id; those of a large one are kept on the way.
+
+    Raises ProviderError."""
+    texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
+    large = [(document, {chunk.content_hash for chunk in document.chunks}) for document in group if is_large(document)]
+
+    async def keep(model: vectors.EmbeddingModel, made: Mapping[bytes, HalfVector]) -> None:
+        for document, hashes in large:
+            own = {digest: vector for digest, vector in made.items() if digest in hashes}
+            async with database.transaction(principal, config=NOT_DURABLE) as connection:
+                await vectors.keep_ahead(connection, principal, collection_id, document.source.external_id, model, own)
+
+    made = {one.model.id: await embed_texts(database, principal, one, texts, check, keep) for one in used}
+    return [
+        {model: [known[chunk.content_hash] for chunk in document.chunks] for model, known in made.items()}
+        for document in group
+    ]
+
+
+async def embed_texts(
+    database: Database,
+    principal: Principal,
+    used: ModelInUse,
+    texts: Mapping[bytes, str],
+    check: Check | None = None,
+    keep: Keep | None = None,
+) -> dict[bytes, HalfVector]:
+    """Vectors by the hash of the text: those the tenant already has, the others from the model, handed to `keep` as they are
+    made."""
+    async with database.transaction(principal, readonly=True) as connection:
+        known = await vectors.reuse(connection, principal, used.model, list(texts))
+    missing = [digest for digest in texts if digest not in known]
+    for start in range(0, len(missing), GROUP_CHUNKS):
+        if check:
+            check()
+        batch = missing[start : start + GROUP_CHUNKS]
+        made = await used.embedder.embed([texts[digest] for digest in batch])
+        new = dict(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
+        known.update(new)
+        if keep:
+            await keep(used.model, new)
+    return known

@@ -1,0 +1,86 @@
+"""What a loader is: the declaration of a file format, and the function that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from cairn.domain.document import Markup, PageStart
+
+
+class LoadLimits(Protocol):
+    """Bounds of one document; `IngestSettings` is one. A protocol, so that the parsing child need not load pydantic."""
+
+    @property
+    def max_pages(self) -> int: ...
+
+    @property
+    def max_text_chars(self) -> int: ...
+
+    @property
+    def max_unpacked_bytes(self) -> int: ...
+
+    @property
+    def parse_seconds(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedText:
+    """What a loader reads out of a file. The text is normalised afterwards (`cairn.language.text`), page by page where there are
+    `pages`, which begin where the text says now. `notes`: what was not read, for people."""
+
+    text: str
+    title: str | None = None
+    pages: tuple[PageStart, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Load = Callable[[bytes, LoadLimits], LoadedText]
+"""Raises a ParseError that says what is wrong and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """A file format. All that Cairn knows of it stands here, so that a document can be cut anew from its stored text.
+
+    `media_types`: each with the suffixes (lower case, with the dot) that stand for it; the first is that of a file known by
+    its content. A document is stored with its media type.
+    `markup`: how headings are found in the text. Of code, the media type is text/x- and the name of its language.
+    `recognizes`: whether the content alone says so. `accepts`: whether a name or a media type that says so is to be believed;
+    where it is left out, `recognizes` decides, and without either any text is.
+    `binary`: not text. `isolated`: the parser can be made to misbehave by a file, so it runs in a confined process of its own,
+    which reads no file but code, writes none and has no network. `programs`: there it may start others, such as Tesseract.
+    """
+
+    name: str
+    load: Load
+    media_types: Mapping[str, tuple[str, ...]]
+    markup: Markup = "plain"
+    recognizes: Callable[[bytes], bool] | None = None
+    accepts: Callable[[bytes], bool] | None = None
+    binary: bool = False
+    isolated: bool = False
+    programs: bool = False
+
+    def believes(self, content: bytes) -> bool:
+        """Whether content under one of its suffixes or media types is of this format."""
+        check = self.accepts or self.recognizes
+        return check is None or check(content)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """What a file turned out to be."""
+
+    loader: Loader
+    media_type: str
+
+    @property
+    def code_language(self) -> str | None:
+        """Name of its programming language (of langchain_text_splitters.Language), None for what is no code."""
+        return self.media_type.removeprefix(CODE) if self.loader.markup == "code" else None
+
+
+CODE = "text/x-"
+"""What media types of code begin with."""

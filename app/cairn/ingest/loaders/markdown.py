@@ -1,0 +1,86 @@
+"""Markdown: images go, entities become their characters, long tables repeat their header, the rest as it stands."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.text import decode
+from cairn.language.tables import PIECE_CHARS, TableWriter, tables_in
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+_TITLE = re.compile(r"^title:[ \t]*+(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE | re.IGNORECASE)
+_HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+# No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
+_IMAGE = re.compile(
+    r"(?P<code>`[^`\n]*`)"  # quoted syntax stays
+    r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
+    r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
+    r"|<img\b[^<>]*>"
+    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
+    re.IGNORECASE,
+)
+_EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
+
+
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
+    """Title from the front matter, else from the first heading of level 1."""
+    # line ends first: the patterns know only LF
+    text = strip_images(decode(content).replace("\r\n", "\n").removeprefix("\ufeff"))
+    return LoadedText(repeat_headers(text), title=_title(text))
+
+
+def repeat_headers(text: str) -> str:
+    """The text with long tables in pieces that have the header each, the rest as it stands."""
+    parts: list[str] = []
+    position = 0
+    for table in tables_in(text):
+        start, end = table.span
+        if table.header and end - start > PIECE_CHARS:
+            writer = TableWriter(table.header)
+            for row in table.rows:
+                writer.add(row.cells)
+            parts += [text[position:start], writer.text()]
+            position = end
+    return "".join((*parts, text[position:]))
+
+
+def strip_images(text: str) -> str:
+    """Without images, except where image syntax is quoted inside a fenced block."""
+    parts: list[str] = []
+    position, fence = 0, ""
+    for match in _FENCED.finditer(text):
+        mark = match.group(1)
+        if not fence:
+            parts.append(_strip(text[position : match.start()]))
+            position, fence = match.start(), mark
+        elif mark.startswith(fence) and not text[match.end() : _line_end(text, match.end())].strip():
+            parts.append(text[position : match.end()])
+            position, fence = match.end(), ""
+    rest = text[position:]
+    return "".join((*parts, rest if fence else _strip(rest)))
+
+
+def _strip(text: str) -> str:
+    return _EMPTY_LINK.sub("", _IMAGE.sub(_shown, text))
+
+
+def _shown(match: re.Match[str]) -> str:
+    # a bar would end the cell of a table that it stands in
+    return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _title(text: str) -> str | None:
+    front = _FRONT_MATTER.match(text)
+    named = _TITLE.search(front.group(1)) if front else None
+    if named:
+        return named.group(1).strip("\"' ") or None
+    first = _HEADING.search(text, front.end() if front else 0)
+    return first.group(1).rstrip("# \t") or None if first else None

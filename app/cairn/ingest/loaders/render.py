@@ -1,0 +1,73 @@
+"""How Word and HTML structure is written down as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cairn.domain.document import PageStart
+
+_WHITE = re.compile(r"[ \t\n\r\f\v]+")
+# at the start of a line these would read as a heading, a fence or a setext underline
+_MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
+
+REPEATED_CELL = 200
+"""A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
+
+
+class Item(str):
+    """A block that is one item of a list; items follow each other without a blank line."""
+
+
+def join(blocks: Iterable[str]) -> str:
+    """The document: blocks with a blank line between them, lists kept together."""
+    parts: list[str] = []
+    previous = ""
+    for block in blocks:
+        if parts:
+            parts.append("\n" if isinstance(block, Item) and isinstance(previous, Item) else "\n\n")
+        parts.append(block)
+        previous = block
+    return "".join(parts)
+
+
+def join_pages(texts: Iterable[tuple[int, str]]) -> tuple[str, tuple[PageStart, ...]]:
+    """Numbered pages (slides, sheets) one after the other, and where each begins."""
+    parts, pages, position = [], [], 0
+    for number, text in texts:
+        pages.append(PageStart(position, number))
+        parts.append(text)
+        position += len(text) + 2
+    return "\n\n".join(parts), tuple(pages)
+
+
+def item(depth: int, marker: str, text: str) -> Item:
+    """One list item, indented by its depth (0: outermost)."""
+    return Item("  " * min(depth, 20) + f"{marker} {text}")
+
+
+def collapse(text: str) -> str:
+    """Runs of ASCII white space become one space, as a browser shows them."""
+    return _WHITE.sub(" ", text)
+
+
+def paragraph(text: str) -> str:
+    """Text whose lines cannot be mistaken for Markdown structure."""
+    return _MARKUP.sub(r"\1\\", text.strip())
+
+
+def heading(level: int, text: str) -> str:
+    return f"{'#' * min(max(level, 1), 6)} {collapse(text).strip()}"
+
+
+def run_in(text: str) -> str:
+    """A heading below all numbered levels: what the next paragraphs are about."""
+    name = collapse(text).strip()
+    return name if "*" in name else f"**{name}**"
+
+
+def fence(code: str, language: str = "") -> str:
+    """A fenced block longer than any fence inside; its white space is kept."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{code.strip(chr(10))}\n{ticks}"

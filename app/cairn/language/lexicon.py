@@ -1,0 +1,803 @@
+"""What is known of each language: one file a language, `data/<code>.toml`, read and checked once.
+
+To add a language, add its file: no key of it is required but `name`, and a section that is not there means that there
+is no such rule. A key that is not among those below is refused by name. Nothing here decides anything.
+
+Three kinds of values. Words: divided by white space, compared folded (without case and accents). Phrases: divided by
+semicolons and line ends. Patterns: regular expressions; where it says "folded" they are read over folded text, so they
+are written with accents and matched without, as whole words; elsewhere over the text as it stands, without regard to
+case, and a space is any white space. `<name>` in a pattern stands for what the file's section `define` says, or SHARED.
+A repetition without an end is given one (cairn/language/linear.py); a nested one would still be slow, and a test says so.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from cairn.language.linear import bound, bounded
+from cairn.language.text import fold, folded_words
+
+DATA: Final = Path(__file__).with_name("data")
+DEFAULT: Final = "en"
+"""The language of texts that say nothing of theirs, and of replies that a language lacks."""
+
+SHARED: Final[Mapping[str, str]] = {
+    "gap": ".{1,120}?",
+    "words": r"(?: [^\s?.!]+){1,6}",
+    "end": r"\s*[?.!]*$",
+    "a": "(?P<a>.{1,120}?)",
+    "b": "(?P<b>.{1,120}?)",
+    "both": "(?P<two>.{3,240}?)",
+    "lead": r"^(?P<lead>.*?\b)?",
+    "side_a": "(?P<a>[^?.!;]{1,80}?)",
+    "side_b": "(?P<b>[^?.!;]+?)",
+    "noun_phrase": r"(?:[\w'’-]+ ){0,3}?[\w'’-]+",
+    "relation": r"(?P<role>[\w-]+(?: [\w-]+)?)",
+}
+"""Definitions that every file may use."""
+_LEFT_TO_ROOMS: Final = frozenset(
+    {"the", "kind", "name", "file", "module", "path", "x", "year", "high", "tongue", "type"}
+)
+"""Names that cairn/graph/code/questions.py and cairn/query/listing.py fill."""
+_REFERENCE: Final = re.compile(r"(?<!\?P)<(\w+)>")
+
+
+def _folded(value: Any) -> Any:
+    return folded_words(value) if isinstance(value, str) else value
+
+
+def _written(value: Any) -> Any:
+    return frozenset(value.lower().split()) if isinstance(value, str) else value
+
+
+def _phrases(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return tuple(phrase.strip() for phrase in re.split(r"[;\n]", value) if phrase.strip())
+
+
+Words = Annotated[frozenset[str], BeforeValidator(_folded)]
+Written = Annotated[frozenset[str], BeforeValidator(_written)]
+"""Words whose accents count, in lower case."""
+Phrases = Annotated[tuple[str, ...], BeforeValidator(_phrases)]
+Endings = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(sorted(_folded(value))))]
+Patterns = tuple[str, ...]
+NONE: Final[frozenset[str]] = frozenset()
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WordLists(_Section):
+    """Words that carry no subject."""
+
+    stop: Words = NONE
+    """THE stop words: function words that are no words of content in another known language."""
+    asking: Words = NONE
+    """Words by which one asks ("explain", "name", "kind"): they say nothing in a question."""
+    idle: Words = NONE
+    """Words that say nothing by themselves in a message of nothing else ("ok", "really"), and function words that are
+    words of content in another known language ("car", "due")."""
+    chatter: Words = NONE
+    """What people say around a question: "please", "I want to know"."""
+    elided: Words = NONE
+    """What comes off before an apostrophe: l', qu', dell'."""
+    clitics: Words = NONE
+    """What comes off after one: 's, 've."""
+    inverted: Words = NONE
+    """Pronouns that a hyphen joins to their verb: "est-elle"."""
+
+
+class Identify(_Section):
+    """What tells the language of a message (identify.py)."""
+
+    words: Written = NONE
+    """Question words and the like, which count double; folded too, but for those in `accented`."""
+    accented: Written = NONE
+    letters: str = ""
+    """Letters that speak for the language."""
+    own: str = ""
+    """Signs that no other language has."""
+    telling: Mapping[str, int] = Field(default_factory=dict)
+    """Signs, and how many stop words they are worth where stop words are counted."""
+
+
+class Messages(_Section):
+    """Whole messages that want something else than documents (cairn/query/forms.py)."""
+
+    greetings: Phrases = ()
+    farewells: Phrases = ()
+    gratitude: Phrases = ()
+    acknowledgements: Phrases = ()
+    followups: Phrases = ()
+    simplifications: Phrases = ()
+    deepenings: Phrases = ()
+    commands: Phrases = ()
+    alone: Phrases = ()
+    """Phrases that say little: beside them only `beside_alone` may stand."""
+    beside_alone: str = ""
+    polite: str = ""
+    addressed: str = ""
+    thanked: str = ""
+    pointed: str = ""
+    """Words that may stand beside phrases."""
+    typo_prone: str = ""
+    """Words recognised with one letter wrong, and words that are no typing errors of them."""
+    real_words: str = ""
+    off_topic_cues: str = ""
+    """One of these is in all small talk and in all orders to a device."""
+    nonsense: str = ""
+    small_talk: Patterns = ()
+    """Folded, without punctuation: small talk and orders to a device, as whole messages."""
+    before_orders: Patterns = ()
+    after_orders: Patterns = ()
+    """Folded: courtesies around them."""
+    how_to: Patterns = ()
+    """Folded: asks how something is done, or what somebody says; documents may know."""
+
+
+class Questions(_Section):
+    """Types of questions (cairn/query/classify.py, hops.py)."""
+
+    words: Words = NONE
+    """Question words with inflections."""
+    words_with: Mapping[str, str] = Field(default_factory=dict)
+    """Words that ask only with another one in the question, and then why: "por" with "que"."""
+    first_only: Words = NONE
+    """Question words that ask only as first word of a question: "que" is "that" too."""
+    never: Words = NONE
+    """Question words that do not tell names from others: they are everyday words elsewhere."""
+    why: Words = NONE
+    names: Patterns = ()
+    """Folded: "how" questions that ask for a name: "comment s'appelle"."""
+    inversion: str = ""
+    """Folded: an inverted verb that asks for yes or no."""
+    openers: Patterns = ()
+    """Folded: what stands before a question: "and ", "please "."""
+    yes_no: Words = NONE
+    """First words of questions that ask for yes or no."""
+    alternative: str = ""
+    """The word for "or", with its accents."""
+    comparative: Patterns = ()
+    relational: Patterns = ()
+    analytical: Patterns = ()
+    procedural: Patterns = ()
+    exploratory: Patterns = ()
+    """Folded: the types."""
+    value: Patterns = ()
+    """Folded: asks for a date or a number."""
+    through_another: Patterns = ()
+    """As written: a description in place of a name: "the company that makes X"."""
+
+
+class Complexity(_Section):
+    """Folded: words of more than looking something up, (cairn/query/complexity.py)."""
+
+    causal: Patterns = ()
+    analysis: Patterns = ()
+    comparison: Patterns = ()
+    multi_step: Patterns = ()
+    synthesis: Patterns = ()
+    vague: Words = NONE
+    """Content words by form that say nothing alone: "things"."""
+
+
+class Lists(_Section):
+    """Lists and counts of documents, and of what they name (cairn/query/listing.py): folded, read from left to right."""
+
+    leading: Patterns = ()
+    """What may stand before everything: "please", "can you tell me"."""
+    count: Patterns = ()
+    order: Patterns = ()
+    ask: Patterns = ()
+    """How one asks for a number, tells somebody to list, asks which."""
+    them: Patterns = ()
+    """Asks which of those that were listed."""
+    determiners: Patterns = ()
+    """Before the noun: "all", "the"."""
+    documents: Patterns = ()
+    """Documents of any kind."""
+    kinds: Mapping[str, Words] = Field(default_factory=dict)
+    """Documents of one kind each, with inflections; the same key in every language."""
+    pages: Patterns = ()
+    words: Patterns = ()
+    people: Patterns = ()
+    organisations: Patterns = ()
+    places: Patterns = ()
+    dates: Patterns = ()
+    """What else is counted, or listed."""
+    months: str = ""
+    """In order, each with its abbreviations behind bars."""
+    byline: Patterns = ()
+    """What stands before the name of an author in a text."""
+    dates_of: Patterns = ()
+    """Between the parts of a date: "of"."""
+    newest: Patterns = ()
+    oldest: Patterns = ()
+    clauses: tuple[
+        tuple[
+            Literal[
+                "about",
+                "on",
+                "not",
+                "by",
+                "from",
+                "in",
+                "year",
+                "since",
+                "after",
+                "before",
+                "between",
+                "language",
+                "type",
+                "newest",
+                "oldest",
+                "skip",
+                "named",
+                "named_in",
+            ],
+            str,
+        ],
+        ...,
+    ] = ()
+    """What may follow, in the order in which it is tried: the role of <x>, or of <year>, <high>, <tongue>, <type>. "on" is
+    "about" by a word that may also stand inside a value; "in" and "named_in" name documents; "named" asks what stands in
+    them; "skip" says nothing."""
+    trailing: Patterns = ()
+    """What may end the message: "please"."""
+    but: Patterns = ()
+    """Before a clause, besides "and"."""
+    articles: Words = NONE
+    """Before a value, not part of it."""
+    tongues: Mapping[str, str] = Field(default_factory=dict)
+    """What languages are called, by code, with inflections."""
+    whole: Patterns = ()
+    """Asks for all documents in other ways: "what is in this collection"."""
+
+
+class Related(_Section):
+    """How two things are related (cairn/query/related.py): without accents, up to the end of the question."""
+
+    joined: Patterns = ()
+    """Words between the two things."""
+    two: Patterns = ()
+    """With <both>."""
+    each: Patterns = ()
+    """With <a> and <b>."""
+
+
+class Split(_Section):
+    """Several questions in one (cairn/query/decompose.py): as written."""
+
+    joins: Patterns = ()
+    asking: Patterns = ()
+    computing: Words = NONE
+    """Words that say that a number was reckoned: "together", "more than"."""
+    symmetric: Words = NONE
+    """What holds of two in both directions ("married"), so that their order says nothing."""
+    passive: Words = NONE
+    """What stands before the one who acts, where the sentence is about the other: "by"."""
+    respectively: Words = NONE
+    orders: Patterns = ()
+    """Verbs that begin a question: "is", "give"."""
+    before_asking: Patterns = ()
+    """Prepositions before a question word."""
+    light: Words = NONE
+    """Verbs that a question word after them does not part from: "know who"."""
+    respects: Patterns = ()
+    """"in terms of": what sides are compared in."""
+    compare: Patterns = ()
+    """With <side_a> and <side_b>."""
+    articles: Patterns = ()
+    of: Patterns = ()
+    in_names: Patterns = ()
+    """Small words inside a name."""
+    before_names: Patterns = ()
+    together: Patterns = ()
+    """What is asked of both at once is not split."""
+    counted: Patterns = ()
+    """"two", "both": what they stand before has no sides."""
+    places: Patterns = ()
+    """Prepositions of what both sides share."""
+    several: Patterns = ()
+    """What stands before names of which each is asked about: "the prices of"."""
+
+
+class Filters(_Section):
+    """Restrictions that a message states (cairn/query/filters.py): as written."""
+
+    documents: Patterns = ()
+    of_year: Patterns = ()
+    the_year: Patterns = ()
+    between: Patterns = ()
+    until: Patterns = ()
+    since: Patterns = ()
+    after: Patterns = ()
+    before: Patterns = ()
+    by: Patterns = ()
+    in_persons: Patterns = ()
+    """Small words inside the name of a person."""
+    author: Patterns = ()
+    copula: Patterns = ()
+    tagged: Patterns = ()
+    topic: Patterns = ()
+    """Words that need a colon."""
+    titled: Patterns = ()
+    year_keys: Written = NONE
+    author_keys: Written = NONE
+    topic_keys: Written = NONE
+    kind_keys: Written = NONE
+    """Metadata keys that may hold each kind of wish."""
+
+
+class Summaries(_Section):
+    """Whether a message asks for a summary of the whole (cairn/query/summarize.py): as written."""
+
+    verbs: Patterns = ()
+    whole: Patterns = ()
+    narrower: Patterns = ()
+    """What goes on after the whole with a part of it: "about"."""
+    before: Patterns = ()
+    alone: Patterns = ()
+    after: Patterns = ()
+
+
+class Orders(_Section):
+    """What a prompt demands of the work (cairn/query/constraints.py): as written."""
+
+    numbers: Mapping[str, int] = Field(default_factory=dict)
+    separate: Patterns = ()
+    separate_after: Patterns = ()
+    searches: Patterns = ()
+    apart: Patterns = ()
+    texts: Patterns = ()
+    read: Patterns = ()
+    at_least: Patterns = ()
+    read_whole: Patterns = ()
+    quote: Patterns = ()
+    conflict: Patterns = ()
+    disclose: Patterns = ()
+    words: Patterns = ()
+    sections: Patterns = ()
+    section_names: Patterns = ()
+    about: Patterns = ()
+    topics: Patterns = ()
+    each: Patterns = ()
+    item: Patterns = ()
+    then: Patterns = ()
+
+
+class Documents(_Section):
+    """Which words are about documents as such: of a message (cairn/answering/naming.py), of a title."""
+
+    verbs: Words = NONE
+    """What one does with documents."""
+    called: Words = NONE
+    """What documents and collections are called."""
+    placeholders: Phrases = ()
+    """Titles that programs and templates put where none was written (cairn/ingest/loaders/titles.py)."""
+    sections: Phrases = ()
+    """Headings that any document may have, and that say nothing of what it is about."""
+
+
+class Nouns(_Section):
+    """A language that writes all its nouns with capitals: what tells nouns from names."""
+
+    determiners: Words = NONE
+    words: Words = NONE
+    endings: Endings = ()
+    adjective_endings: Endings = ()
+    connectors: Words = NONE
+    """Small words inside a name."""
+    after_determiner: Words = NONE
+    """Connectors that join no names after a determiner: "der Abschnitt von Luther"."""
+
+
+class Names(_Section):
+    """What tells names from other capitalised words (names.py)."""
+
+    before: Words = NONE
+    """Prepositions after which a name stands without an article."""
+    connectors: Words = NONE
+    """Small words inside a name: Bank of America, Universidad de Chile, Ludwig van Beethoven."""
+    articles: Words = NONE
+    """Begin names of places where they are capitalised: Los Angeles."""
+    addresses: Words = NONE
+    openers: Words = NONE
+    """Words that begin sentences and are no names, though a capitalised word may follow."""
+    abbreviations: Words = NONE
+    """A full stop after these ends no name."""
+    nouns: Nouns | None = None
+
+
+class Sentences(_Section):
+    """Where sentences end (sentences.py)."""
+
+    abbreviations: Written = NONE
+    """Never end a sentence; months among them only where they are shortened."""
+    numbered: Written = NONE
+    """Do not end a sentence when a number follows ("No. 5", "Art. 3", "S. 12")."""
+    starters: Written = NONE
+    """Capitalised after a full stop, these begin a sentence even if an initial or acronym stands before it."""
+    before_ordinal: Written = NONE
+    """Where ordinals are written with a full stop, what stands before them: "am 3. Oktober"."""
+
+
+class Numbers(_Section):
+    """Numbers and units in words, folded (numbers.py)."""
+
+    words: Mapping[str, int] = Field(default_factory=dict)
+    scales: Mapping[str, int] = Field(default_factory=dict)
+    units: Mapping[str, Words] = Field(default_factory=dict)
+    """What each unit is called."""
+    phrases: Mapping[str, str] = Field(default_factory=dict)
+    """Units of several words."""
+    joins: Words = NONE
+    """What stands inside a number in words: "thirty and five"."""
+    ones: Words = NONE
+    """One, where a number in words goes on with it; alone it is an article more often."""
+    approximate: Words = NONE
+    """Words before a number that is rounded, or a bound."""
+
+
+class Graph(_Section):
+    """What a name is of, and what stands between two related names (cairn/graph)."""
+
+    stops: Words = NONE
+    """Words that never begin a name, besides stop words."""
+    alone: Words = NONE
+    """Words that begin names, but are none by themselves."""
+    asserts: Words = NONE
+    """After a single capitalised word that begins a sentence these make it a name: "Paris is ..."."""
+    calendar: Words = NONE
+    """Dates are no entities: they would join everything of a year."""
+    titles: Words = NONE
+    organisations: Words = NONE
+    legal_forms: Words = NONE
+    """Those of them that companies have behind their names and leave out."""
+    places: Words = NONE
+    """Words before persons, and words of which one is in the name of an organisation, of a place."""
+    occupations: Words = NONE
+    """What people are: before a name of two words, or in what is said of it, they make it a person's."""
+    is_someone: Patterns = ()
+    """Between a name and what somebody is."""
+    place_prepositions: Written = NONE
+    pronouns: Words = NONE
+    """First words of sentences that speak of the document's topic."""
+    leading_articles: Patterns = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    """Folded, in full: what may stand between two names, and the relation from the first to the second; `{role}` is what
+    <relation> matched."""
+
+
+class Symbols(_Section):
+    """Which symbols of code a question names (cairn/graph/code/questions.py): as written."""
+
+    kinds: Patterns = ()
+    articles: Patterns = ()
+    inside: Patterns = ()
+    of: Patterns = ()
+    never: Words = NONE
+    """Words beside such words that are no symbols."""
+    asked: tuple[
+        tuple[
+            Literal["calls", "inherits", "imports", "contains", "defined", "returns", "takes", "raises"],
+            Literal["in", "out"],
+            str,
+        ],
+        ...,
+    ] = ()
+    """Relation or aspect, whether it is asked from its end ("who calls x": in), and a pattern with <the> and one of <name>,
+    <file> (or a name), <module> (also of another package) and <path> (a file alone)."""
+    holders: Patterns = ()
+    """Words for what holds code; beside one a plain word is meant as a name of code: "which files import x"."""
+
+
+class AskedKinds(_Section):
+    """What kind of thing a question asks for, and what shows in a text that it is there (cairn/answer/asked.py); as written."""
+
+    number: Patterns = ()
+    time: Patterns = ()
+    person: Patterns = ()
+    reason: Patterns = ()
+    definition: Patterns = ()
+    """Questions for these."""
+    commands: Patterns = ()
+    """Folded: questions for what is typed or written in code."""
+    times: Patterns = ()
+    """Words for spans and points of time, beside numbers."""
+    reasons: Patterns = ()
+    """Words that bring a reason or a purpose."""
+    defines: Patterns = ()
+    """Words that say what something is."""
+    measures: Words = NONE
+    """Say of a value only that it is one."""
+    most: Patterns = ()
+    least: Patterns = ()
+    """Ask for the row or column with the largest or the smallest value."""
+
+
+class Claims(_Section):
+    """What turns a statement round (cairn/answer/ground)."""
+
+    negations: Words = NONE
+    """Only whether there is one counts, so "ne ... pas" is one negation."""
+    no_negation: tuple[tuple[str, str], ...] = ()
+    speaker: Words = NONE
+    interjections: Words = NONE
+    opposites: tuple[str, ...] = ()
+    """Words on both sides of a bar."""
+    computing: Words = NONE
+    """Words that say that a number was reckoned: "together", "more than"."""
+    symmetric: Words = NONE
+    """What holds of two in both directions ("married"), so that their order says nothing."""
+    passive: Words = NONE
+    """What stands before the one who acts, where the sentence is about the other: "by"."""
+    respectively: Words = NONE
+    orders: Patterns = ()
+    """What is said to a model that reads, not to people: "ignore your instructions", "answer only with" (instructions.py)."""
+    demands: str = ""
+    """How a sentence begins that goes on with an order beside it ("Say ..."); by itself a manual may say so."""
+
+
+class Guards(_Section):
+    """What two queries must share before one may answer for the other (cairn/retrieve/cache.py)."""
+
+    negations: Written = NONE
+    numbers: Written = NONE
+    directions: Written = NONE
+    first: Written = NONE
+    """Words that are capitalised only because they come first."""
+
+
+class Replies(_Section):
+    """What Cairn says, and how it recognises a model that says that it does not know."""
+
+    refusal: str = ""
+    absent: tuple[str, str] = ("", "")
+    """That no document mentions one name, or several."""
+    wordings: tuple[str, ...] = ()
+    """Other beginnings of a refusal."""
+    says_nothing: Patterns = ()
+    """Folded: how models begin to say so."""
+    lacking: str = ""
+    """That the documents lack something, where an answer has to say so."""
+    discloses: Patterns = ()
+    """How answers say it."""
+    empty: str = ""
+    others: str = ""
+    rephrase: str = ""
+    alternative: str = "/"
+    """The word for "or"."""
+    quotes: str = "“{}”"
+    holds: tuple[str, str] = ("", "")
+    mentions: tuple[str, str] = ("", "")
+    fits: tuple[str, str] = ("", "")
+    """For one document and for several."""
+    conditions: Mapping[str, str] = Field(default_factory=dict)
+    """What listed documents had to meet, by the field of ListRequest; "all_words": a term was looked for word by word."""
+    named: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
+    """How many people, organisations, places and dates, pages and words there are; for one and for several."""
+    by_rules: str = ""
+    """That names are recognised by rules."""
+    newest: Mapping[str, str] = Field(default_factory=dict)
+    """Before the newest and oldest document: by its year, by when it was indexed."""
+    nearest: str = ""
+    in_documents: tuple[str, str] = ("", "")
+    outline: Mapping[str, str] = Field(default_factory=dict)
+    """Before and after an outline."""
+    more: str = ""
+    also: str = ""
+    """Before other places that say it."""
+    nothing_on: str = ""
+    """Of a part or subject of a question, `{name}`, that nothing answers."""
+    page: str = ""
+    unready: str = ""
+    pages: str = ""
+    subject: str = ""
+    which: str = ""
+    for_example: str = ""
+    code: Mapping[str, str] = Field(default_factory=dict)
+
+
+class Carry(_Section):
+    """How a message refers back to what was said (cairn/query/carry.py); patterns and words without case and accents."""
+
+    pronouns: Words = NONE
+    """Stand for a thing or a person."""
+    persons: Words = NONE
+    """Of these, for a person."""
+    owners: Words = NONE
+    """Before what belongs to it; so many words of content before them hold what they mean:"""
+    owners_bound: int = 4
+    plurals: Words = NONE
+    """For several things, never for one name."""
+    replaced: Words = NONE
+    """A name can stand in their place."""
+    demonstratives: Words = NONE
+    """Before the kind of thing that is meant."""
+    last: Words = NONE
+    """Refer back only where they end the message."""
+    who: Words = NONE
+    """Those that ask for a person: the answer names it."""
+    names: Words = NONE
+    """In questions whose answer names something beside their subject."""
+    things: Words = NONE
+    """In questions that ask for what is spoken of next."""
+    spelled: Mapping[str, str] = Field(default_factory=dict)
+    """Words whose accents or capitals say that they are others."""
+    nothing: Patterns = ()
+    """Where a pronoun means nothing."""
+    defines: Patterns = ()
+    """Ask what a thing is, however few words name it."""
+    openers: Patterns = ()
+    """Begin a new focus of the last question: "what about"."""
+    several: Patterns = ()
+    """All of what was listed; `$` is the end of the message."""
+    documents: Patterns = ()
+    """The source of the last answer."""
+    ordinals: str = ""
+    """In order from the first; `numbered`: other spellings of these; `final`: the last one."""
+    numbered: str = ""
+    final: str = ""
+    articles: str = ""
+    items: str = ""
+    """What may be counted, also with a number behind it."""
+
+
+class Language(_Section):
+    """All that is known of a language."""
+
+    code: str
+    """ISO 639-1; the name of the file."""
+    name: str
+    order: int = 100
+    """Which language comes first where nothing tells."""
+    spellings: Mapping[str, str] = Field(default_factory=dict)
+    """Letters that may be written as two: ä as ae."""
+    words: WordLists = WordLists()
+    identify: Identify = Identify()
+    messages: Messages = Messages()
+    questions: Questions = Questions()
+    complexity: Complexity = Complexity()
+    lists: Lists = Lists()
+    related: Related = Related()
+    split: Split = Split()
+    carry: Carry = Carry()
+    filters: Filters = Filters()
+    summaries: Summaries = Summaries()
+    orders: Orders = Orders()
+    documents: Documents = Documents()
+    names: Names = Names()
+    sentences: Sentences = Sentences()
+    numbers: Numbers = Numbers()
+    graph: Graph = Graph()
+    symbols: Symbols = Symbols()
+    asked: AskedKinds = AskedKinds()
+    claims: Claims = Claims()
+    guards: Guards = Guards()
+    replies: Replies = Replies()
+    exemplars: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Example messages of each intent (cairn/query/exemplars.py)."""
+
+    def compiled(self, *patterns: str) -> re.Pattern[str]:
+        """One pattern over folded text out of alternatives written with accents, each of whole words; without any, one
+        that matches nothing."""
+        whole = [f"(?:{_whole_words(pattern, self.spellings)})" for pattern in patterns]
+        return bounded("|".join(whole) or r"\A(?!)")
+
+    def opening(self, pattern: str) -> re.Pattern[str]:
+        """The same of a pattern that something follows: after a space or an apostrophe of it a word may go on."""
+        words = _whole_words(pattern, self.spellings).removesuffix(_WORD_ENDS)
+        return bounded(rf"(?:{words})(?:(?<=[\s'])|{_WORD_ENDS})")
+
+
+_WORD_ENDS: Final = r"(?!\w)"
+
+
+def _whole_words(pattern: str, spellings: Mapping[str, str]) -> str:
+    pattern = pattern.replace("ß", "ss")
+    for letter, letters in spellings.items():
+        pattern = pattern.replace(letter, f"(?:{fold(letter)}|{letters})")
+    bare = "".join(c for c in unicodedata.normalize("NFKD", pattern) if not unicodedata.combining(c))
+    before = "" if bare.startswith("^") else r"(?<!\w)"
+    after = "" if bare.endswith("$") else _WORD_ENDS
+    return f"{before}{bare}{after}"
+
+
+# --- reading ------------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Language:
+    """One file. Raises ValueError that names the file and the key which is unknown or of another kind."""
+    raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    defined = {**SHARED, **raw.pop("define", {})}
+    try:
+        return Language(**{key: _filled(value, defined, path) for key, value in raw.items()}, code=path.stem)
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise ValueError(f"{path.name}: {'; '.join(problems)}") from None
+
+
+def _filled(value: Any, defined: Mapping[str, str], path: Path) -> Any:
+    """With each `<name>` replaced by its definition."""
+    if isinstance(value, list):
+        return [_filled(item, defined, path) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, defined, path) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+
+    def definition(match: re.Match[str]) -> str:
+        if match[1] in _LEFT_TO_ROOMS:
+            return match[0]
+        if match[1] not in defined:
+            raise ValueError(f"{path.name}: <{match[1]}> is not defined")
+        return defined[match[1]]
+
+    return _REFERENCE.sub(definition, value)
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """All languages that have a file, in the order in which they are tried where nothing tells them apart."""
+    return tuple(sorted(map(read, DATA.glob("*.toml")), key=lambda one: (one.order, one.code)))
+
+
+# --- asking -------------------------------------------------------------------------------------------------------------
+
+
+def language(code: str | None) -> Language:
+    """The language, or the default one where it is not known."""
+    known = {one.code: one for one in languages()}
+    return known.get(code or DEFAULT, known[DEFAULT])
+
+
+def in_order(code: str | None) -> tuple[Language, ...]:
+    """All languages, that one first. Short messages are recognised badly, so the others stay in."""
+    return tuple(sorted(languages(), key=lambda one: one.code != code))
+
+
+@cache
+def replies(code: str | None) -> Replies:
+    """What Cairn says in the language; each text that it lacks in the default one."""
+    return Replies(**{**_said(language(DEFAULT)), **_said(language(code))})
+
+
+def _said(one: Language) -> dict[str, Any]:
+    return one.replies.model_dump(exclude_unset=True)
+
+
+@cache
+def refusals() -> tuple[str, ...]:
+    """The sentence by which Cairn says that the documents do not answer, in every language."""
+    return tuple(one.replies.refusal for one in languages() if one.replies.refusal)
+
+
+def every(pick: Callable[[Language], Iterable[str]]) -> frozenset[str]:
+    """The words that any language has."""
+    return frozenset(word for one in languages() for word in pick(one))
+
+
+def patterns(pick: Callable[[Language], Iterable[str]]) -> list[str]:
+    """Patterns over text as it is written, of all languages in their order, each once; a space is any white space."""
+    found = dict.fromkeys(pattern for one in languages() for pattern in pick(one))
+    return [bound(_SPACE.sub(r"\\s+", pattern)) for pattern in found]
+
+
+_SPACE: Final = bounded(r" (?![^\[\]]*\])")
+"""Not inside brackets."""
+
+
+def any_of(pick: Callable[[Language], Iterable[str]]) -> str:
+    """One group of these patterns, to be put into a pattern."""
+    return f"(?:{'|'.join(patterns(pick)) or '(?!)'})"

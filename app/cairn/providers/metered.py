@@ -1,0 +1,348 @@
+"""One meter for all calls of chat models: of a run, of a search, of a job.
+
+Whoever calls a model takes it from a meter (`meter.chat(chat, purpose)`), and no model is called besides. The meter counts
+each HTTP request that is sent, also those that fail, are repeated or fall back to another protocol, and what they cost: tokens
+as the server reports them, else estimated. Limits are a meter's as well: it says before each request whether it may be sent
+(cairn/answering/budget.py), so that what is counted, what is shown and what is limited are one number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Final, Protocol, TypeVar
+
+from cairn.domain.trace import Prices, Spend, one_call
+from cairn.domain.usage import Reservation
+from cairn.errors import BudgetExceededError, ProviderError, ProviderTimeoutError
+from cairn.providers.protocols import (
+    Acted,
+    ChatModel,
+    Completion,
+    Delta,
+    Message,
+    Schema,
+    Structured,
+    ToolChoice,
+    ToolSpec,
+    Usage,
+)
+from cairn.providers.requests import accounted
+from cairn.providers.retry import now
+from cairn.providers.tokens import estimate
+from cairn.tracing import Attributes, record
+
+_Reply = TypeVar("_Reply", Completion, Acted, Structured)
+
+FEWEST_TOKENS: Final = 16
+"""A reply that may not have so many is not asked for."""
+GRACE: Final = 0.5
+"""Seconds after which a provider that ignores its deadline is cut off."""
+UNLIMITED: Final = 10**12
+
+
+class Account(Protocol):
+    """On which calls are booked beyond the meter's own work: what a key may use in a day, whichever process serves it."""
+
+    async def reserve(
+        self, model: str, reading: int, wanted: int, fewest: int, prices: Prices
+    ) -> tuple[int, Reservation | None]:
+        """How many tokens, of those that are wanted, a call may write that reads so many; and what was booked for it, to be
+        handed back to `book`. Raises BudgetExceededError where fewer than `fewest` are left."""
+        ...
+
+    def book(self, reserved: Reservation | None, spend: Spend) -> None:
+        """What the call has cost. Never waits and never raises."""
+        ...
+
+
+class Meter:
+    """`by_purpose`: what the calls that have ended cost. This one has no limits but those of the account, if there is one;
+    `out`, `seconds_left` and `tokens_left` are what a meter with limits says otherwise."""
+
+    def __init__(self, prices: Prices, account: Account | None = None) -> None:
+        self._prices = prices
+        self._account = account
+        self._open: set[Call] = set()
+        self.by_purpose: dict[str, Spend] = {}
+
+    def chat(self, chat: ChatModel, purpose: str, *, for_answer: bool = False) -> MeteredChat:
+        """The model with its calls booked under `purpose`, a word. `for_answer`: they may use what is kept for the answer."""
+        return MeteredChat(self, chat, purpose, for_answer=for_answer)
+
+    @property
+    def spend(self) -> Spend:
+        """Of all calls that have ended."""
+        return sum(self.by_purpose.values(), start=Spend())
+
+    @property
+    def calls(self) -> int:
+        """Requests that were sent, and those that calls under way are about to send."""
+        return self.spend.calls + sum(call.counted for call in self._open)
+
+    @property
+    def tokens_held(self) -> int:
+        """What calls under way may use yet."""
+        return sum(call.held for call in self._open)
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """What all calls cost together; empty where there was none."""
+        total = self.spend
+        return total.usage() if total.calls else {}
+
+    def usage_by_purpose(self) -> list[dict[str, Any]]:
+        """The same for each purpose, in the order of their first calls."""
+        return [{"purpose": purpose, **spend.usage()} for purpose, spend in self.by_purpose.items() if spend.calls]
+
+    # --- limits -------------------------------------------------------------------------------------------------------
+
+    def out(self, *, for_answer: bool = False, read: int = 0) -> str | None:
+        """Which limit is used up, in words, if any; or would be by a call that reads so many tokens."""
+        return None
+
+    def seconds_left(self, *, for_answer: bool = False) -> float:
+        return math.inf
+
+    def tokens_left(self, *, for_answer: bool = False) -> int:
+        return UNLIMITED
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    async def open_call(
+        self, chat: ChatModel, purpose: str, read: int, max_tokens: int, *, for_answer: bool
+    ) -> tuple[Call, float, int]:
+        """A call that reads so many tokens, with the seconds and tokens that it may take. Raises BudgetExceededError."""
+        if reason := self.out(for_answer=for_answer, read=read):
+            raise BudgetExceededError(reason)
+        most = min(max_tokens, self.tokens_left(for_answer=for_answer) - read)
+        call = Call(self, chat, purpose, read, read + most, for_answer=for_answer)
+        self._open.add(call)
+        if self._account is not None:
+            try:
+                most, call.reserved = await self._account.reserve(chat.name, read, most, FEWEST_TOKENS, self._prices)
+            except BaseException as error:
+                self._open.discard(call)
+                if isinstance(error, BudgetExceededError):
+                    self.note_exceeded(error.reason)
+                raise
+            call.held = read + most
+        return call, self.seconds_left(for_answer=for_answer), most
+
+    def note_exceeded(self, reason: str) -> None:
+        """The account allows no further call; a meter that ends work early keeps why."""
+
+    def close_call(self, call: Call, spend: Spend) -> None:
+        """Book what it has cost."""
+        self._open.discard(call)
+        if self._account is not None and (spend.calls or call.reserved):
+            self._account.book(call.reserved, spend)
+        if spend.calls:
+            self.by_purpose[call.purpose] = self.by_purpose.get(call.purpose, Spend()) + spend
+
+    def price(self, model: str, usage: Usage, seconds: float, calls: int, *, estimated: bool) -> Spend:
+        """A call with all its requests."""
+        return one_call(
+            model, usage.input_tokens or 0, usage.output_tokens or 0, seconds, self._prices, calls=calls,
+            estimated=estimated,
+        )  # fmt: skip
+
+
+class Call:
+    """One call of a model, with the requests that its client makes for it: the RequestAccount of these.
+
+    A client that does not tell of its requests (one of another package may not) has made one. `read`: tokens of the messages,
+    by estimate; `held`: what the call may use in all; `reserved`: what was booked for it on the account.
+    """
+
+    def __init__(self, meter: Meter, chat: ChatModel, purpose: str, read: int, held: int, *, for_answer: bool) -> None:
+        self.purpose = purpose
+        self.held = held
+        self._meter = meter
+        self._model = chat.name
+        self._reports = bool(getattr(chat, "reports_requests", False))
+        self._read = read
+        self._for_answer = for_answer
+        self.reserved: Reservation | None = None
+        self._requests = 0
+        self._usages: list[Usage] = []
+        self._begun = now()
+
+    @property
+    def counted(self) -> int:
+        """Requests, the one that it was opened for included."""
+        return max(1, self._requests)
+
+    def begin_request(self) -> None:
+        """See RequestAccount. The first was admitted when the call was opened."""
+        if self._requests:
+            self.check_repeat()
+        self._requests += 1
+
+    def check_repeat(self) -> None:
+        """See RequestAccount."""
+        self.held = 0  # else it would stand in its own way
+        if reason := self._meter.out(for_answer=self._for_answer):
+            raise BudgetExceededError(reason)
+
+    def note_usage(self, usage: Usage) -> None:
+        """See RequestAccount."""
+        if usage != Usage():
+            self._usages.append(usage)
+
+    def end(self, usage: Usage, written: str, failure: BaseException | None) -> None:
+        """Book the call: by what its requests reported, else by what the reply says (`usage`), else by estimate. What the
+        server has refused to do, with an HTTP status, cost no tokens."""
+        calls = self._requests or (0 if self._reports else 1)
+        reported = [usage] if usage != Usage() and not self._usages else self._usages
+        read = _total(one.input_tokens for one in reported)
+        wrote = _total(one.output_tokens for one in reported)
+        estimated = False
+        if _refused(failure) and not reported:
+            read = wrote = 0
+        elif read is None or wrote is None:
+            estimated = True
+            read = self._read if read is None else read
+            wrote = (estimate(written) if written else 0) if wrote is None else wrote
+        spent = now() - self._begun
+        told: Attributes = {
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": self._model, "gen_ai.usage.input_tokens": read,
+            "gen_ai.usage.output_tokens": wrote, "cairn.purpose": self.purpose, "cairn.requests": calls,
+        }  # fmt: skip
+        record(f"chat {self._model}", spent, told, error=failure)
+        spend = self._meter.price(self._model, Usage(read, wrote), spent, calls, estimated=estimated)
+        self._meter.close_call(self, spend)
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """None where nothing was counted."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _refused(failure: BaseException | None) -> bool:
+    """Whether a call ended by a status of the server, or by a limit that forbade to ask again."""
+    if isinstance(failure, BudgetExceededError):
+        return True
+    return isinstance(failure, ProviderError) and failure.extra.get("upstream_status") is not None
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """What messages make a model read, by estimate."""
+    return sum(
+        estimate(message.content) + sum(estimate(f"{call.name} {call.arguments}") for call in message.calls)
+        for message in messages
+    )
+
+
+class MeteredChat:
+    """ChatModel around another one, which stays its owner's to close: see the module. A provider that does not keep its
+    deadline is cut off soon after. All its methods raise BudgetExceededError as well."""
+
+    reports_requests = True
+
+    def __init__(self, meter: Meter, chat: ChatModel, purpose: str, *, for_answer: bool) -> None:
+        self._meter = meter
+        self._chat = chat
+        self._purpose = purpose
+        self._for_answer = for_answer
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    async def complete(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
+    ) -> Completion:
+        """See `ChatModel.complete`."""
+        return await self._metered(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.complete(
+                messages, temperature=temperature, max_tokens=most, timeout=seconds
+            ),
+        )  # fmt: skip
+
+    async def act(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, in_words: Sequence[Message],
+        choice: ToolChoice = "auto", temperature: float, max_tokens: int, timeout: float,
+    ) -> Acted:  # fmt: skip
+        """See `ChatModel.act`."""
+        return await self._metered(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.act(
+                messages, tools, in_words=in_words, choice=choice, temperature=temperature, max_tokens=most,
+                timeout=seconds,
+            ),
+        )  # fmt: skip
+
+    async def structured(
+        self, messages: Sequence[Message], schema: Schema, *, choice: ToolChoice = "auto", temperature: float,
+        max_tokens: int, timeout: float,
+    ) -> Structured:  # fmt: skip
+        """See `ChatModel.structured`."""
+        return await self._metered(
+            messages, max_tokens, timeout, lambda most, seconds: self._chat.structured(
+                messages, schema, choice=choice, temperature=temperature, max_tokens=most, timeout=seconds
+            ),
+        )  # fmt: skip
+
+    async def _metered(
+        self, messages: Sequence[Message], max_tokens: int, timeout: float,
+        ask: Callable[[int, float], Awaitable[_Reply]],
+    ) -> _Reply:  # fmt: skip
+        """A whole reply, within the tokens and seconds that are left."""
+        call, left, most = await self._open(messages, max_tokens)
+        usage, written, failure = Usage(), "", None
+        try:
+            with accounted(call):
+                async with asyncio.timeout(min(timeout, left) + GRACE):
+                    reply = await ask(most, min(timeout, left))
+            usage, written = reply.usage, reply.text
+            if isinstance(reply, Acted):
+                written += "".join(f"{one.name} {one.arguments}" for one in reply.calls)
+            return reply
+        except (ProviderError, TimeoutError) as error:
+            failure = error
+            raise self._judged(error, cut_short=timeout >= left) from None
+        finally:
+            call.end(usage, written, failure)
+
+    async def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, timeout: float
+    ) -> AsyncGenerator[Delta]:
+        """See `ChatModel.stream`."""
+        call, left, most = await self._open(messages, max_tokens)
+        usage, written, failure = Usage(), "", None
+        deadline = now() + min(timeout, left) + GRACE
+        stream = self._chat.stream(messages, temperature=temperature, max_tokens=most, timeout=min(timeout, left))
+        try:
+            async with aclosing(stream) as deltas:
+                while True:
+                    with accounted(call):
+                        async with asyncio.timeout_at(deadline):
+                            delta = await anext(deltas, None)
+                    if delta is None:
+                        break
+                    usage, written = delta.usage or usage, written + delta.text
+                    yield delta
+        except (ProviderError, TimeoutError) as error:
+            failure = error
+            raise self._judged(error, cut_short=timeout >= left) from None
+        finally:
+            call.end(usage, written, failure)
+
+    async def _open(self, messages: Sequence[Message], max_tokens: int) -> tuple[Call, float, int]:
+        return await self._meter.open_call(
+            self._chat, self._purpose, tokens_of(messages), max_tokens, for_answer=self._for_answer
+        )
+
+    def _judged(self, error: Exception, *, cut_short: bool) -> ProviderError:
+        """A call whose time was all that was left of the run's has failed for the budget."""
+        if cut_short and (reason := self._meter.out(for_answer=self._for_answer)):
+            return BudgetExceededError(reason)
+        if isinstance(error, ProviderError):
+            return error
+        return ProviderTimeoutError(f"{self.name}: no answer in time", retryable=True)
+
+    async def close(self) -> None:
+        """Nothing: the chat model is its owner's."""

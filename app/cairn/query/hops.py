@@ -1,0 +1,27 @@
+"""How many passes a question needs: several questions, or one that goes through another (cairn/language/bridge.py). Pure."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from cairn.domain.plan import Intent, QueryPlan
+from cairn.language.bridge import bridge
+
+QueryClass = Literal["DIRECT_ANSWER", "STANDARD_RAG", "MULTI_HOP_RAG"]
+"""No retrieval, one pass, a loop."""
+_DIRECT: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
+
+
+def multi_hop(plan: QueryPlan) -> str | None:
+    """Why one pass is hardly enough: several questions, or one that goes through another; None where it may be."""
+    if len(plan.subquestions) > 1:
+        return f"{len(plan.subquestions)} sub-questions"
+    inner = bridge(plan.text, plan.language)
+    return f"it goes through another question: {inner!r}" if inner else None
+
+
+def query_class(plan: QueryPlan) -> QueryClass:
+    """By rules."""
+    if plan.intent.intent in _DIRECT:
+        return "DIRECT_ANSWER"
+    return "MULTI_HOP_RAG" if multi_hop(plan) else "STANDARD_RAG"

@@ -1,0 +1,183 @@
+"""What a search is made with, what it carries from step to step, and what comes of executing it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from cairn.domain.ids import new_id
+from cairn.domain.passage import Fused, FusionForm, Leg, LegResult, Passage, SearchRequest
+from cairn.domain.plan import Conditions
+from cairn.domain.principal import Principal
+from cairn.providers.protocols import Embedder, Embedders, RerankerChoice, Rerankers
+from cairn.settings import Settings
+from cairn.store.cache_ledger import CacheLedger
+from cairn.store.query_embeddings import QueryEmbeddings
+from cairn.store.session import Database
+from cairn.store.vectors import EmbeddingModel
+from cairn.tracing import record, span
+
+T = TypeVar("T")
+
+
+class Stopwatch:
+    """Milliseconds per stage, for traces and responses."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._stages: dict[str, float] = {}
+
+    async def measure(self, stage: str, work: Awaitable[T]) -> T:
+        """Await and book the time; a stage that runs twice adds up."""
+        begun = time.perf_counter()
+        try:
+            with span(f"search.{stage}"):
+                return await work
+        finally:
+            self._add(stage, (time.perf_counter() - begun) * 1000)
+
+    def book(self, stage: str, milliseconds: float) -> None:
+        """Add time that was measured elsewhere, and has just passed."""
+        record(f"search.{stage}", milliseconds / 1000)
+        self._add(stage, milliseconds)
+
+    def _add(self, stage: str, milliseconds: float) -> None:
+        self._stages[stage] = round(self._stages.get(stage, 0) + milliseconds, 3)
+
+    def timings(self) -> dict[str, float]:
+        """Stages so far, and the total since the start."""
+        return {**self._stages, "total": round((time.perf_counter() - self._started) * 1000, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDeps:
+    """What the search engine is made of, the same for all searches of a process. `embedder` and `model` are those of the
+    settings, which serve new collections; others are had from `embedders` by name. `reranker` is chosen anew for each
+    state of the settings.
+
+    `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
+    """
+
+    database: Database
+    embedder: Embedder
+    model: EmbeddingModel
+    reranker: Rerankers
+    ledger: CacheLedger
+    embeddings: QueryEmbeddings
+    embedders: Embedders
+
+    def embedder_of(self, model: EmbeddingModel) -> Embedder:
+        """Raises ProviderError or SettingsError when it cannot be had."""
+        return self.embedder if model.id == self.model.id else self.embedders.get(model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVectors:
+    """Vectors of one query by model id; `problems` says why one cannot be had, `degraded` what did not work on the way."""
+
+    by_model: Mapping[int, HalfVector] = field(default_factory=dict)
+    problems: Mapping[int, str] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+
+    def missing(self, models: Iterable[EmbeddingModel]) -> tuple[EmbeddingModel, ...]:
+        """Those of the models that were not asked yet."""
+        return tuple(model for model in set(models) if model.id not in self.by_model and model.id not in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphChoice:
+    """Why the graph is followed or not, in words, and who decided: see WeightsUsed."""
+
+    reason: str
+    classifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """One search: what was requested, and what cairn/retrieve/plan.py decided about it.
+
+    `text` is the query without its operators, which are the `conditions`. `legs` are the retrievers that run, of those requested;
+    `graph_choice` says why the graph is among them or not. `fusion` is the form in force. `whole`: how many passages are read
+    with their text, because they are reranked or shown. `answering`: an answer will be made of the passages. Steps that learn
+    something pass on a copy; only the stopwatch is shared.
+    """
+
+    deps: SearchDeps
+    principal: Principal
+    request: SearchRequest
+    settings: Settings
+    text: str = ""
+    conditions: Conditions | None = None
+    legs: tuple[Leg, ...] = ()
+    graph_choice: GraphChoice = GraphChoice("the caller chose what is searched", "caller")
+    fusion: FusionForm = "relative_score"
+    whole: int = 0
+    reranker_choice: RerankerChoice = field(default_factory=RerankerChoice)
+    reranks: bool = False
+    answering: bool = False
+    vectors: QueryVectors = field(default_factory=QueryVectors)
+    run_id: UUID = field(default_factory=new_id)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionState:
+    """A collection that was searched, as the snapshot had it."""
+
+    id: UUID
+    name: str
+    epoch: int
+    passage_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one snapshot gave: lists of the retrievers, and the passages as these order them.
+
+    `linked`: over which entity the graph came to a passage. `candidates` are what grouping left of `fused`, `shortlist` the first
+    of them, whole.
+    """
+
+    scope: Sequence[CollectionState]
+    legs: Mapping[Leg, LegResult]
+    fused: Sequence[Fused]
+    linked: Mapping[UUID, UUID] = field(default_factory=dict)
+    candidates: Sequence[Fused] = ()
+    shortlist: Sequence[Passage] = ()
+
+    def documents_by_passage(self) -> dict[UUID, UUID]:
+        """Of all that the retrievers found."""
+        return {hit.passage_id: hit.document_id for result in self.legs.values() for hit in result.hits}
+
+
+class Reason(Enum):
+    """Why retrievers have to run again. What is done about each stands in cairn/retrieve/execute.py."""
+
+    OTHER_MODEL = "another model than that of the settings serves the collection"
+    COLLECTION_CHANGED = "the collection changed between two statements"
+    STATEMENT_FAILED = "the statement failed, which does not say which retriever did"
+    RETRIEVER_FAILED = "a retriever failed and took the transaction with it"
+    VECTORS_MISSING = "the query has no vector yet under a model that serves a collection"
+    GRAPH_UNSURE = "the graph alone found too little"
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of one attempt, or of all: `found`, `failed` retrievers with the reason, and why to go again.
+
+    With `retry` the rest says nothing, but for `models`, which are those to embed the query with. `retries` are the
+    reasons of the attempts before; `degraded` is what did not work besides retrievers.
+    """
+
+    found: Retrieved | None = None
+    failed: Mapping[Leg, str] = field(default_factory=dict)
+    retry: Reason | None = None
+    models: Sequence[EmbeddingModel] = ()
+    retries: tuple[Reason, ...] = ()
+    degraded: tuple[str, ...] = ()

@@ -1,0 +1,78 @@
+"""The query as each embedding model sees it: collections of one search may be served by different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import structlog
+from pgvector import HalfVector
+
+from cairn.domain.principal import Principal
+from cairn.errors import ProviderError, SettingsError, named_reason
+from cairn.providers.protocols import Vectors
+from cairn.retrieve.context import QueryVectors, SearchContext, SearchDeps
+from cairn.retrieve.operators import parse_operators
+from cairn.settings import Settings
+from cairn.store.vectors import EmbeddingModel
+
+log = structlog.get_logger(__name__)
+
+
+async def query_vectors(deps: SearchDeps, principal: Principal, texts: Sequence[str], settings: Settings) -> Vectors:
+    """Vectors of texts under the model of the settings, float32 of shape (len(texts), dimensions).
+
+    They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
+    ProviderError.
+    """
+    capacity, model = settings.cache.query_embeddings, deps.model
+    rows = []
+    for text in (parse_operators(text).text for text in texts):
+        known = await deps.embeddings.get(principal, model, text, capacity)
+        if known is None:
+            made = await deps.embedder.embed([text])
+            known = HalfVector(made[0].astype(np.float16))
+            deps.embeddings.put(principal, model, text, known, capacity)
+        rows.append(known.to_numpy().astype(np.float32))
+    return np.stack(rows)
+
+
+async def embed_query(context: SearchContext, models: Iterable[EmbeddingModel]) -> SearchContext:
+    """The context with the query's vectors under these models too, from the cache of query embeddings, else made, which is
+    booked as `embed`. Raises nothing: what cannot be had is one of the `problems`."""
+    for model in models:
+        found = await _embed(context, model)
+        known = context.vectors
+        context = replace(
+            context,
+            vectors=QueryVectors(
+                {**known.by_model, **found.by_model},
+                {**known.problems, **found.problems},
+                known.degraded + found.degraded,
+            ),
+        )
+    return context
+
+
+async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
+    """The vector of one model, or why there is none."""
+    deps, text = context.deps, context.text
+    capacity = context.settings.cache.query_embeddings if context.request.cache else 0
+    degraded: tuple[str, ...] = ()
+    try:
+        if (known := await deps.embeddings.get(context.principal, model, text, capacity)) is not None:
+            return QueryVectors({model.id: known})
+    except Exception as error:  # a cache never fails a search
+        log.exception("cache.failed", step="query embeddings")
+        degraded = (f"cache: query embeddings failed ({named_reason(error)})",)
+    try:
+        made = await context.stopwatch.measure("embed", deps.embedder_of(model).embed([text]))
+    except (ProviderError, SettingsError) as error:
+        return QueryVectors({}, {model.id: f"query embedding failed ({model.name}): {error.detail}"}, degraded)
+    if made.shape[1] != model.dimensions:
+        problem = f"{model.name} gives {made.shape[1]} dimensions now, its vectors here have {model.dimensions}"
+        return QueryVectors({}, {model.id: problem}, degraded)
+    vector = HalfVector(made[0].astype(np.float16))
+    deps.embeddings.put(context.principal, model, text, vector, capacity)
+    return QueryVectors({model.id: vector}, {}, degraded)

@@ -1,0 +1,169 @@
+"""The vector retriever: which regime each collection is searched in, and one list out of all (docs/adr/0012).
+
+Small sets are scanned exactly, and so are collections whose vectors are being moved from index to index. A large collection
+with an HNSW index of its own is searched there; the others share the index of their model. Where an index yields fewer rows
+than there are to be had, the exact scan takes over: always min(top_k, visible) passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from cairn.domain.passage import Hit, LegResult
+from cairn.retrieve.context import SearchContext
+from cairn.settings import VectorSettings
+from cairn.store import vector_indexes, vectors
+from cairn.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel, Neighbours, Regime
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCollection:
+    """A collection as this retriever sees it: the model whose vectors are compared, and its chunks after filters and
+    conditions. Under filters `chunks` is exact up to vector.exactBelow, above that a number of which there are at least so
+    many."""
+
+    id: UUID
+    chunks: int
+    model: EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeGroup:
+    """Collections that are searched by one statement."""
+
+    regime: Regime
+    model: EmbeddingModel
+    collections: tuple[UUID, ...]
+    visible: int
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupResult:
+    rows: Sequence[Any]
+    exact: bool
+    complete: bool
+    how: dict[str, Any]
+
+
+def first_chunks(wanted: int, settings: VectorSettings) -> int:
+    """Chunks to look for first. Neighbouring chunks share passages, so twice as many as passages are wanted: a second,
+    broader search costs more than a broader first one."""
+    return max(settings.candidates, 2 * wanted)
+
+
+def choose_regimes(
+    collections: Sequence[ServedCollection],
+    places: Mapping[tuple[UUID, int], bool],
+    settings: VectorSettings,
+    *,
+    restricted: bool = False,
+) -> list[RegimeGroup]:
+    """The regime of each collection. `places`: (collection, model) pairs whose vectors are not, or not all, in the shared index,
+    with whether their own index can be used. Pure.
+
+    `restricted`: by conditions, which no index knows, so that all are scanned.
+    """
+    parts: list[RegimeGroup] = []
+    groups: tuple[tuple[Regime, list[ServedCollection]], ...]
+    for model in sorted({item.model for item in collections}, key=lambda model: model.id):
+        members = [item for item in collections if item.model == model and item.chunks]
+        scanned: list[ServedCollection] = members
+        shared: list[ServedCollection] = []
+        if not restricted and _size(members) > settings.exact_below:
+            own = [m for m in members if places.get((m.id, model.id)) and m.chunks > settings.exact_below]
+            parts += [RegimeGroup("dedicated", model, (m.id,), m.chunks) for m in own]
+            shared = [m for m in members if (m.id, model.id) not in places]
+            if _size(shared) <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS:
+                shared = []
+            scanned = [m for m in members if m not in own and m not in shared]
+        groups = (("exact", scanned), ("shared", shared))
+        for regime, group in groups:
+            if group:
+                parts.append(RegimeGroup(regime, model, tuple(m.id for m in group), _size(group)))
+    return parts
+
+
+def _size(collections: Iterable[ServedCollection]) -> int:
+    return sum(item.chunks for item in collections)
+
+
+async def search(connection: Any, context: SearchContext, served: Sequence[ServedCollection], wanted: int) -> LegResult:
+    """Nearest chunks, each passage with its best one: of as many chunks as `wanted` passages take, mostly, and at least
+    min(top_k, visible) passages. With conditions every regime
+    gives way to the exact scan over the passages that they leave.
+
+    rag.search_collection does the same for one collection without filters and conditions.
+    """
+    settings, restricted = context.settings.vector, context.conditions is not None
+    scanned = restricted or _size(served) <= settings.exact_below
+    places = {} if scanned else await vector_indexes.places(connection, context.principal, [item.id for item in served])
+    groups = choose_regimes(served, places, settings, restricted=restricted)
+    found = [await _search_group(connection, context, group, wanted) for group in groups]
+    return LegResult(
+        "vector",
+        _merge(groups, found),
+        confidence=max((max(0.0, min(1.0, part.rows[0]["score"])) for part in found if part.rows), default=0.0),
+        exact=all(part.exact for part in found),
+        complete=all(part.complete for part in found),
+        how={"parts": [part.how for part in found]},
+    )
+
+
+async def _search_group(connection: Any, context: SearchContext, part: RegimeGroup, wanted: int) -> _GroupResult:
+    """By the index, and by the exact scan where that yields fewer rows than there are to be had; deeper, where many chunks
+    lie in few passages."""
+    settings, filters, conditions = context.settings.vector, context.request.filters or None, context.conditions
+    vector = context.vectors.by_model[part.model.id]
+    ask = Neighbours(part.model, part.collections, vector, first_chunks(wanted, settings), filters, conditions)
+    regime, breadth = part.regime, None
+    while True:
+        if regime != "exact":
+            breadth = await vectors.configure(connection, ask.limit, part.visible, settings)
+        rows = await vectors.find_nearest(connection, context.principal, regime, ask)
+        if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
+            regime = "exact"
+            continue
+        if len({row["passage_id"] for row in rows}) >= context.request.top_k or len(rows) < ask.limit:
+            break
+        ask = replace(ask, limit=4 * ask.limit)  # many chunks of few passages: look further
+    how = {
+        "regime": part.regime,
+        "model": part.model.name,
+        "collections": len(part.collections),
+        "visible_chunks": part.visible,
+        "ef_search": breadth,
+        "fell_back": regime != part.regime,
+        **({"restricted": True} if conditions is not None else {}),
+        **({"at_least": True} if filters and conditions is None and part.regime != "exact" else {}),
+    }
+    return _GroupResult(rows, regime == "exact", len(rows) < ask.limit, how)
+
+
+def _merge(parts: Sequence[RegimeGroup], found: Sequence[_GroupResult]) -> tuple[Hit, ...]:
+    """One list, nearest first. Cosines of different models are not comparable, so each counts relative to its model's
+    best where there is more than one."""
+    best: dict[int, float] = {}
+    for part, result in zip(parts, found, strict=True):
+        if result.rows:
+            best[part.model.id] = max(best.get(part.model.id, 0.0), result.rows[0]["score"])
+    if len(best) <= 1:
+        best = {}
+    scored = [
+        (row["score"] / (best.get(part.model.id) or 1.0), row)
+        for part, result in zip(parts, found, strict=True)
+        for row in result.rows
+    ]
+    if len(parts) > 1:
+        scored.sort(key=itemgetter(0), reverse=True)
+    return _best_per_passage(scored)
+
+
+def _best_per_passage(scored: Iterable[tuple[float, Any]]) -> tuple[Hit, ...]:
+    best: dict[UUID, Hit] = {}
+    for score, row in scored:  # nearest first
+        best.setdefault(row["passage_id"], Hit(row["passage_id"], row["document_id"], score, row["chunk_id"]))
+    return tuple(best.values())

@@ -1,0 +1,279 @@
+"""What a user can do with collections and documents, once for all surfaces."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+from cairn.domain.document import Collection, Document, Outcome, Source, TextPart, check_metadata
+from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentSort, ListOrder
+from cairn.domain.graph_view import Refreshed
+from cairn.domain.job import Job, RecallCheck
+from cairn.errors import ConflictError, InputError, NotFoundError, TooLargeError
+from cairn.graph.refresh import due, follow, refresh
+from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
+from cairn.ingest.prepare import source_hash
+from cairn.jobs import vector_indexes
+from cairn.jobs.documents import INDEX_UPLOADS
+from cairn.language.text import normalise
+from cairn.settings import Settings
+from cairn.store import (
+    audit,
+    cache,
+    collections,
+    documents,
+    jobs,
+    limits,
+    traces,
+)
+from cairn.store import vector_indexes as vector_store
+from cairn.store.session import at_primary
+from cairn.wiring import Services
+
+COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+MAX_EXTERNAL_ID = 512
+"""Characters; a longer one would not fit into the unique index."""
+LONGEST_TEXT = 2**30
+"""Code points; PostgreSQL holds no longer text."""
+MAX_TITLE = 2000
+"""Characters; a title stands with each passage."""
+
+
+def check_collection_name(name: str) -> str:
+    """A collection name. Raises InputError."""
+    if not COLLECTION_NAME.fullmatch(name):
+        raise InputError(
+            f"{name[:140]!r} is not a collection name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a "
+            "letter or digit"
+        )
+    return name
+
+
+def collection_of(path: Path) -> str:
+    """The name of a file or folder, as far as a collection may be called so."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(os.path.abspath(path.expanduser())))[:100].strip("-._")
+    return name or "documents"
+
+
+def check_source(source: Source, settings: Settings) -> Source:
+    """Raises InputError or TooLargeError for what can be said before reading the content."""
+    if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
+        raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
+    if ".." in source.external_id.replace("\\", "/").split("/"):
+        raise InputError(
+            f"the document id {source.external_id[:200]!r} has a part '..', so it may be another one; resolve it"
+        )
+    if len(source.title or "") > MAX_TITLE:
+        raise InputError(f"a title has at most {MAX_TITLE:,} characters, this one {len(source.title or ''):,}")
+    if source.byte_size > settings.ingest.max_file_bytes:
+        raise TooLargeError(
+            f"{source.name} has {source.byte_size:,} bytes; at most {settings.ingest.max_file_bytes:,} are "
+            "accepted (setting ingest.maxFileBytes)"
+        )
+    check_metadata(source.metadata)
+    return source
+
+
+async def create_collection(services: Services, name: str) -> Collection:
+    """Raises ConflictError when the name is taken."""
+    async with services.database.transaction(services.principal) as connection:
+        collection, created = await collections.ensure(connection, services.principal, check_collection_name(name))
+    if not created:
+        raise ConflictError(f"a collection named {name} exists already")
+    return collection
+
+
+async def ensure_collection(services: Services, name: str) -> Collection:
+    """The collection, created if need be: adding documents is what makes one."""
+    async with services.database.transaction(services.principal) as connection:
+        return (await collections.ensure(connection, services.principal, check_collection_name(name)))[0]
+
+
+async def get_collection(services: Services, name: str) -> Collection:
+    """Raises NotFoundError."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await collections.by_name(connection, services.principal, normalise(name))
+    if found is None:
+        raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
+    return found
+
+
+async def list_collections(services: Services, *, after: str = "", limit: int = 50) -> list[Collection]:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await collections.page(connection, services.principal, after=after, limit=limit)
+
+
+@at_primary
+async def delete_collection(services: Services, name: str) -> None:
+    """Remove it with all its documents. Raises NotFoundError."""
+    collection = await get_collection(services, name)
+    async with services.database.transaction(services.principal) as connection:
+        await traces.forget_collection(connection, services.principal, collection.id)
+        if not (gone := await collections.delete(connection, services.principal, name)):
+            raise NotFoundError(f"no collection named {name}")
+        await cache.forget(connection, gone)
+        counts = {"documents": collection.document_count, "chunks": collection.chunk_count}
+        await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
+        if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
+            await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
+
+
+async def get_recall(services: Services, collection: Collection) -> RecallCheck | None:
+    """How well the vector leg found its neighbours when that was last checked; None where it never was."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_check(connection, services.principal, collection.id)
+
+
+async def list_recall(services: Services, limit: int) -> dict[str, float]:
+    """Of the last checks of collections that are too large for the exact scan, worst first."""
+    above = services.settings.current.vector.exact_below
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await vector_store.latest_checks(connection, services.principal, above, limit)
+
+
+@at_primary
+async def index_now(
+    services: Services,
+    collection: str,
+    sources: Iterable[Source],
+    on_outcome: OnOutcome | None = None,
+    *,
+    communities: Literal["now", "later"] = "later",
+) -> list[Outcome]:
+    """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
+    large collection are brought up to date at once, or by a job."""
+    target = await ensure_collection(services, collection)
+    outcomes = await ingest(
+        services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
+    )
+    if communities == "now":
+        await refresh_communities(services, collection)
+    else:
+        await follow(services.database, services.principal, target.id, services.settings.current)
+    return outcomes
+
+
+@at_primary
+async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
+    """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
+    found, settings = await get_collection(services, collection), services.settings.current
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        stale = await due(connection, services.principal, found.id, settings)
+    if stale is None and not force:
+        return Refreshed()
+    return await refresh(services.database, services.principal, found.id, settings.graph.communities)
+
+
+@at_primary
+async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
+    """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
+    target = await ensure_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        job = await jobs.enqueue(
+            connection, services.principal, INDEX_UPLOADS, {"collection": target.name, "collection_id": str(target.id)},
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+        for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
+            await documents.register(connection, services.principal, target.id, source, source_hash(source))
+            await jobs.add_upload(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
+        await limits.check_waiting(connection, services.settings.current.limits.holding)
+    return job
+
+
+async def list_documents(
+    services: Services, collection: str, wanted: DocumentFilter = EVERY_DOCUMENT, *, sort: DocumentSort = "external_id",
+    after: str = "", limit: int = 50,
+) -> list[Document]:  # fmt: skip
+    """Those that are wanted, in that order; `after`: `place_of` the last one that was shown. Raises NotFoundError where there is
+    no such collection, InputError for a place of another order."""
+    found = await get_collection(services, collection)
+    try:
+        order = ListOrder.of(sort, after)
+    except ValueError:
+        raise InputError("the cursor belongs to another order; start again without it") from None
+
+    async def read() -> list[Document]:
+        async with services.database.transaction(services.principal, readonly=True) as connection:
+            return await documents.page(connection, services.principal, found.id, wanted, order, limit)
+
+    page = await read()
+    if any(map(_looks_abandoned, page)) and await end_abandoned(services):
+        page = await read()
+    return page
+
+
+def _looks_abandoned(document: Document) -> bool:
+    """By this machine's clock; the database's decides."""
+    idle = datetime.now(UTC) - document.updated_at
+    return document.status not in ("indexed", "failed") and idle.total_seconds() > ABANDONED_SECONDS
+
+
+async def end_abandoned(services: Services) -> int:
+    """Mark documents as failed whose indexing was broken off: the process died, or the job was given up; how many."""
+    async with services.database.transaction(services.principal) as connection:
+        return await documents.end_abandoned(
+            connection, services.principal, ABANDONED, timedelta(seconds=ABANDONED_SECONDS)
+        )
+
+
+async def find_document(services: Services, collection: str, document_id: UUID) -> Document:
+    """Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        document = await documents.get(connection, services.principal, found.id, document_id)
+    if document and _looks_abandoned(document) and await end_abandoned(services):
+        return await find_document(services, collection, document_id)
+    if document is None:
+        raise NotFoundError(f"no document {document_id} in collection {collection}")
+    return document
+
+
+async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
+    """The document and its text (None while it is not indexed). Raises NotFoundError."""
+    document = await find_document(services, collection, document_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        text = await documents.text(connection, services.principal, document_id)
+    return document, text[1] if text else None
+
+
+async def find_document_id(services: Services, collection: str, external_id: str) -> UUID:
+    """Of the document that the caller calls so. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        document_id = await documents.find_id(connection, services.principal, found.id, external_id)
+    if document_id is None:
+        raise NotFoundError(f"no document {external_id[:200]!r} in collection {collection}")
+    return document_id
+
+
+async def read_text(
+    services: Services, collection: str, document_id: UUID, start: int = 0, count: int | None = None
+) -> TextPart:
+    """The normalised text that all spans count in, from code point `start` on, `count` of them or all. Raises NotFoundError, also
+    while the document is not indexed."""
+    document = await find_document(services, collection, document_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await documents.text_range(
+            connection, services.principal, document_id, start, LONGEST_TEXT if count is None else count
+        )
+    if found is None:
+        raise NotFoundError(f"{document.external_id[:200]} has no text: it is {document.status}")
+    return found
+
+
+@at_primary
+async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
+    """Remove it with everything derived from it. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        if not await documents.delete(connection, found.id, document_id):
+            raise NotFoundError(f"no document {document_id} in collection {collection}")
+        # by its id alone: a deleted document leaves no name behind
+        detail = {"collection": found.name}
+        await audit.record(connection, services.principal, "document.delete", str(document_id), detail)
+    await follow(services.database, services.principal, found.id, services.settings.current)

@@ -1,0 +1,96 @@
+"""What a user can do with keys, once for all surfaces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from cairn.domain.key import ApiKey, new_secret
+from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
+from cairn.errors import ForbiddenError, InputError, NotFoundError
+from cairn.language.text import normalise
+from cairn.store import audit, keys, tenants
+from cairn.store.session import at_primary
+from cairn.wiring import Services
+
+MAX_NAME = 200
+"""Characters of the name of a key or a tenant."""
+LONGEST = timedelta(days=3660)
+"""Ten years: a key that is to last longer does not expire."""
+MOST: Final = KeyLimits(1_000_000, 10_000, 10**15, 1e9)
+"""The largest limits of a key; what is to be more has none."""
+
+
+async def create_key(
+    services: Services, name: str, scopes: Collection[Scope], *, limits: KeyLimits | None = None,
+    expires_in: timedelta | None = None,
+) -> tuple[ApiKey, str]:  # fmt: skip
+    """The key, and its secret, which nobody can read again. Raises InputError; ForbiddenError for a scope that the caller does
+    not have: nobody gives more than they have."""
+    name = _checked_name(name, "key")
+    if not scopes:
+        raise InputError(f"a key needs a scope: {', '.join(sorted(ALL_SCOPES))}")
+    if missing := set(scopes) - services.principal.caller.scopes:
+        raise ForbiddenError(min(missing))
+    if expires_in is not None and not timedelta(0) < expires_in <= LONGEST:
+        raise InputError(f"a key lasts up to {LONGEST.days:,} days; leave that out for one that does not expire")
+    limits = _checked_limits(limits or KeyLimits())
+    secret = new_secret()
+    async with services.database.transaction(services.principal) as connection:
+        expires_at = await keys.from_now(connection, expires_in) if expires_in else None
+        made = await keys.create(connection, services.principal, secret, name, scopes, limits, expires_at)
+        detail = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at.isoformat() if expires_at else None}
+        await audit.record(connection, services.principal, "key.create", str(made.id), detail)
+    return made, secret
+
+
+@at_primary
+async def list_keys(services: Services, *, before: UUID | None = None, limit: int = 50) -> list[ApiKey]:
+    """Of the caller's tenant, newest first, with those that were revoked. `before`: the last id of the page before."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await keys.list_keys(connection, services.principal, before, limit)
+
+
+async def revoke_key(services: Services, key_id: UUID) -> ApiKey:
+    """It counts no more, and what it has under way ends, on all processes. Revoked again, it stays as it is. Raises
+    NotFoundError."""
+    async with services.database.transaction(services.principal) as connection:
+        revoked = await keys.revoke(connection, services.principal, key_id)
+        if revoked is not None:
+            await audit.record(connection, services.principal, "key.revoke", str(key_id), {"name": revoked.name})
+    if revoked is None:
+        raise NotFoundError(f"no key {key_id}; see GET /keys")
+    return revoked
+
+
+async def of_tenant(services: Services, tenant: str | None, *, create: bool = False) -> Services:
+    """The same, working for another tenant; `create`: made if it is new. For who works on the database directly. Raises
+    NotFoundError."""
+    if tenant is None:
+        return services
+    name = _checked_name(tenant, "tenant")
+    async with services.database.connection() as connection:
+        tenant_id = await (keys.ensure_tenant if create else tenants.find_id)(connection, name)
+    if tenant_id is None:
+        raise NotFoundError(f"there is no tenant {name}; `cairn tenant list` has those there are")
+    return replace(services, principal=Principal(tenant_id, name, services.principal.caller))
+
+
+def _checked_name(name: str, of: str) -> str:
+    name = " ".join(normalise(name).split())
+    if not 0 < len(name) <= MAX_NAME:
+        raise InputError(f"the name of a {of} has 1 to {MAX_NAME} characters")
+    return name
+
+
+def _checked_limits(limits: KeyLimits) -> KeyLimits:
+    least = KeyLimits(1, 1, 0, 0)
+    for name in KeyLimits.__dataclass_fields__:
+        given, low, high = (getattr(of, name) for of in (limits, least, MOST))
+        if given is not None and not (math.isfinite(given) and low <= given <= high):
+            raise InputError(f"{name} of a key is {low:,} to {high:,.0f}; leave it out for what the settings say")
+    return limits

@@ -1,0 +1,172 @@
+"""What a user can do with embedding models and indexes of collections, once for all surfaces (docs/adr/0013)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cairn.domain.document import Collection
+from cairn.domain.job import Job
+from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError
+from cairn.jobs.reindex import BACKFILL, REINDEX
+from cairn.jobs.vector_indexes import enqueue_plan
+from cairn.service.documents import get_collection
+from cairn.store import audit, collections, jobs, models, vectors
+from cairn.store.models import CollectionModel
+from cairn.store.vectors import EmbeddingModel
+from cairn.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Registered models, and what collections do with them."""
+
+    models: list[EmbeddingModel]
+    collections: list[CollectionModel]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionEmbedding:
+    """Which embedding model serves a collection, None before its first document. `changing`: the vectors of another model are
+    being made; `reindexing`: its documents are cut and embedded anew."""
+
+    model: str | None = None
+    state: Literal["empty", "serving", "changing", "reindexing"] = "empty"
+
+
+async def get_embedding(services: Services, collection: str | None = None) -> Mapping[str, CollectionEmbedding]:
+    """By the name of the collection, of one or of all; those that are empty are left out."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        listed = await models.list_models(connection, services.principal, collection)
+        reindexing = await models.list_reindexing(connection, services.principal)
+    changing = {one.collection for one in listed if one.state == "backfilling"}
+    return {
+        one.collection: CollectionEmbedding(
+            one.model,
+            "reindexing" if one.collection in reindexing else "changing" if one.collection in changing else "serving",
+        )
+        for one in listed if one.state == "serving"
+    }  # fmt: skip
+
+
+async def list_models(services: Services, collection: str | None = None) -> Models:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return Models(
+            await models.all_models(connection),
+            await models.list_models(connection, services.principal, collection),
+        )
+
+
+async def add_model(services: Services, name: str) -> EmbeddingModel:
+    """Register a model: one call of its provider, a row, and an empty HNSW index. Cheap when it is there already.
+
+    Raises InputError when no provider that is set up has it, ProviderError, DatabaseUnavailableError.
+    """
+    if not 0 < len(name) <= 200:
+        raise InputError("a model's name has 1 to 200 characters")
+    try:
+        return await services.register_model(name)
+    except SettingsError as error:  # of the caller's choice, and of no setting
+        raise InputError(error.detail) from None
+
+
+async def start_backfill(services: Services, collection: str, name: str) -> Job:
+    """Order the vectors of another model for all chunks; from now on ingestion makes them too. Raises NotFoundError,
+    ConflictError when the model serves already, and what `add_model` raises."""
+    found = await get_collection(services, collection)
+    model = await add_model(services, name)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        if locked.model_id is None:
+            raise ConflictError(f"collection {collection} is empty: it will be served by the model of the settings")
+        if locked.model_id == model.id:
+            raise ConflictError(f"collection {collection} is served by {model.name} already")
+        state = await models.state(connection, services.principal, found.id, model.id)
+        if state not in ("retired", "ready"):
+            await models.set_state(connection, services.principal, found.id, model.id, "backfilling")
+        payload = {"collection_id": str(found.id), "collection": found.name, "model_id": model.id, "model": model.name}
+        return await jobs.enqueue(
+            connection, services.principal, BACKFILL, payload, dedupe_key=f"{BACKFILL}:{found.id}:{model.id}",
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+
+
+async def flip_model(services: Services, collection: str, name: str) -> Collection:
+    """Let a model serve that has a vector for every chunk. Raises NotFoundError, ConflictError when it has not."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await vectors.model(connection, name)
+        state = model and await models.state(connection, services.principal, found.id, model.id)
+        if model is None or state is None:
+            raise ConflictError(f"collection {collection} has no vectors of {name}; backfill it first")
+        await _serve(connection, services, locked, model, "model.flip")
+    return await get_collection(services, collection)
+
+
+async def rollback_model(services: Services, collection: str) -> Collection:
+    """Let the model serve again that did before the last flip. Raises NotFoundError, ConflictError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await models.last_retired(connection, services.principal, found.id)
+        if model is None:
+            raise ConflictError(f"collection {collection} was not served by another model before")
+        await _serve(connection, services, locked, model, "model.rollback")
+    return await get_collection(services, collection)
+
+
+async def forget_model(services: Services, collection: str, name: str) -> None:
+    """Delete the vectors of a model that does not serve; ingestion makes no more. Raises NotFoundError, ConflictError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        locked = await _lock(connection, services, found)
+        model = await vectors.model(connection, name)
+        if model is None or await models.state(connection, services.principal, found.id, model.id) is None:
+            raise NotFoundError(f"collection {collection} has no vectors of {name}")
+        if model.id == locked.model_id:
+            raise ConflictError(f"{name} serves collection {collection}; flip to another model first")
+        await models.forget(connection, services.principal, found.id, model.id)
+        await audit.record(connection, services.principal, "model.forget", found.name, {"model": model.name})
+
+
+async def start_reindex(services: Services, collection: str, *, force: bool) -> Job:
+    """Order that all documents are cut and embedded anew with the settings in force. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        payload = {"collection_id": str(found.id), "collection": found.name, "force": force}
+        return await jobs.enqueue(
+            connection, services.principal, REINDEX, payload, dedupe_key=f"{REINDEX}:{found.id}:{force}",
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+
+
+async def _serve(
+    connection: object, services: Services, locked: Collection, model: EmbeddingModel, action: str
+) -> None:
+    principal = services.principal
+    if locked.model_id == model.id:
+        return
+    missing = await models.count_missing(connection, principal, locked.id, model.id)
+    if missing:
+        raise ConflictError(
+            f"{missing:,} chunks of collection {locked.name} have no vector of {model.name} yet; backfill it first",
+            missing=missing,
+        )
+    old = locked.model_id
+    assert old is not None  # a collection without a model has no chunks and no other models
+    await models.serve(connection, principal, locked.id, old, model.id)
+    names = {one.id: one.name for one in await models.all_models(connection)}
+    await audit.record(connection, principal, action, locked.name, {"before": names[old], "after": model.name})
+    await enqueue_plan(connection, principal)
+
+
+async def _lock(connection: object, services: Services, found: Collection) -> Collection:
+    locked = await models.lock(connection, services.principal, found.id)
+    if locked is None:
+        raise NotFoundError(f"no collection named {found.name}")
+    if locked.model_id is None and found.model_id is not None:  # older than the column
+        await collections.pin_model(connection, services.principal, found.id, found.model_id)
+        return await _lock(connection, services, found)
+    return locked

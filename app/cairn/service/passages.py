@@ -1,0 +1,19 @@
+"""Passages by their ids, for who was told one and wants to read it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from cairn.domain.passage import Passage
+from cairn.errors import NotFoundError
+from cairn.store import passages
+from cairn.wiring import Services
+
+
+async def get_passage(services: Services, passage_id: UUID) -> Passage:
+    """Raises NotFoundError: there is none, it is another tenant's, or its document has changed since."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await passages.fetch(connection, services.principal, {passage_id: None})
+    if passage_id not in found:
+        raise NotFoundError(f"no passage {passage_id}; a document that changes gets new passages, so search again")
+    return found[passage_id]

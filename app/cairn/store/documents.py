@@ -1,0 +1,396 @@
+"""Documents: registration, publication of a version in one transaction, reading, deletion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from cairn.db.queries import load_queries
+from cairn.domain.document import (
+    Document,
+    Indexed,
+    PreparedChunk,
+    PreparedDocument,
+    PreparedPassage,
+    Source,
+    Status,
+    TextPart,
+)
+from cairn.domain.document_list import DocumentFilter, ListOrder
+from cairn.domain.ids import new_id
+from cairn.domain.principal import Principal
+from cairn.store import code_calls, graph_stage
+
+SQL = load_queries("documents")
+PAGE, PAGE_SORTED = f"{SQL['wanted']}\n{SQL['page']}", f"{SQL['wanted']}\n{SQL['page_sorted']}"
+
+PASSAGE_COLUMNS = (
+    "id", "ordinal", "char_start", "char_end", "page", "headings", "landmarks", "token_count", "content",
+    "search_terms", "config", "document_id",
+)  # fmt: skip
+CHUNK_COLUMNS = (
+    "id", "passage_id", "ordinal", "char_start", "char_end", "page", "headings", "token_count", "token_counter",
+    "content", "content_hash", "embedding", "document_id",
+)  # fmt: skip
+
+
+VectorsByModel = Mapping[int, Sequence[HalfVector]]
+"""Vectors of all chunks of a document, by model id."""
+MODELS_CHANGED = "CR001"
+"""SQLSTATE of rag.require_models."""
+
+
+class ModelsChangedError(Exception):
+    """The collection needs vectors of other models than those that were made: make them and publish again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """What a document is to hold."""
+
+    document_id: UUID
+    document: PreparedDocument
+    vectors: VectorsByModel
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """An indexed document as a reindexing meets it."""
+
+    id: UUID
+    external_id: str
+    title: str
+    version: int
+    media_type: str
+    language: str | None
+    content_hash: bytes
+    enrichment: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """The stored state of an identity, its row locked until the transaction ends."""
+
+    id: UUID
+    version: int
+    status: Status
+    content_hash: bytes
+    passage_count: int
+    chunk_count: int
+    byte_size: int
+    metadata: Mapping[str, Any]
+    has_file: bool
+
+
+async def register(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    source: Source,
+    content_hash: bytes,
+    status: Status = "pending",
+) -> KnownDocument:
+    """The stored state of the identity, its row made with `status` if it is new, and locked."""
+    [known] = await register_all(connection, principal, collection_id, [(source, content_hash)], status)
+    return known
+
+
+async def register_all(
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    identities: Sequence[tuple[Source, bytes]],
+    status: Status = "pending",
+) -> list[KnownDocument]:
+    """Of several at once, each another one: source and hash of the content. In the order given."""
+    sources = [source for source, _ in identities]
+    rows = await connection.fetch(
+        SQL["register"],
+        principal.tenant_id,
+        collection_id,
+        status,
+        [new_id() for _ in sources],
+        [source.external_id for source in sources],
+        [source.title or source.name for source in sources],
+        [content_hash for _, content_hash in identities],
+        [source.media_type or "application/octet-stream" for source in sources],
+        [dict(source.metadata) for source in sources],
+        [source.byte_size for source in sources],
+        [source.origin for source in sources],
+    )
+    found = {}
+    for row in rows:
+        fields = dict(row)
+        external_id = fields.pop("external_id")
+        found[external_id] = KnownDocument(**fields)
+    return [found[source.external_id] for source in sources]
+
+
+async def set_status(
+    connection: Any, principal: Principal, collection_id: UUID, external_id: str, status: Status, error: str | None
+) -> None:
+    """Show progress or failure of a document that is not indexed yet; an indexed version keeps its status."""
+    await connection.execute(SQL["set_status"], principal.tenant_id, collection_id, external_id, status, error)
+
+
+async def keep_alive(connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]) -> None:
+    """Say that somebody still works on these, so that `end_abandoned` lets them be."""
+    await connection.execute(SQL["keep_alive"], principal.tenant_id, collection_id, list(external_ids))
+
+
+async def end_abandoned(connection: Any, principal: Principal, error: str, idle: timedelta) -> int:
+    """Mark as failed what nobody has worked on for `idle` and no unfinished job will take up; how many."""
+    return len(await connection.fetch(SQL["end_abandoned"], principal.tenant_id, error, idle))
+
+
+async def list_origins(
+    connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]
+) -> dict[str, str]:
+    """Of those that were read from a file, the path of it, by external id."""
+    rows = await connection.fetch(SQL["origins"], principal.tenant_id, collection_id, list(external_ids))
+    return {row["external_id"]: row["origin"] for row in rows}
+
+
+async def list_under(
+    connection: Any, principal: Principal, collection_id: UUID, paths: Collection[str]
+) -> list[tuple[UUID, str, str]]:
+    """Id, external id and path of documents that were read from these files, or from below these folders."""
+    rows = await connection.fetch(SQL["under"], principal.tenant_id, collection_id, list(paths))
+    return [(row["id"], row["external_id"], row["origin"]) for row in rows]
+
+
+async def update_metadata(connection: Any, collection_id: UUID, document_id: UUID, metadata: Mapping[str, Any]) -> None:
+    """Results show metadata, so this is a change of the collection's content. The document's row is locked."""
+    await connection.execute(SQL["set_metadata"], document_id, collection_id, dict(metadata))
+
+
+async def publish(
+    connection: Any,
+    collection_id: UUID,
+    model_id: int,
+    versions: Sequence[NewVersion],
+    *,
+    keep_original: bool,
+) -> list[Indexed]:
+    """Replace whatever the documents hold by these versions. The caller's transaction makes them visible, all or nothing.
+
+    Raises ModelsChangedError when the collection has come to need vectors of other models.
+    """
+    await _stage(connection, collection_id, model_id, versions)
+    await connection.copy_records_to_table(
+        "stage_documents",
+        schema_name="pg_temp",
+        records=[_document_row(one, keep_original=keep_original) for one in versions],
+    )
+    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id)
+    calls = {one.document_id: one.document.graph.calls for one in versions}
+    await code_calls.write_calls(connection, collection_id, calls)
+    numbers = {row["document_id"]: row["version"] for row in rows}
+    return [
+        Indexed(
+            external_id=one.document.source.external_id,
+            name=one.document.source.name,
+            document_id=one.document_id,
+            version=numbers[one.document_id],
+            passage_count=len(one.document.passages),
+            chunk_count=len(one.document.chunks),
+            duplicate=False,
+            notes=one.document.notes,
+        )
+        for one in versions
+    ]
+
+
+async def republish(
+    connection: Any,
+    collection_id: UUID,
+    model_id: int,
+    stored: StoredDocument,
+    document: PreparedDocument,
+    vectors: VectorsByModel,
+) -> bool:
+    """Put these passages and chunks in the place of those of the same version; False when that version is gone.
+
+    Raises ModelsChangedError.
+    """
+    await _stage(connection, collection_id, model_id, [NewVersion(stored.id, document, vectors)])
+    arguments = (stored.id, collection_id, model_id, stored.version, document.language)
+    done = bool(await _publish(connection.fetchval, SQL["republish"], *arguments))
+    if done:
+        await code_calls.write_calls(connection, collection_id, {stored.id: document.graph.calls})
+    return done
+
+
+async def _publish(ask: Callable[..., Awaitable[Any]], statement: str, *arguments: Any) -> Any:
+    try:
+        return await ask(statement, *arguments)
+    except Exception as error:
+        if getattr(error, "sqlstate", None) == MODELS_CHANGED:
+            raise ModelsChangedError from None
+        raise
+
+
+async def _stage(connection: Any, collection_id: UUID, model_id: int, versions: Sequence[NewVersion]) -> None:
+    """Binary COPY into temporary tables: COPY into a table with row security is not possible."""
+    await connection.execute(SQL["prepare_stage"])
+    await connection.copy_records_to_table(
+        "stage_passages",
+        schema_name="pg_temp",
+        columns=PASSAGE_COLUMNS,
+        records=[(*_passage_row(passage), one.document_id) for one in versions for passage in one.document.passages],
+    )
+    await connection.copy_records_to_table(
+        "stage_chunks",
+        schema_name="pg_temp",
+        columns=CHUNK_COLUMNS,
+        records=[
+            (*_chunk_row(chunk, one.document.token_counter, vector), one.document_id)
+            for one in versions
+            for chunk, vector in zip(one.document.chunks, one.vectors[model_id], strict=True)
+        ],
+    )
+    others = [
+        (chunk.id, other, vector)
+        for one in versions
+        for other, column in one.vectors.items()
+        if other != model_id
+        for chunk, vector in zip(one.document.chunks, column, strict=True)
+    ]
+    if others:
+        await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=others)
+    await graph_stage.copy(connection, collection_id, [one.document.graph for one in versions])
+
+
+def _document_row(version: NewVersion, *, keep_original: bool) -> tuple[Any, ...]:
+    document, source = version.document, version.document.source
+    return (
+        version.document_id, document.title, document.content_hash, document.media_type, document.language,
+        json.dumps(dict(source.metadata)), source.byte_size, document.text,
+        source.content if keep_original and not source.is_text else None,
+    )  # fmt: skip
+
+
+def _passage_row(passage: PreparedPassage) -> tuple[Any, ...]:
+    draft = passage.draft
+    landmarks = json.dumps([(mark.start, mark.page, mark.headings) for mark in draft.landmarks])
+    place = (draft.ordinal, draft.start, draft.end, draft.page, list(draft.headings), landmarks)
+    return (passage.id, *place, draft.token_count, passage.content, passage.search_terms, passage.config)
+
+
+def _chunk_row(chunk: PreparedChunk, token_counter: str, vector: HalfVector) -> tuple[Any, ...]:
+    draft, mark = chunk.draft, chunk.landmark
+    place = (chunk.ordinal, draft.start, draft.end, mark.page, list(mark.headings))
+    counted = (draft.token_count, token_counter)
+    return (chunk.id, chunk.passage_id, *place, *counted, chunk.content, chunk.content_hash, vector)
+
+
+async def get(connection: Any, principal: Principal, collection_id: UUID, document_id: UUID) -> Document | None:
+    row = await connection.fetchrow(SQL["get"], principal.tenant_id, collection_id, document_id)
+    return Document(**dict(row)) if row else None
+
+
+async def find_collection(connection: Any, principal: Principal, document_id: UUID) -> str | None:
+    """The name of the collection that the document is in; None for an unknown one."""
+    return cast("str | None", await connection.fetchval(SQL["collection_of"], principal.tenant_id, document_id))
+
+
+async def text(connection: Any, principal: Principal, document_id: UUID) -> tuple[int, str] | None:
+    """Version and normalised text that spans count in."""
+    row = await connection.fetchrow(SQL["text"], principal.tenant_id, document_id)
+    return (row["version"], row["text"]) if row else None
+
+
+async def page(
+    connection: Any, principal: Principal, collection_id: UUID, wanted: DocumentFilter, order: ListOrder, limit: int
+) -> list[Document]:
+    """Documents that are wanted, in that order."""
+    meant = (
+        principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
+        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, limit,
+    )  # fmt: skip
+    if order.by_index:
+        rows = await connection.fetch(PAGE, *meant, order.after[1] if order.after else "")
+    else:
+        rows = await connection.fetch(PAGE_SORTED, *meant, order.key, order.descending, *(order.after or (None, None)))
+    return [Document(**dict(row)) for row in rows]
+
+
+def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+async def find_id(connection: Any, principal: Principal, collection_id: UUID, external_id: str) -> UUID | None:
+    """Of the document that the caller calls so."""
+    found: UUID | None = await connection.fetchval(SQL["id_of"], principal.tenant_id, collection_id, external_id)
+    return found
+
+
+async def lock(connection: Any, principal: Principal, documents: Collection[UUID]) -> dict[UUID, Mapping[str, Any]]:
+    """The metadata of those that are there; nobody else changes or deletes them before the transaction ends."""
+    rows = await connection.fetch(SQL["lock"], principal.tenant_id, list(documents))
+    return {row["id"]: row["metadata"] for row in rows}
+
+
+async def set_title(connection: Any, principal: Principal, document_id: UUID, title: str) -> None:
+    """As it is shown; what is searched of it is made anew with it (cairn/ingest/reindex.py)."""
+    await connection.execute(SQL["set_title"], principal.tenant_id, document_id, title)
+
+
+async def find_stored(connection: Any, principal: Principal, document_id: UUID) -> StoredDocument | None:
+    """None while it is not indexed."""
+    row = await connection.fetchrow(SQL["stored"], principal.tenant_id, document_id)
+    return StoredDocument(**dict(row)) if row else None
+
+
+async def text_range(
+    connection: Any, principal: Principal, document_id: UUID, start: int, count: int
+) -> TextPart | None:
+    """`count` code points at most, from `start` on; None while it is not indexed."""
+    row = await connection.fetchrow(SQL["text_range"], principal.tenant_id, document_id, start, count)
+    if row is None:
+        return None
+    return TextPart(row["version"], start, row["part"], row["length"])
+
+
+async def delete(connection: Any, collection_id: UUID, document_id: UUID) -> bool:
+    """Remove a document and everything derived from it in the caller's transaction; False when it is not there."""
+    await connection.execute(SQL["prepare_stage"])  # this connection may never have published anything
+    return bool(await connection.fetchval(SQL["remove"], document_id, collection_id))
+
+
+async def find_versions(connection: Any, principal: Principal, documents: Collection[UUID]) -> dict[UUID, int]:
+    """Of those that are there, the version that they have now."""
+    rows = await connection.fetch(SQL["versions"], principal.tenant_id, list(documents))
+    return {row["id"]: row["version"] for row in rows}
+
+
+async def hold(connection: Any, principal: Principal, documents: Collection[UUID]) -> set[UUID]:
+    """Those of them that are there; none can be deleted before the transaction ends."""
+    if not documents:
+        return set()
+    return {row["id"] for row in await connection.fetch(SQL["hold"], principal.tenant_id, list(documents))}
+
+
+async def list_stale(
+    connection: Any, principal: Principal, collection_id: UUID, *, after: UUID, before: datetime | None, since: datetime | None,
+    limit: int,
+) -> list[StoredDocument]:  # fmt: skip
+    """Indexed documents in order of id, after the given one, that were last written before an instant, or since one."""
+    rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, since, limit)
+    return [StoredDocument(**dict(row)) for row in rows]
+
+
+async def load_pieces(
+    connection: Any, principal: Principal, document_id: UUID, model_id: int
+) -> tuple[list[Any], list[Any]]:
+    """Rows of passages and of chunks, in order; of chunks with the hash of what that model embedded, or None."""
+    return (
+        await connection.fetch(SQL["indexed_passages"], principal.tenant_id, document_id),
+        await connection.fetch(SQL["indexed_chunks"], principal.tenant_id, document_id, model_id),
+    )

@@ -1,0 +1,68 @@
+"""Entities and relations as a drawing; whoever cannot see it has the list of relations beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from nicegui import events, ui
+
+from cairn.domain.graph import EntitySummary
+from cairn.domain.graph_view import Relation
+
+LARGEST, SMALLEST = 46, 14
+"""Pixels of a node."""
+_GREY: Final = "#888888"
+
+
+def draw_graph(
+    entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: UUID | None, label: str,
+    on_node: Callable[[str], Awaitable[None]], on_edge: Callable[[Relation], Awaitable[None]],
+) -> None:  # fmt: skip
+    """`centre` stands out. Clicks tell the id of an entity, or a relation."""
+    kinds = sorted({one.kind for one in entities})
+    most = max((one.passage_count for one in entities), default=1) or 1
+    few = len(relations) <= 15
+    nodes = [
+        {
+            "name": str(one.id), "value": one.name, "category": kinds.index(one.kind),
+            "symbolSize": SMALLEST + (LARGEST - SMALLEST) * (one.passage_count / most) ** 0.5,
+            "itemStyle": {"borderColor": "#f59e0b", "borderWidth": 4} if one.id == centre else {},
+            "label": {"show": True, "formatter": _short(one.name), "color": _GREY, "position": "right"},
+        }
+        for one in entities
+    ]  # fmt: skip
+    links = [
+        {
+            "source": str(one.source.id), "target": str(one.target.id), "value": one.kind,
+            "lineStyle": {"width": 1 + 3 * min(1.0, one.weight)},
+            "label": {"show": few and one.kind != "co_occurs", "formatter": one.kind, "fontSize": 10, "color": _GREY},
+        }
+        for one in relations
+    ]  # fmt: skip
+    options: dict[str, Any] = {
+        "legend": [{"data": kinds, "textStyle": {"color": _GREY}, "type": "scroll"}],
+        "animation": False,
+        "series": [
+            {
+                "type": "graph", "layout": "force", "roam": True, "draggable": True, "data": nodes, "links": links,
+                "categories": [{"name": kind} for kind in kinds], "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 7,
+                "force": {"repulsion": 260, "edgeLength": [70, 160], "gravity": 0.08, "layoutAnimation": False},
+                "emphasis": {"focus": "adjacency"}, "lineStyle": {"curveness": 0.1},
+            }
+        ],
+    }  # fmt: skip
+
+    async def click(event: events.EChartPointClickEventArguments) -> None:
+        if event.data_type == "edge" and event.data_index < len(relations):
+            await on_edge(relations[event.data_index])
+        elif event.data_type == "node" and event.data_index < len(entities):
+            await on_node(str(entities[event.data_index].id))
+
+    chart = ui.echart(options, on_point_click=click).classes("w-full h-[26rem]")
+    chart.props["role"], chart.props["aria-label"] = "img", label
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else f"{name[:27]}…"

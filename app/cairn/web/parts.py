@@ -1,0 +1,94 @@
+"""What several rooms draw: the choice of a collection, rooms that are empty, times and numbers, what stands in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from cairn.domain.document import Document
+from cairn.service import documents
+from cairn.wiring import Services
+
+COLLECTIONS_SHOWN: Final = 200
+BAD: Final = "text-red-700 dark:text-red-300"
+"""Of what failed; readable on both grounds."""
+LINE: Final = "border-b border-gray-300 dark:border-gray-700"
+"""Below each row of a list."""
+
+
+def read_address(name: str) -> str:
+    """A value of the query string by which the page was opened; "" where it has none."""
+    request = ui.context.client.request
+    return str(request.query_params.get(name, ""))[:4000] if request else ""
+
+
+def keep_address(values: Mapping[str, Any]) -> None:
+    """Make the address of the page lead to what it shows now; empty values are left out."""
+    kept = {name: value for name, value in values.items() if value not in (None, "", False)}
+    ui.navigate.history.replace(f"?{urlencode(kept)}")
+
+
+async def list_names(services: Services) -> list[str]:
+    """Of the collections, as a choice offers them."""
+    return [one.name for one in await documents.list_collections(services, limit=COLLECTIONS_SHOWN)]
+
+
+def choose_from(names: list[str], wanted: str, usual: str) -> str:
+    """What a room begins with: what the address names, else the collection of the settings, else the first one there is."""
+    if wanted:
+        return wanted
+    return usual if usual in names or not names else names[0]
+
+
+def show_empty(icon: str, title: str, hint: str) -> None:
+    """Nothing is here yet, and what to do about it."""
+    with ui.column().classes("w-full items-center py-10 gap-2 text-center opacity-80"):
+        ui.icon(icon, size="3rem").props("aria-hidden=true")
+        ui.label(title).classes("text-lg")
+        ui.label(hint).classes("text-sm max-w-xl")
+
+
+def icon_button(icon: str, label: str, act: Callable[[], Awaitable[None] | None]) -> ui.button:
+    """A button of an icon, with its name for screen readers and on hovering."""
+    button = ui.button(icon=icon, on_click=lambda: act()).props("flat round dense")
+    button.props["aria-label"] = label
+    return button.tooltip(label)
+
+
+def download_link(document: Document, collection: str, label: str) -> None:
+    """To the file as it came, below the page, where the cookie says who asks."""
+    file = f"/collections/{collection}/documents/{document.id}/file"
+    with ui.link(target=file).props("download").classes("text-primary") as link:
+        ui.icon("download", size="sm").props("aria-hidden=true")
+    link.props["aria-label"] = label
+
+
+async def confirm(question: str, yes: str, no: str) -> bool:
+    """Ask before what cannot be taken back."""
+    with ui.dialog() as dialog, ui.card():
+        ui.label(question).classes("whitespace-pre-line")
+        with ui.row().classes("w-full justify-end"):
+            ui.button(no, on_click=lambda: dialog.submit(False)).props("flat autofocus")
+            ui.button(yes, on_click=lambda: dialog.submit(True)).props("color=negative")
+    agreed = bool(await dialog)
+    dialog.delete()
+    return agreed
+
+
+def when(moment: datetime | None) -> str:
+    """A time of the database, to the second, in UTC."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else ""
+
+
+def bytes_of(size: int) -> str:
+    """12.3 MB: as files are spoken of."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

@@ -1,6 +1,0 @@
-"""The database as the rooms above see it: tenant transactions, nothing else."""
-
-from app.db.pool import Database, savepoint, stream
-from app.db.replicas import again_on_primary, at_primary, one_direction
-
-__all__ = ["Database", "again_on_primary", "at_primary", "one_direction", "savepoint", "stream"]

@@ -1,1 +1,0 @@
-"""A file per room. Each draws itself into the frame and calls `app.service` for what it shows and does."""

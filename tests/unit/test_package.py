@@ -1,0 +1,104 @@
+"""One package, `cairn`: what it is called, what it gives at its top, and what it imports for that."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import cairn
+from cairn.distribution import NAME
+
+REPO = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((REPO / "pyproject.toml").read_text())
+TEXTS = (".md", ".py", ".toml", ".yml", ".yaml", ".sql", ".sh", ".json", ".js", ".svg", ".txt")
+OTHERS = {
+    "migrations/versions/0002_evaluation.py",
+    "app/cairn/distribution.py", "docs/adr/0089-one-package.md", "CHANGELOG.md", "tests/unit/test_package.py",
+}  # fmt: skip
+"""They tell of other names."""
+INSTALLING = re.compile(
+    r"\b(?:pip3? install|pipx (?:install|run)|uvx|uv (?:add|pip install|tool (?:run|install)))\b([^\n]*)"
+)
+OURS = re.compile(r"(?<![\w./-])(?:pg)?cairn(?:[-_]\w+)*(?![\w./])", re.IGNORECASE)
+
+
+def texts() -> list[tuple[str, str]]:
+    """(path, text) of the repository, whatever git knows of it: a fresh clone and an archive have the same."""
+    found = []
+    for path in sorted(REPO.rglob("*")):
+        name = path.relative_to(REPO).as_posix()
+        if any(part.startswith(".venv") or part in (".git", "dist", "__pycache__") for part in path.parts):
+            continue
+        if path.is_file() and (path.suffix in TEXTS or path.name in ("Makefile", "Dockerfile", "run")):
+            found.append((name, path.read_text(encoding="utf-8")))
+    return found
+
+
+def test_the_distribution_and_its_commands_have_the_name_that_the_code_says() -> None:
+    project = PYPROJECT["project"]
+    assert project["name"] == NAME == "pgcairn"
+    assert project["scripts"] == {"cairn": "cairn.cli:main", NAME: "cairn.cli:main"}
+
+
+def test_no_text_names_another_distribution() -> None:
+    """`cairn-rag` and `cairn` on PyPI are programs of others: whoever is told to install them runs their code."""
+    wrong = []
+    for name, text in texts():
+        if name in OTHERS:
+            continue
+        wrong += [f"{name}: {word}" for word in re.findall(r"cairn[-_]rag", text)]
+        for command in INSTALLING.findall(text):
+            wrong += [
+                f"{name}: {command.strip()}" for word in OURS.findall(command.partition("#")[0])[:1] if word != NAME
+            ]
+    assert wrong == []
+
+
+def test_only_one_file_of_the_package_says_the_name() -> None:
+    saying = [name for name, text in texts() if name.startswith("app/") and NAME in text]
+    assert saying == ["app/cairn/distribution.py"]
+
+
+@pytest.mark.parametrize("module", ["__init__", "extend"])
+def test_each_public_name_is_what_type_checkers_are_told(module: str) -> None:
+    public = cairn if module == "__init__" else import_module(f"cairn.{module}")
+    tree = ast.parse((REPO / "app" / "cairn" / f"{module}.py").read_text())
+    (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
+    told = {
+        alias.name: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert sorted(told) == sorted(public.__all__)
+    for name, home in told.items():
+        assert getattr(public, name) is getattr(import_module(home or ""), name), name
+    assert set(public.__all__) <= set(dir(public))
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = public.no_such_name
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("import cairn", {"cairn"}),
+        ("import cairn.extend", {"cairn", "cairn.extend"}),
+        ("from cairn.extend import ParseError", {"cairn", "cairn.extend", "cairn.errors"}),
+        ("from cairn import errors", {"cairn", "cairn.errors"}),
+        ("from cairn.distribution import release", {"cairn", "cairn.distribution"}),
+    ],
+)
+def test_a_name_imports_its_room_and_nothing_else(statement: str, allowed: set[str]) -> None:
+    script = f"{statement}\nimport sys; print(*[name for name in sys.modules if name.partition('.')[0] == 'cairn'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == allowed
+
+
+def test_the_recipes_for_plug_ins_import_the_public_module_alone() -> None:
+    text = (REPO / "docs" / "extending.md").read_text()
+    imported = set(re.findall(r"^from (cairn\S*) import|^import (cairn\S*)", text, re.MULTILINE))
+    assert imported == {("cairn.extend", "")}
