@@ -14,6 +14,7 @@ CLIENTS_VENV ?= $(VENV)-clients
 BULK_VENV ?= $(VENV)-bulk
 LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
+DIST ?= dist
 ARGS ?=
 # Each waits a third of its time for PostgreSQL, servers and pages, which others use.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
@@ -103,8 +104,8 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 wheel: $(STAMPS)/venv ## build dist/*.whl, which holds the whole product
-	@rm -rf $(SCRATCH)/build dist && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
-	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PY) -m hatchling build --target wheel
+	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
+	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PY) -m hatchling build --target wheel --directory $(DIST)
 	@rm -rf $(SCRATCH)/build
 
 clean: ## remove the virtual environments and caches (no data)

@@ -6402,7 +6402,7 @@ COMMENT ON COLUMN rag.code_calls.names IS 'Of each call the name that is called,
 
 COMMENT ON COLUMN rag.code_calls.sources IS 'Of each the definition of the file around it; empty: none.';
 
-COMMENT ON COLUMN rag.code_calls.targets IS 'Of each what it means as far as the file tells; see app/cairn/domain/code.py.';
+COMMENT ON COLUMN rag.code_calls.targets IS 'Of each what it means as far as the file tells (docs/adr/0044-code-answers.md).';
 
 COMMENT ON COLUMN rag.code_calls.starts IS 'Of each the first code point in the document text.';
 

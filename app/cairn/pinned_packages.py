@@ -31,14 +31,15 @@ tell: Final[ContextVar[Callable[[str], None]]] = ContextVar("tell")
 """Where a line goes that says what is waited for. Without one it goes to the log."""
 
 
-def fetch_packages(name: PinnedList, folder: Path) -> None:
-    """Put the files of the packages of a list into an empty folder; nothing of them is run.
+def fetch_packages(name: PinnedList, folder: Path, lists: Path | None = None) -> None:
+    """Put the files of the packages of a list into an empty folder; nothing of them is run. `lists`: where the lists are, by
+    default those of this release.
 
     Raises PackageFetchError where there is no installer, no index, or another file than the one that was pinned.
     """
     command = [
         *_installer(), "--target", str(folder), "--no-deps", "--require-hashes", "--only-binary", ":all:",
-        "--requirement", str(resource_path("requirements") / f"{name}.txt"),
+        "--requirement", str((lists or resource_path("requirements")) / f"{name}.txt"),
     ]  # fmt: skip
     environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
     try:

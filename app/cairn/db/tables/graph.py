@@ -344,7 +344,7 @@ code_calls = Table(
         "names", ARRAY(Text), "Of each call the name that is called, without what stands before it; in order of places."
     ),
     col("sources", ARRAY(Text), "Of each the definition of the file around it; empty: none."),
-    col("targets", ARRAY(Text), "Of each what it means as far as the file tells; see cairn/domain/code.py."),
+    col("targets", ARRAY(Text), "Of each what it means as far as the file tells (docs/adr/0044-code-answers.md)."),
     col("starts", ARRAY(Integer), "Of each the first code point in the document text."),
     col("ends", ARRAY(Integer), "Of each one past the last code point of the name."),
     PrimaryKeyConstraint("tenant_id", "document_id"),

