@@ -132,19 +132,19 @@ $(STAMPS)/venv:
 	@echo "$(PLACE)" > $(STAMPS)/place
 	@touch $@
 
-$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/build.txt | $(STAMPS)/venv
+$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/otel.txt requirements/build.txt | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
 	@$(COMPILED) $(LOCKED) requirements/product.txt
 	@$(COMPILED) $(LOCKED) requirements/web.txt
+	@$(COMPILED) $(LOCKED) requirements/otel.txt
 	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
 	@$(PY) -m compileall -q app migrations
 	@rm -rf $(SCRATCH)/build && touch $@
 
-$(STAMPS)/test: requirements/test.txt requirements/otel.txt | $(STAMPS)/product
+$(STAMPS)/test: requirements/test.txt | $(STAMPS)/product
 	@echo "Installing what the tests need"
 	@$(COMPILED) $(LOCKED) requirements/test.txt
-	@$(COMPILED) $(LOCKED) requirements/otel.txt
 	@touch $@
 
 # Each process that shares the tests reads all of them: half a minute, most of which is work on assertions that can be kept.

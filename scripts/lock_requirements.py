@@ -20,6 +20,8 @@ FOLDER: Final = REPO / "requirements"
 OLDEST_PYTHON: Final = "3.11"
 HEADER: Final = "# Made by `make lock`; do not edit. {}\n"
 
+IN_PRODUCT: Final = ("code", "graph", "mcp", "office")
+"""Extras that `make install` and the image have from the same list as the core; `web` and `otel` have lists of their own."""
 UNUSED: Final = ("zstandard", "hf-xet")
 """Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face): 34 MB that are
 left out. docs/adr/0003-environment-size.md"""
@@ -29,7 +31,8 @@ def declared(name: str) -> list[str]:
     """Requirements of a list, as people wrote them."""
     project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if name == "product":
-        return list(project["dependencies"])
+        extras = project["optional-dependencies"]
+        return [*project["dependencies"], *(line for extra in IN_PRODUCT for line in extras[extra])]
     if name in project["optional-dependencies"]:
         return list(project["optional-dependencies"][name])
     return (FOLDER / f"{name}.in").read_text(encoding="utf-8").split("\n")

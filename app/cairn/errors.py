@@ -376,6 +376,12 @@ class ProgramMissingError(CairnError):
     code, title = "program-missing", "A program is missing"
 
 
+class MissingPartError(CairnError):
+    """What is asked for needs an extra (cairn/distribution.py) that is not installed."""
+
+    status, code, title = 501, "part-missing", "A part of Cairn is not installed"
+
+
 class PackageFetchError(CairnError):
     """A package that is needed, such as that of PostgreSQL, could not be fetched."""
 

@@ -59,7 +59,7 @@ from cairn.api.middleware import RequestMiddleware
 from cairn.api.openai import completions, embeddings, responses
 from cairn.api.openai import models as openai_models
 from cairn.api.running import Running
-from cairn.distribution import release
+from cairn.distribution import install_command, release
 from cairn.ending import GuardedProcess
 from cairn.errors import CairnError
 from cairn.language.deadline import own_process
@@ -328,5 +328,5 @@ async def _root() -> dict[str, str]:
         "docs": "/docs",
         "openapi": "/openapi.json",
         "ready": "/health/ready",
-        "page": "off: set page.enabled and install the extra `web` (make install has it)",
+        "page": f"off: set page.enabled, and {install_command('web')}",
     }

@@ -18,7 +18,8 @@ import pytest
 from table_rows import read_rows
 
 import cairn
-from cairn.errors import ConflictError, InputError
+from cairn.distribution import MODULES
+from cairn.errors import ConflictError, InputError, MissingPartError
 from cairn.ingest.prepared_files import MANIFEST, PART_CHUNKS, open_prepared, schema_of
 from cairn.ingest.prepared_rows import PreparedRow, document_of, row_of
 from cairn.service.bulk import PrepareReport, load_prepared, open_folder, prepare_files, prepare_one
@@ -658,6 +659,6 @@ def test_a_row_is_the_document_it_was_made_of(hashed: Path, environment: Environ
 
 
 def test_without_pyarrow_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'pgcairn\[parquet\]'"):
+    monkeypatch.setitem(MODULES, "parquet", "no_such_module")
+    with pytest.raises(MissingPartError, match=r"pip install 'pgcairn\[parquet\]'"):
         schema_of(3)

@@ -18,6 +18,7 @@ import pytest
 
 from cairn.distribution import NAME
 from tests.conftest import REPO, temporary_home
+from tests.office_files import workbook
 from tests.waiting import patience, wait_until
 
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
@@ -26,11 +27,13 @@ ANSWER = "Employees have 30 days of leave per year. [1]"
 LISTS = ("product", "web", "embedded")
 
 
-def call(command: list[str | Path], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def call(
+    command: list[str | Path], folder: Path, environment: dict[str, str], code: int = 0
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=patience(600), check=False
     )
-    assert done.returncode == 0, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    assert done.returncode == code, f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
     return done
 
 
@@ -42,8 +45,8 @@ class User:
     programs: Path
     environment: dict[str, str]
 
-    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return call([self.programs / name, *arguments], self.folder, self.environment)
+    def run(self, name: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        return call([self.programs / name, *arguments], self.folder, self.environment, code)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +148,9 @@ def test_it_serves_the_page_and_answers(user: User) -> None:
             assert "<title>Ask · Cairn</title>" in page.text
             answer = client.post("/query", json={"question": QUESTION, "collection": "papers"}).json()
             assert answer["answer"] == ANSWER
+            refused = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            assert refused.status_code == 501
+            assert f"pip install '{NAME}[mcp]'" in refused.text
     finally:
         server.terminate()
         server.wait(patience(30))
@@ -156,6 +162,26 @@ def is_ready(client: httpx2.Client, server: subprocess.Popen[bytes], log: Path) 
         return client.get("/health/ready").status_code == 200
     except httpx2.TransportError:
         return False
+
+
+def test_parts_that_are_not_installed_say_what_to_install_and_cost_nothing_else(user: User) -> None:
+    """Office files are refused one by one, code is read as text, and no communities are looked for."""
+    mixed = user.folder / "mixed"
+    mixed.mkdir()
+    (mixed / "leave.md").write_text(LEAVE)
+    (mixed / "sales.xlsx").write_bytes(workbook())
+    (mixed / "leave.py").write_text('def days_of_leave():\n    """Days of leave of an employee."""\n    return 30\n')
+    done = user.run("cairn", "ingest", "mixed", "--collection", "mixed", code=1)
+    assert "2 documents added" in done.stdout
+    assert "1 failed" in done.stdout
+    assert "failed: mixed/sales.xlsx: reading application/" in done.stderr
+    assert f"needs a part of Cairn that is not installed: pip install '{NAME}[office]'" in done.stderr
+    assert f"pip install '{NAME}[code]'" in done.stderr
+    assert ANSWER in user.run("cairn", "ask", QUESTION, "--collection", "mixed").stdout
+    assert "days_of_leave" in user.run("cairn", "search", "days_of_leave", "--collection", "mixed").stdout
+    assert f"pip install '{NAME}[graph]'" in user.run("cairn", "graph", "communities", "--collection", "mixed").stderr
+    assert f"pip install '{NAME}[mcp]'" in user.run("cairn", "mcp", code=1).stderr
+    assert f"pip install '{NAME}[parquet]'" in user.run("cairn", "prepare", "mixed", "--out", "prepared", code=1).stderr
 
 
 def test_the_demo_asks_about_a_folder(user: User) -> None:

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import cairn
-from cairn.distribution import NAME
+from cairn.distribution import MODULES, NAME, is_installed, require_part
+from cairn.errors import MissingPartError
 
 REPO = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((REPO / "pyproject.toml").read_text())
@@ -89,7 +93,7 @@ def test_each_public_name_is_what_type_checkers_are_told(module: str) -> None:
         ("import cairn.extend", {"cairn", "cairn.extend"}),
         ("from cairn.extend import ParseError", {"cairn", "cairn.extend", "cairn.errors"}),
         ("from cairn import errors", {"cairn", "cairn.errors"}),
-        ("from cairn.distribution import release", {"cairn", "cairn.distribution"}),
+        ("from cairn.distribution import release", {"cairn", "cairn.distribution", "cairn.errors"}),
     ],
 )
 def test_a_name_imports_its_room_and_nothing_else(statement: str, allowed: set[str]) -> None:
@@ -102,3 +106,65 @@ def test_the_recipes_for_plug_ins_import_the_public_module_alone() -> None:
     text = (REPO / "docs" / "extending.md").read_text()
     imported = set(re.findall(r"^from (cairn\S*) import|^import (cairn\S*)", text, re.MULTILINE))
     assert imported == {("cairn.extend", "")}
+
+
+# --- the core and its extras ------------------------------------------------------------------------------------------
+
+
+def test_each_extra_is_declared_and_known_by_a_module_of_its_libraries() -> None:
+    declared = PYPROJECT["project"]["optional-dependencies"]
+    assert set(MODULES) == set(declared) - {"all", "test", "check"}
+    assert declared["all"] == [f"{NAME}[{','.join(sorted(MODULES))}]"]
+    core = {canonicalize_name(Requirement(line).name) for line in PYPROJECT["project"]["dependencies"]}
+    owners = packages_distributions()
+    for extra, module in MODULES.items():
+        libraries = {canonicalize_name(Requirement(line).name) for line in declared[extra]}
+        assert not libraries & core, extra
+        if is_installed(extra) and extra != "otel":  # opentelemetry is a namespace of several
+            assert libraries & {canonicalize_name(name) for name in owners[module]}, extra
+
+
+def test_a_part_that_is_not_installed_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODULES, "office", "no_such_package.inside")
+    assert not is_installed("office")
+    with pytest.raises(MissingPartError) as missing:
+        require_part("office", "reading this")
+    assert (
+        missing.value.detail
+        == f"reading this needs a part of Cairn that is not installed: pip install '{NAME}[office]'"
+    )
+
+
+SHOWN = """
+import sys, cairn.main, cairn.library, cairn.commands.operate, cairn.commands.ask, cairn.commands.ingest
+print(*sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
+"""
+
+
+def test_libraries_that_not_everybody_uses_are_imported_when_they_are_used() -> None:
+    extras = {
+        "tree_sitter",
+        "graspologic_native",
+        "mcp",
+        "mcp_types",
+        "docx",
+        "pptx",
+        "striprtf",
+        "python_calamine",
+        "nicegui",
+        "pyarrow",
+    }
+    models = {"openai", "cohere", "tiktoken", "langchain_text_splitters", "langchain_core", "onnxruntime", "tokenizers"}
+    others = {
+        "alembic",
+        "sqlalchemy",
+        "lxml",
+        "pypdfium2",
+        "py3langid",
+        "jwt",
+        "cryptography",
+        "charset_normalizer",
+        "httpx2",
+    }
+    command = [sys.executable, "-c", SHOWN, *extras, *models, *others]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []

@@ -8,6 +8,7 @@ from uuid import UUID
 from cairn.commands.models import follow
 from cairn.commands.search import label_place, require_documents
 from cairn.commands.terminal import count, note, say, say_json, services, shorten
+from cairn.distribution import install_command, is_installed
 from cairn.domain.document import Collection
 from cairn.domain.graph import EntitySummary
 from cairn.domain.graph_view import CommunitySummary, EntityDetail, Proof, Relation, Surroundings, Way
@@ -220,7 +221,9 @@ async def communities(text: str, collection: str | None, level: int | None, limi
         return 0
     for one in found:
         _show_community(one)
-    if not found:
+    if not found and not is_installed("graph"):
+        note(f"What finds communities is not installed: {install_command('graph')}")
+    elif not found:
         note(
             f"No community of {name} fits."
             if text.strip() or level

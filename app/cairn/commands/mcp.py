@@ -6,6 +6,7 @@ import asyncio
 import os
 
 from cairn.commands.terminal import services
+from cairn.distribution import require_part
 from cairn.ending import GuardedProcess
 from cairn.service.operation import run_worker
 from cairn.wiring import Services
@@ -16,6 +17,7 @@ GRACE_SECONDS = 4.0
 
 def serve_stdio() -> int:
     """Serve one client until it closes stdin, or SIGTERM. Raises CairnError when it cannot start."""
+    require_part("mcp", "cairn mcp")
     with GuardedProcess() as ending:
         return asyncio.run(_serve(ending))
 

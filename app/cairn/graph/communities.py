@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from cairn.distribution import require_part
 from cairn.domain.graph_view import Group, Relations, SentencePlace, SourcePassage, StoredCommunity
 from cairn.domain.ids import new_id
 from cairn.graph.relations import sentences
@@ -27,11 +28,12 @@ _Key = tuple[int, int]
 
 def find_communities(relations: Relations, *, max_size: int, min_size: int) -> list[Group]:
     """Communities of at least `min_size` entities that are listed, those of a level before the next; none where there is no
-    relation."""
-    from graspologic_native import hierarchical_leiden  # the one place that needs it
-
+    relation. Raises MissingPartError."""
     if not relations.edges:
         return []
+    require_part("graph", "finding communities")
+    from graspologic_native import hierarchical_leiden  # the one place that needs it
+
     edges = [(str(a), str(b), weight) for a, b, weight in relations.edges]
     members: dict[_Key, list[int]] = defaultdict(list)
     lines: dict[int, list[_Key]] = defaultdict(list)

@@ -16,6 +16,7 @@ from uuid import UUID
 
 import structlog
 
+from cairn.distribution import is_installed
 from cairn.domain.graph_view import (
     CommunitySummary,
     Group,
@@ -69,7 +70,7 @@ class _Change:
 async def due(connection: Any, principal: Principal, collection_id: UUID, settings: Settings) -> CommunityState | None:
     """The collection, if so much of it changed that its communities should be found anew."""
     wanted = settings.graph.communities
-    if not (settings.graph.enabled and wanted.enabled):
+    if not (settings.graph.enabled and wanted.enabled and is_installed("graph")):
         return None
     state = await communities.state(connection, principal, collection_id)
     if state is None:

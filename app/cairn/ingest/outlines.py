@@ -2,7 +2,7 @@
 it for every file would cost more than reading the file.
 
 A file that crashes it, takes longer than `ingest.codeSeconds` or is longer than `ingest.codeMaxChars` has no outline: it
-is indexed as text all the same, and the log says so.
+is indexed as text all the same, and the log says so. So is every file where the extra `code` is not installed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import structlog
 
+from cairn.distribution import install_command, is_installed
 from cairn.domain.code import CodeCall, CodeReference, Definition, Outline
 from cairn.domain.document import LoadedDocument
 from cairn.errors import CairnError, named_reason
@@ -39,6 +40,10 @@ class OutlineReader:
         """The document with the outline of its code; as it is where it has none."""
         language = document.code_language
         if not self._enabled or language not in FAMILIES:
+            return document
+        if not is_installed("code"):
+            self._enabled = False
+            log.warning("code.no_symbols", reason=f"what reads them is not installed: {install_command('code')}")
             return document
         if len(document.text) > self._limits.code_max_chars:
             log.warning("code.too_long", path=path, chars=len(document.text), limit=self._limits.code_max_chars)

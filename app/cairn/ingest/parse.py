@@ -13,7 +13,7 @@ from cairn.domain.document import LoadedDocument, PageStart, Source
 from cairn.errors import ParseError, ParserLimitError, TooLargeError
 from cairn.ingest.child import DocumentLimits
 from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
-from cairn.ingest.loaders import FileKind, load, load_text, sniff
+from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff
 from cairn.ingest.loaders.titles import better_title
 from cairn.language.text import normalise
 from cairn.settings import IngestSettings
@@ -37,7 +37,7 @@ def parser_places() -> asyncio.Semaphore:
 async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
     """Normalised text of the source, under the title that names it best (`better_title`).
 
-    Raises TooLargeError, UnsupportedTypeError, or a ParseError: EmptyDocumentError, EncryptedDocumentError,
+    Raises TooLargeError, UnsupportedTypeError, MissingPartError, or a ParseError: EmptyDocumentError, EncryptedDocumentError,
     NoTextLayerError, ParserLimitError (memory, CPU, time, pages, size), or itself for a damaged file.
     """
     if len(source.content) > limits.max_file_bytes:
@@ -55,6 +55,7 @@ async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
     kind = sniff(source.name, source.content, source.media_type)
     if not kind.loader.isolated:
         return await asyncio.to_thread(load, source.content, kind, limits)
+    require_parser(kind)  # before a process is started for it
     return await _parse_apart(source.content, kind, limits)
 
 

@@ -16,7 +16,15 @@ from pgvector import HalfVector
 
 from cairn.domain.document import Indexed, Outcome, PreparedDocument, Rejected, Source, Status
 from cairn.domain.usage import Holding, total
-from cairn.errors import CairnError, InputError, ParseError, TenantFullError, TooLargeError, UnsupportedTypeError
+from cairn.errors import (
+    CairnError,
+    InputError,
+    MissingPartError,
+    ParseError,
+    TenantFullError,
+    TooLargeError,
+    UnsupportedTypeError,
+)
 from cairn.ingest.bulk import BulkRun
 from cairn.ingest.embed import (
     GROUP_CHUNKS,
@@ -39,7 +47,7 @@ from cairn.store import documents, lexical, limits, originals, vectors
 from cairn.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
-DOCUMENT_ERRORS = (ParseError, InputError, TenantFullError, TooLargeError, UnsupportedTypeError)
+DOCUMENT_ERRORS = (ParseError, InputError, MissingPartError, TenantFullError, TooLargeError, UnsupportedTypeError)
 
 STORING = 2
 """Documents that are stored at once. Most of it is insertion into HNSW, which one connection does on one core; more would

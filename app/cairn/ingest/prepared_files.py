@@ -7,7 +7,6 @@ external id the last one counts. Needs pyarrow, the extra `parquet`.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import time
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cairn.distribution import install_command
+from cairn.distribution import require_part
 from cairn.domain.ids import new_id
 from cairn.errors import InputError
 from cairn.ingest.prepared_rows import PreparedRow
@@ -101,9 +100,8 @@ def _differs(name: str, here: object, there: object) -> str:
 
 
 def _arrow() -> Any:
-    """Raises InputError where pyarrow is not installed."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise InputError(f"Parquet files need pyarrow, which is not installed: {install_command('parquet')}")
+    """Raises MissingPartError where pyarrow is not installed."""
+    require_part("parquet", "reading and writing Parquet files")
     import pyarrow
     import pyarrow.parquet
 

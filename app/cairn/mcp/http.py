@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from cairn.api.running import TypedRoute, check_media_type, services_of, until_gone
+from cairn.distribution import require_part
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -81,7 +82,8 @@ def install(app: FastAPI) -> McpDoor:
 
 @router.post(PATH)
 async def exchange(request: Request) -> Response:
-    """One message of a client, and its answer."""
+    """One message of a client, and its answer. Raises MissingPartError."""
+    require_part("mcp", "MCP")
     check_media_type(request, "application/json")
     body = await request.body()
     streaming = STREAM in request.headers.get("accept", "") and wants_progress(body)

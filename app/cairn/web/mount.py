@@ -9,7 +9,6 @@ import asyncio
 import gc
 from contextlib import AsyncExitStack
 from contextvars import Context
-from importlib.util import find_spec
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
@@ -20,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cairn.api.authenticate import COOKIE, PAGE
 from cairn.api.running import Running, TypedRoute
+from cairn.distribution import is_installed
 from cairn.errors import UnauthenticatedError
 from cairn.web import uploads
 
@@ -33,7 +33,7 @@ class SignIn(BaseModel):
 
 
 def is_available() -> bool:
-    return find_spec("nicegui") is not None
+    return is_installed("web")
 
 
 def install(app: FastAPI, running: Running) -> LazyPage:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
+from cairn.distribution import require_part
 from cairn.domain.document import LoadedDocument, PageStart
 from cairn.errors import (
     EmptyDocumentError,
@@ -52,23 +53,23 @@ LOADERS: Final = (
     ),
     Loader(
         "docx", _lazy("docx"), {_OOXML + "wordprocessingml.document": (".docx", ".docm")}, "markdown",
-        recognizes=recognize.is_docx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+        recognizes=recognize.is_docx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "xlsx", _lazy("spreadsheet"), {_OOXML + "spreadsheetml.sheet": (".xlsx", ".xlsm", ".xlsb", ".xltx")}, "markdown",
-        recognizes=recognize.is_xlsx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+        recognizes=recognize.is_xlsx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "xls", _lazy("spreadsheet"), {"application/vnd.ms-excel": (".xls",)}, "markdown",
-        recognizes=recognize.is_xls, accepts=recognize.is_unknown_office, binary=True, isolated=True,
+        recognizes=recognize.is_xls, accepts=recognize.is_unknown_office, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "ods", _lazy("spreadsheet"), {_ODF + "spreadsheet": (".ods",)}, "markdown",
-        recognizes=recognize.is_ods, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+        recognizes=recognize.is_ods, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "pptx", _lazy("pptx"), {_OOXML + "presentationml.presentation": (".pptx", ".pptm", ".ppsx")}, "markdown",
-        recognizes=recognize.is_pptx, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
+        recognizes=recognize.is_pptx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "odt", _lazy("odt"), {_ODF + "text": (".odt", ".ott")}, "markdown",
@@ -80,7 +81,7 @@ LOADERS: Final = (
     ),
     Loader(
         "rtf", _lazy("rtf"), {"application/rtf": (".rtf",), "text/rtf": ()}, "markdown",
-        recognizes=recognize.is_rtf, binary=True, isolated=True,
+        recognizes=recognize.is_rtf, binary=True, isolated=True, extra="office",
     ),
     Loader(
         "notebook", _lazy("notebook"), {"application/x-ipynb+json": (".ipynb",)}, "markdown",
@@ -212,8 +213,9 @@ def load(content: bytes, kind: FileKind, limits: LoadLimits, *, verbatim: bool =
     """Normalised text of the file, in this process; `cairn.ingest.parse` guards the formats that need it. Characters of the
     layout (soft hyphens) go, but not from code, and not from what is to be read `verbatim`.
 
-    Raises a ParseError that says why and what to do.
+    Raises a ParseError that says why and what to do, or MissingPartError.
     """
+    require_parser(kind)
     read = kind.loader.load(content, limits)
     clean = str if verbatim or kind.code_language else plain_characters
     text, pages = _normalised(read, clean)
@@ -233,6 +235,12 @@ def load(content: bytes, kind: FileKind, limits: LoadLimits, *, verbatim: bool =
         notes=read.notes,
         code_language=kind.code_language,
     )
+
+
+def require_parser(kind: FileKind) -> None:
+    """Raises MissingPartError where the parser of a format is in an extra that is not installed."""
+    if kind.loader.extra:
+        require_part(kind.loader.extra, f"reading {kind.media_type}")
 
 
 def _normalised(read: LoadedText, clean: Callable[[str], str]) -> tuple[str, tuple[PageStart, ...]]:

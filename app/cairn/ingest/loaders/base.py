@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from cairn.distribution import Extra
 from cairn.domain.document import Markup, PageStart
 
 
@@ -51,6 +52,7 @@ class Loader:
     where it is left out, `recognizes` decides, and without either any text is.
     `binary`: not text. `isolated`: the parser can be made to misbehave by a file, so it runs in a confined process of its own,
     which reads no file but code, writes none and has no network. `programs`: there it may start others, such as Tesseract.
+    `extra`: the part of Cairn that has its libraries; without it the file is refused, with what to install.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Loader:
     binary: bool = False
     isolated: bool = False
     programs: bool = False
+    extra: Extra | None = None
 
     def believes(self, content: bytes) -> bool:
         """Whether content under one of its suffixes or media types is of this format."""
