@@ -28,7 +28,7 @@ OTHERS = {
 }  # fmt: skip
 """They tell of other names."""
 INSTALLING = re.compile(
-    r"\b(?:pip3? install|pipx (?:install|run)|uvx|uv (?:add|pip install|tool (?:run|install)))\b([^\n]*)"
+    r"\b(?:pip3? install|pipx (?:install|run)|uvx|uv (?:add|pip install|tool (?:run|install)))\b([^\n\"`]*)"
 )
 OURS = re.compile(r"(?<![\w./-])(?:pg)?cairn(?:[-_]\w+)*(?![\w./])", re.IGNORECASE)
 
