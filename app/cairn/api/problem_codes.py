@@ -38,9 +38,10 @@ MEANINGS: Final = {
     "no-text-layer": "The PDF has pictures of pages and no text. Run OCR on it and upload it again.",
     "not-found": "What the path or the body names is not there, or is not the caller's. Lists say what there is.",
     "not-ready": "The process cannot serve now: `problems` says why, for callers with the scope admin.",
-    "package-missing": "A package that is fetched when it is first needed could not be; `detail` says which. Let the server reach a "
-    "package index, or install it there.",
-    "part-missing": "What was asked for needs libraries that are not installed on the server; `detail` has the command that does.",
+    "package-missing": "A package that is fetched when it is first needed could not be; `detail` says which. Let the server "
+    "reach a package index, or install it there.",
+    "part-missing": "What was asked for needs libraries that are not installed on the server; `detail` has the command "
+    "that does.",
     "parser-limit": "Reading the document took more memory, time, pages or decompressed bytes than `ingest` "
     "allows. Split it, or raise the limit; only it fails, never its batch.",
     "program-missing": "A program of PostgreSQL is not installed on the server; `detail` names it.",
