@@ -1,6 +1,6 @@
 """Alembic's entry: the connection is handed over by cairn.db.migrate, which holds the lock.
 
-For developers, `cairn migrate --sql` prints the statements instead, and
+An empty database is made of cairn.db.tables without it (cairn.db.create). For developers,
 `alembic -c migrations/alembic.ini revision --autogenerate` compares CAIRN_DATABASE_URL with cairn.db.tables.
 """
 
@@ -45,11 +45,7 @@ def run(connection: Connection) -> None:
         context.run_migrations()
 
 
-if context.is_offline_mode():
-    configure(url="postgresql://", literal_binds=True)
-    with context.begin_transaction():
-        context.run_migrations()
-elif (given := context.config.attributes.get("connection")) is not None:
+if (given := context.config.attributes.get("connection")) is not None:
     run(given)
 else:
     url = os.environ["CAIRN_DATABASE_URL"].replace("postgresql://", "postgresql+asyncpg://", 1)

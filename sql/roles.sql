@@ -1,4 +1,4 @@
--- The roles of Cairn, who may use them, and who may connect. Applied first; row security and grants are in grants.sql.
+-- The roles of Cairn, who may use them, and who may connect. Applied first; row security and grants are in row_security.sql.
 --
 --   cairn_app       serves: sees the rows of app.tenant only
 --   cairn_definer   owns the search and job functions: sees all rows, so each function names its tenant itself

@@ -33,7 +33,7 @@ WHERE NOT EXISTS (
 ORDER BY 1
 
 -- name: nested_policies
--- Those that ask a sub-select: sql/grants.sql makes others in a distributed database.
+-- Those that ask a sub-select: sql/row_security.sql makes others in a distributed database.
 SELECT quote_ident(polname) AS policy, polrelid::regclass::text AS name FROM pg_policy
 WHERE polname = 'views' AND pg_get_expr(polqual, polrelid) LIKE '%SELECT%'
 

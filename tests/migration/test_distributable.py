@@ -60,7 +60,7 @@ async def test_no_policy_of_a_distributed_database_has_a_sub_select(database: st
     plain = "SELECT count(*) FROM pg_policy WHERE pg_get_expr(polqual, polrelid) LIKE '%SELECT%'"
     assert await connection.fetchval(plain)
     await connection.execute("CREATE OR REPLACE FUNCTION rag.is_distributed() RETURNS boolean LANGUAGE sql RETURN true")
-    await connection.execute(SchemaSource.installed().grants.text)
+    await connection.execute(SchemaSource.installed().row_security.text)
     assert await connection.fetchval(plain) == 0
     await connection.close()
 

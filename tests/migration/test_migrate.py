@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
+import structlog
 
 from cairn.db.migrate import LOCK_TABLE, migrate
-from cairn.db.schema import SchemaSource
+from cairn.db.schema import SchemaSource, check_pgvector
 from cairn.db.table_lock import table_lock
 from cairn.db.vector_indexes import ensure_model
 from cairn.errors import DatabaseAheadError, DatabaseUnavailableError, MigrationError
@@ -79,95 +79,6 @@ async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: 
     assert (await migrate(database, source=release.source)).action == "migrated"
     assert await fetch(database, "SELECT name, label FROM rag.tenants") == [("kept", "KEPT")]
     assert await revision(database) == "t1"
-
-
-def only_before(release: Release, revision: str) -> None:
-    """Make it a release that has no revision from this one on."""
-    for path in (release.folder / "migrations" / "versions").glob("*.py"):
-        if path.name >= revision:
-            path.unlink()
-    for path in release.folder.glob("sql/[fv]*/*.sql"):  # today's may name what that revision did not have
-        if path.stem not in ("tenants", "partitions", "analysts_watch", "distribution"):
-            path.unlink()
-
-
-async def test_results_of_uploads_are_told_with_todays_names(empty_database: str, release: Release) -> None:
-    """Else nobody would blank the name of a document that is deleted, and clients would meet two shapes."""
-    only_before(release, "0021")
-    await migrate(empty_database, source=release.source)
-    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
-    told = {
-        "uploaded": [{"id": "1", "name": "a.md"}, {"id": "2", "name": "b.md"}],
-        "failed": [],
-        "counts": {"added": 2},
-    }
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.jobs (tenant_id, id, kind, payload, result) "
-        f"SELECT t, gen_random_uuid(), 'index', '{{}}', '{json.dumps(told)}' FROM unnest(ARRAY[1, 2]) AS t",
-    )
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.jobs (tenant_id, id, kind, payload, result) VALUES (1, gen_random_uuid(), 'reindex', '{}', '{}')",
-    )
-    assert (await migrate(empty_database)).action == "migrated"
-    named = {**told, "uploaded": [{"id": "1", "external_id": "a.md"}, {"id": "2", "external_id": "b.md"}]}
-    results = await fetch(empty_database, "SELECT result FROM rag.jobs ORDER BY kind")
-    assert [json.loads(result) for (result,) in results] == [named, named, {}]
-
-
-async def test_vectors_from_before_get_their_passages_by_a_job(empty_database: str, release: Release) -> None:
-    """The migration itself changes no row of the large table; tenants without documents need no job."""
-    only_before(release, "0022")
-    await migrate(empty_database, source=release.source)
-    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed, chunk_count) "
-        "SELECT t, gen_random_uuid(), n, 1, CASE t WHEN 1 THEN 5 ELSE 0 END "
-        "FROM unnest(ARRAY[1, 2]) AS t, unnest(ARRAY['x', 'y']) AS n",
-    )
-    assert (await migrate(empty_database)).action == "migrated"
-    assert await fetch(empty_database, "SELECT tenant_id, kind FROM rag.jobs") == [(1, "fill_passages")]
-    forced = "SELECT relforcerowsecurity FROM pg_class WHERE oid = 'rag.collections'::regclass"
-    assert await value(empty_database, forced)
-
-
-async def test_vectors_from_before_are_in_the_shared_index(empty_database: str, release: Release) -> None:
-    """No row is changed; an older worker can no longer ask for the plan, which it would carry out without moving vectors."""
-    only_before(release, "0023")
-    await migrate(empty_database, source=release.source)
-    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a')")
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES (1, gen_random_uuid(), 'x', 1)",
-    )
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state) "
-        "SELECT tenant_id, id, 1, 'embeddings_hnsw_1_c0', 'ready' FROM rag.collections",
-    )
-    assert (await migrate(empty_database)).action == "migrated"
-    places = await fetch(empty_database, "SELECT state, exclusive, bulk_until FROM rag.vector_indexes")
-    assert places == [("ready", False, None)]
-    assert await value(empty_database, "SELECT to_regproc('rag.vector_index_plan') IS NULL")
-
-
-async def test_jobs_of_a_kind_that_went_do_not_wait_for_ever(empty_database: str, release: Release) -> None:
-    """Of every tenant, though row security is forced on the owner too; other jobs stay."""
-    only_before(release, "0008")
-    await migrate(empty_database, source=release.source)
-    await fetch(empty_database, "INSERT INTO rag.tenants (id, name) VALUES (1, 'a'), (2, 'b')")
-    await fetch(
-        empty_database,
-        "INSERT INTO rag.jobs (tenant_id, id, kind, payload) SELECT t, gen_random_uuid(), k, '{}' "
-        "FROM unnest(ARRAY[1, 2]) AS t, unnest(ARRAY['graph_vectors', 'graph_model']) AS k",
-    )
-    assert (await migrate(empty_database)).action == "migrated"
-    assert await fetch(empty_database, "SELECT tenant_id, kind FROM rag.jobs ORDER BY 1") == [
-        (1, "graph_model"), (2, "graph_model"),
-    ]  # fmt: skip
-    assert await value(empty_database, "SELECT relforcerowsecurity FROM pg_class WHERE oid = 'rag.jobs'::regclass")
 
 
 async def test_a_failing_revision_leaves_the_one_before(database: str, release: Release) -> None:
@@ -307,6 +218,38 @@ async def test_pgvector_elsewhere_or_old_is_explained(empty_database: str) -> No
     with pytest.raises(MigrationError, match=r"pgvector 0.7.4 is too old"):
         await migrate(empty_database)
     assert await value(empty_database, "SELECT to_regclass('rag.tenants')") is None
+
+
+async def test_a_pgvector_that_damages_indexes_is_refused_also_where_the_schema_stands(database: str) -> None:
+    """Three numbers are compared: 0.8.3 has a buffer overflow's fix, and not that of the index."""
+    assert (await migrate(database)).action == "none"
+    for version in ("0.8.3", "0.8", "0.7.4"):
+        await fetch(database, f"UPDATE pg_extension SET extversion = '{version}' WHERE extname = 'vector'")
+        with pytest.raises(
+            MigrationError, match=rf"pgvector {version} is too old: before 0\.8\.2 .* buffer.* 0\.8\.4 .* damage"
+        ):
+            await migrate(database)
+    for version in ("0.8.4", "0.8.10", "0.9.0", "1.0.0"):
+        await fetch(database, f"UPDATE pg_extension SET extversion = '{version}' WHERE extname = 'vector'")
+        assert (await migrate(database)).action == "none"
+
+
+@pytest.mark.parametrize(
+    ("version", "embedded", "warned"),
+    [
+        ("0.8.5", False, True),
+        ("0.8.5", True, False),
+        ("0.8.6", False, False),
+        ("0.8.10", False, False),
+        ("0.8.4", False, True),
+    ],
+)
+def test_a_pgvector_that_is_behind_is_warned_of_on_a_server_of_ones_own(
+    version: str, embedded: bool, warned: bool
+) -> None:
+    with structlog.testing.capture_logs() as logs:
+        check_pgvector(version, embedded=embedded)
+    assert [entry["event"] for entry in logs] == ["migrate.pgvector_behind"] * warned
 
 
 async def test_no_server_is_said_so() -> None:

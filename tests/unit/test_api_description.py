@@ -43,7 +43,8 @@ def test_it_is_made_once_though_several_ask(tmp_path: Path) -> None:
         # what FastAPI silences for one thread, another may have switched on again meanwhile
         warnings.warn("only for annotations", UnsupportedFieldAttributeWarning, stacklevel=1)
     assert all(other is first for other in others)
-    assert not [str(one.message) for one in warned]
+    others_garbage = ResourceWarning  # sockets of tests before, if they are collected now
+    assert not [str(one.message) for one in warned if not issubclass(one.category, others_garbage)]
 
 
 def events_of(document: dict[str, Any], method: str, path: str) -> set[str]:

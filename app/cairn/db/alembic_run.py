@@ -47,11 +47,3 @@ def upgrade(dsn: str, session: Mapping[str, str], source: SchemaSource) -> None:
 
     with _ONE_AT_A_TIME:
         asyncio.run(main())
-
-
-def offline_sql(source: SchemaSource) -> str:
-    """The statements of all revisions, without a database."""
-    output = io.StringIO()
-    with _ONE_AT_A_TIME:
-        command.upgrade(_config(source, output), "head", sql=True)
-    return output.getvalue()

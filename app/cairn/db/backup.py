@@ -18,7 +18,7 @@ import asyncpg
 from cairn.db.migrate import migrate
 from cairn.db.nodes import refuse_distributed
 from cairn.db.programs import find_program, without_password
-from cairn.db.schema import SchemaSource, apply_roles, bootstrap, check_server
+from cairn.db.schema import LAST_COMMIT_WITH_OLDER, SchemaSource, apply_roles, bootstrap, check_server
 from cairn.distribution import NAME
 from cairn.errors import BackupError, DatabaseAheadError, DatabaseUnavailableError, reason_of
 
@@ -119,6 +119,11 @@ async def _check_dump(program: str, file: Path, source: SchemaSource) -> None:
     if found is None:
         raise BackupError(f"{file} is a dump, but not one of Cairn")
     revisions = set(found[1].split())
+    if old := [revision for revision in revisions if source.is_too_old(revision)]:
+        raise BackupError(
+            f"the dump is of revision {old[0]}, and this release reads those from {source.baseline} on: restore it with commit "
+            f"{LAST_COMMIT_WITH_OLDER}, which also brings it to {source.baseline}, and back it up again"
+        )
     if unknown := revisions - source.revisions:
         raise DatabaseAheadError(
             f"the dump is of revision {', '.join(sorted(unknown))}, and this code knows none after {source.head}; install "

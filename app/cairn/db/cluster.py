@@ -17,6 +17,8 @@ from cairn.db import runtime
 from cairn.errors import EmbeddedServerError
 
 SUPERUSER = DATABASE = "cairn"
+CLUSTER_NAME = "cairn-embedded"
+"""The server's `cluster_name`, by which it is known to be the embedded one."""
 Owner = tuple[int, int]
 """(uid, gid) that the server runs as when we are root."""
 

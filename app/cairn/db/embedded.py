@@ -32,6 +32,7 @@ import structlog
 
 from cairn.db import runtime, supervisor
 from cairn.db.cluster import (
+    CLUSTER_NAME,
     DATABASE,
     SUPERUSER,
     ClusterFolders,
@@ -60,6 +61,7 @@ CGROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 """Version 2 and 1; inside a container they are its own."""
 _SETTINGS = {
     "listen_addresses": "",
+    "cluster_name": CLUSTER_NAME,
     "max_connections": "200",
     "wal_level": "minimal",  # nobody replicates an embedded server
     "max_wal_senders": "0",

@@ -1,7 +1,8 @@
 """Start-up migration: the database gets the schema of this code, or stays as it is.
 
-Most starts end after two cheap statements. Otherwise one process holds the lock of the owner (table_lock.py) and the others
-poll for it. Tables come from Alembic; roles, functions, views and grants from sql/, in one transaction.
+Most starts end after three cheap statements. Otherwise one process holds the lock of the owner (table_lock.py) and the others
+poll for it. Tables of an empty database come from their declarations (create.py), what is new in one that exists from the
+revisions of Alembic; roles, functions, views and grants from sql/, in one transaction.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import structlog
 
 from cairn.db.distribute import check_cluster, distribute_tables
 from cairn.db.nodes import is_distributed
-from cairn.db.schema import SchemaSource, apply_objects, bootstrap, check_server, objects_sql
+from cairn.db.schema import (
+    LAST_COMMIT_WITH_OLDER,
+    SchemaSource,
+    apply_objects,
+    bootstrap,
+    check_extension,
+    check_server,
+    objects_sql,
+)
 from cairn.db.table_lock import LockHeldError, table_lock
 from cairn.distribution import NAME
 from cairn.errors import CairnError, DatabaseAheadError, DatabaseUnavailableError, MigrationError, reason_of
@@ -80,6 +89,12 @@ class _State:
     hashes: tuple[tuple[str, str], ...] = ()
 
     def unknown_to(self, source: SchemaSource) -> frozenset[str]:
+        """What newer code left. Raises MigrationError for a database from before the baseline."""
+        if old := [revision for revision in self.revisions if source.is_too_old(revision)]:
+            raise MigrationError(
+                f"the database is at revision {old[0]}, and this release upgrades from {source.baseline} on. Check out commit "
+                f"{LAST_COMMIT_WITH_OLDER}, run its `make install` and `.venv/bin/cairn migrate`, and start this one again"
+            )
         return self.revisions - source.revisions
 
     def equals(self, source: SchemaSource) -> bool:
@@ -103,6 +118,7 @@ async def migrate(
     async with _connection(owner_dsn) as connection:
         if distribute:
             await check_cluster(connection)
+        await check_extension(connection)
         state = await _read_state(connection)
         if state.unknown_to(source):
             return _ahead(state, source)
@@ -126,16 +142,19 @@ async def migrate(
 
 async def migration_sql() -> str:
     """All statements from an empty database to the schema of this code, for `cairn migrate --sql` and psql."""
-    from cairn.db.alembic_run import offline_sql
+    from cairn.db.create import creation_statements
 
     source = SchemaSource.installed()
+    statements = ";\n".join(creation_statements(source))
     return f"""\
 -- From an empty database to revision {source.head}. Run as the database's owner: psql -v ON_ERROR_STOP=1 -f FILE
 SET search_path = public;
-CREATE SCHEMA IF NOT EXISTS rag;
 CREATE SCHEMA IF NOT EXISTS analyst;
 CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
-{await asyncio.to_thread(offline_sql, source)}
+{_MAKE_LOCK_TABLE}
+BEGIN;
+{statements};
+COMMIT;
 {objects_sql(source)}
 SELECT rag.ensure_trace_partitions({PARTITIONS_AHEAD});
 """
@@ -155,7 +174,7 @@ def _of_standby(state: _State, source: SchemaSource) -> MigrationResult:
 def _ahead(state: _State, source: SchemaSource) -> MigrationResult:
     """The result for a database that newer code has migrated. Raises DatabaseAheadError where that code said so."""
     revision = ", ".join(sorted(state.unknown_to(source)))
-    if breaking := sorted(state.breaking - source.revisions):
+    if breaking := sorted(one for one in state.breaking - source.revisions if not source.is_too_old(one)):
         raise DatabaseAheadError(
             f"the database is at revision {revision}, this code at {source.head}, and older code cannot serve "
             f"{', '.join(breaking)}; install the newer {NAME}"
@@ -217,7 +236,9 @@ async def _change(connection: Any, dsn: str, source: SchemaSource, state: _State
     """With the lock held: schemas and extension, tables, then everything under sql/."""
     began = time.monotonic()
     await bootstrap(connection)
-    if state.revisions != {source.head}:
+    if not state.revisions:
+        await _create(connection, source)
+    elif state.revisions != {source.head}:
         for index in await connection.fetch(_INVALID_INDEXES):
             # left by a CREATE INDEX CONCURRENTLY that was interrupted; its migration runs again
             await connection.execute(f"DROP INDEX IF EXISTS {index[0]}")
@@ -227,6 +248,15 @@ async def _change(connection: Any, dsn: str, source: SchemaSource, state: _State
     else:
         await apply_objects(connection, source)
     log.info("migrate.done", revision=source.head, seconds=round(time.monotonic() - began, 2))
+
+
+async def _create(connection: Any, source: SchemaSource) -> None:
+    """All tables of an empty database, or none."""
+    from cairn.db.create import creation_statements  # late: SQLAlchemy takes a quarter of a second
+
+    async with connection.transaction():
+        for statement in await asyncio.to_thread(creation_statements, source):
+            await connection.execute(statement)
 
 
 async def _distribute(connection: Any, source: SchemaSource) -> None:

@@ -17,10 +17,16 @@ from typing import Any
 import asyncpg
 import structlog
 
+from cairn.db.cluster import CLUSTER_NAME
 from cairn.errors import MigrationError, reason_of
 from cairn.resources import resource_path
 
+log = structlog.get_logger(__name__)
+
 _REVISION = re.compile(r"^(revision|down_revision)\b[^=]*= *(?:[\"'](\w+)[\"']|None)", re.MULTILINE)
+_BREAKING = re.compile(r"^BREAKING *= *True\b", re.MULTILINE)
+LAST_COMMIT_WITH_OLDER = "e0ad900e"
+"""Of this repository: its `cairn migrate` brings every older database to the baseline."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,19 @@ class SchemaSource:
         return cls(resource_path("migrations"), resource_path("sql"))
 
     @cached_property
+    def _files(self) -> tuple[str, ...]:
+        return tuple(path.read_text(encoding="utf-8") for path in sorted((self.migrations / "versions").glob("*.py")))
+
+    @cached_property
     def _lineage(self) -> Mapping[str, str | None]:
         """Revision to the one before it."""
-        found = (
-            {key: value or None for key, value in _REVISION.findall(path.read_text(encoding="utf-8"))}
-            for path in sorted((self.migrations / "versions").glob("*.py"))
-        )
+        found = ({key: value or None for key, value in _REVISION.findall(text)} for text in self._files)
         return {str(item["revision"]): item["down_revision"] for item in found}
+
+    @cached_property
+    def breaking(self) -> Mapping[str, bool]:
+        """Revision to whether code that does not know it must not serve the database."""
+        return {dict(_REVISION.findall(text))["revision"]: _BREAKING.search(text) is not None for text in self._files}
 
     @property
     def revisions(self) -> frozenset[str]:
@@ -69,6 +81,16 @@ class SchemaSource:
         if len(heads) != 1:
             raise MigrationError(f"the migrations have {len(heads)} newest revisions, not one: {sorted(heads)}")
         return next(iter(heads))
+
+    @cached_property
+    def baseline(self) -> str:
+        """The oldest revision that this code upgrades from."""
+        (first,) = [revision for revision, before in self._lineage.items() if before is None]
+        return first
+
+    def is_too_old(self, revision: str) -> bool:
+        """Whether a database is older than the baseline: this code has no migration for it."""
+        return revision not in self.revisions and revision.isdigit() and revision < self.baseline
 
     def _read(self, paths: Iterable[Path]) -> tuple[SqlFile, ...]:
         return tuple(SqlFile(p.relative_to(self.sql).as_posix(), p.read_text(encoding="utf-8")) for p in paths)
@@ -84,9 +106,9 @@ class SchemaSource:
         return self._read(path for kind in ("functions", "views") for path in sorted((self.sql / kind).glob("*.sql")))
 
     @cached_property
-    def grants(self) -> SqlFile:
+    def row_security(self) -> SqlFile:
         """Applied when all is there: finds tables, functions and views in the catalog."""
-        return self._read([self.sql / "grants.sql"])[0]
+        return self._read([self.sql / "row_security.sql"])[0]
 
     @cached_property
     def distributed(self) -> SqlFile:
@@ -96,7 +118,7 @@ class SchemaSource:
     @property
     def files(self) -> tuple[SqlFile, ...]:
         """Everything under sql/ that is applied, in that order."""
-        return (self.roles, *self.objects, self.grants, self.distributed)
+        return (self.roles, *self.objects, self.row_security, self.distributed)
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
@@ -107,9 +129,15 @@ class SchemaSource:
 # --- What must stand before the first table: a recent server, the schemas, pgvector in schema public ---
 
 OLDEST_POSTGRES = 15
-OLDEST_PGVECTOR = (0, 8)  # halfvec, sparsevec and iterative scans
+OLDEST_PGVECTOR = (0, 8, 4)
+"""Before 0.8.2 a parallel build of an HNSW index writes beyond its memory; until 0.8.4 a vacuum can leave an index damaged."""
+CURRENT_PGVECTOR = (0, 8, 6)
+"""Older ones are warned of, on a server of one's own: the embedded one has what its package has."""
 
-_VECTOR = "SELECT extversion, extnamespace::regnamespace::text AS place FROM pg_extension WHERE extname = 'vector'"
+_VECTOR = """
+SELECT extversion AS version, extnamespace::regnamespace::text AS place, current_setting('cluster_name') AS cluster
+FROM pg_extension WHERE extname = 'vector'
+"""
 
 
 def check_server(connection: Any) -> None:
@@ -117,6 +145,12 @@ def check_server(connection: Any) -> None:
     version = connection.get_server_version()
     if version.major < OLDEST_POSTGRES:
         raise MigrationError(f"PostgreSQL {version.major} is too old; Cairn needs {OLDEST_POSTGRES} or newer")
+
+
+async def check_extension(connection: Any) -> None:
+    """Raises MigrationError for a pgvector that can damage an index or write beyond its memory; warns of one that is behind."""
+    if found := await connection.fetchrow(_VECTOR):
+        check_pgvector(found["version"], embedded=found["cluster"] == CLUSTER_NAME)
 
 
 async def bootstrap(connection: Any) -> None:
@@ -128,13 +162,24 @@ async def bootstrap(connection: Any) -> None:
     if (found := await connection.fetchrow(_VECTOR)) is None:
         await _create_vector(connection)
         found = await connection.fetchrow(_VECTOR)
+        await check_extension(connection)
     if found["place"] != "public":
         raise MigrationError(
             f"pgvector is in schema {found['place']}; let its owner run: ALTER EXTENSION vector SET SCHEMA public;"
         )
-    if tuple(int(part) for part in found["extversion"].split(".")[:2]) < OLDEST_PGVECTOR:
+
+
+def check_pgvector(version: str, *, embedded: bool = False) -> None:
+    """Raises MigrationError for a pgvector that can damage an index or write beyond its memory; warns of one that is behind."""
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    if numbers < OLDEST_PGVECTOR:
         raise MigrationError(
-            f"pgvector {found['extversion']} is too old; install 0.8 or newer and run: ALTER EXTENSION vector UPDATE;"
+            f"pgvector {version} is too old: before 0.8.2 a parallel build of an HNSW index can overflow a buffer, and until "
+            "0.8.4 a vacuum can damage one. Install 0.8.6 or newer, run: ALTER EXTENSION vector UPDATE; and REINDEX HNSW indexes"
+        )
+    if numbers < CURRENT_PGVECTOR and not embedded:
+        log.warning(
+            "migrate.pgvector_behind", version=version, hint="install 0.8.6 and run: ALTER EXTENSION vector UPDATE"
         )
 
 
@@ -151,8 +196,6 @@ async def _create_vector(connection: Any) -> None:
 
 
 # --- Applies sql/ to the database: roles, functions, views and grants, in one transaction ---
-
-log = structlog.get_logger(__name__)
 
 # Roles belong to the cluster: migrations of two of its databases at once may collide in the shared catalogs.
 _COLLISIONS = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.InternalServerError)
@@ -212,7 +255,7 @@ async def _apply(connection: Any, source: SchemaSource) -> None:
         log.warning("migrate.views_dropped", reason=error.detail)
         await _drop_views(connection)
         await _execute(connection, source.objects)
-    await _execute(connection, [source.grants, source.distributed])
+    await _execute(connection, [source.row_security, source.distributed])
     await _validate(connection)
     await connection.execute("DELETE FROM rag.schema_objects")
     for file in source.files:

@@ -25,7 +25,7 @@ from cairn.domain.job import PlannedIndex
 from cairn.errors import ConflictError, SettingsError, TenantFileError, reason_of
 from cairn.settings import VectorSettings
 
-OLDEST_READABLE: Final = "0023"
+OLDEST_READABLE: Final = "0026"
 """Of revisions whose files this code reads. A migration that converts rows, not only adds to them, makes itself the oldest."""
 
 PAGES: Final = 4096
@@ -81,7 +81,7 @@ def _check_name(name: str) -> None:
 
 def _check_revision(file: Path, manifest: Manifest) -> None:
     source = SchemaSource.installed()
-    if manifest.revision not in source.revisions:
+    if manifest.revision not in source.revisions and not source.is_too_old(manifest.revision):
         raise TenantFileError(
             f"{file} is of revision {manifest.revision}, and this code knows none after {source.head}; install the {NAME} "
             "that made it, or a newer one"

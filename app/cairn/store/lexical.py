@@ -1,4 +1,4 @@
-"""BM25: renewing weights, and search. The formulas are in sql/functions/lexical.sql."""
+"""BM25: renewing weights, and search. The formulas are in sql/functions/bm25.sql."""
 
 from __future__ import annotations
 

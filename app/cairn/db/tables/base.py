@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Column,
     DateTime,
     ForeignKeyConstraint,
     Integer,
     MetaData,
+    Table,
     Text,
+    event,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB, UUID
@@ -30,6 +33,22 @@ metadata = MetaData(
         "ck": "%(table_name)s_%(constraint_name)s_check",
     },
 )
+
+
+DOMAINS = {"uuid_list": "uuid[]", "float8_list": "double precision[]", "text_list": "text[]"}
+"""Types of arguments that clients send in binary, as they received them (cairn/store/arrays.py)."""
+
+for _name, _array in DOMAINS.items():
+    event.listen(metadata, "before_create", DDL(f"CREATE DOMAIN {SCHEMA}.{_name} AS {_array}"))
+    _said = "An argument that a client sends in binary, as array_send gave it."
+    event.listen(metadata, "before_create", DDL(f"COMMENT ON DOMAIN {SCHEMA}.{_name} IS '{_said}'"))
+
+
+def uncompressed(table: Table, *columns: str) -> Table:
+    """Values of these columns are stored as they are: nobody tries to compress them."""
+    actions = ", ".join(f"ALTER {name} SET STORAGE EXTERNAL" for name in columns)
+    event.listen(table, "after_create", DDL(f"ALTER TABLE {table.fullname} {actions}"))
+    return table
 
 
 NOW = text("now()")

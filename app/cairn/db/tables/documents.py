@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, TSVECTOR, UUID
 
-from cairn.db.tables.base import NOW, col, count, document_key, json_object, metadata, moment, tenant_id
+from cairn.db.tables.base import NOW, col, count, document_key, json_object, metadata, moment, tenant_id, uncompressed
 
 tenants = Table(
     "tenants",
@@ -295,7 +295,9 @@ embeddings = Table(
     Index("embeddings_collection_idx", "tenant_id", "collection_id", "model_id"),
     Index("embeddings_reuse_idx", "tenant_id", "model_id", "content_hash"),
     comment="Vectors of chunks, one per embedding model.",
+    postgresql_with={"toast_tuple_target": 8160},
 )
+uncompressed(embeddings, "embedding")
 
 
 embedded_ahead = Table(

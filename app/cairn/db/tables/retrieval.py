@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, UUID
 
-from cairn.db.tables.base import NOW, col, count, metadata, moment, tenant_id
+from cairn.db.tables.base import NOW, col, count, metadata, moment, tenant_id, uncompressed
 
 lexical_index = Table(
     "lexical_index",
@@ -44,7 +44,9 @@ lexical_index = Table(
     Index("lexical_index_keys_idx", "keys", postgresql_using="gin", postgresql_with={"fastupdate": "off"}),
     Index("lexical_index_document_idx", "tenant_id", "document_id"),
     comment="BM25 postings, one row per passage.",
+    postgresql_with={"toast_tuple_target": 8160},
 )
+uncompressed(lexical_index, "keys", "weights")
 
 
 lexical_terms = Table(

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
-from cairn.db.tables.base import NOW, col, count, json_object, metadata, moment, tenant_id
+from cairn.db.tables.base import NOW, col, count, json_object, metadata, moment, tenant_id, uncompressed
 
 runs = Table(
     "runs",
@@ -67,6 +67,7 @@ run_legs = Table(
     postgresql_partition_by="RANGE (started_at)",
     comment="Candidates of each leg of a run as parallel arrays; analyst.retrieval_hits unnests them.",
 )
+uncompressed(run_legs, "passage_ids", "chunk_ids", "scores", "shares")
 
 
 resumable_runs = Table(
@@ -251,3 +252,4 @@ uploads = Table(
     Index(None, "tenant_id", "job_id"),
     comment="Files waiting for a worker.",
 )
+uncompressed(uploads, "content")

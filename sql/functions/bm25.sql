@@ -190,7 +190,7 @@ END
 $$;
 
 COMMENT ON FUNCTION rag.scope_passages IS
-  'Passages of the current tenant that operators of a query include or exclude; see sql/functions/lexical.sql.';
+  'Passages of the current tenant that operators of a query include or exclude; see sql/functions/bm25.sql.';
 
 -- The words and phrases of some conditions as one query: all of them, or any.
 CREATE OR REPLACE FUNCTION rag.joined_phrases(config regconfig, conditions jsonb, every boolean) RETURNS tsquery
@@ -318,7 +318,7 @@ BEGIN
   FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
 END
 $$;
-COMMENT ON FUNCTION rag.lexical_best IS 'BM25 search of one collection, as lists; see sql/functions/lexical.sql.';
+COMMENT ON FUNCTION rag.lexical_best IS 'BM25 search of one collection, as lists; see sql/functions/bm25.sql.';
 
 -- The same as rows, best first, for the tenant that asks.
 DROP FUNCTION IF EXISTS rag.lexical_search(uuid, text, integer, integer, integer, jsonb);
@@ -337,7 +337,7 @@ BEGIN
   ORDER BY p.place;
 END
 $$;
-COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the current tenant; see sql/functions/lexical.sql.';
+COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the current tenant; see sql/functions/bm25.sql.';
 
 -- Documents of the current tenant that match a metadata filter, with their number of chunks.
 CREATE OR REPLACE FUNCTION rag.filter_documents(collections uuid[], filter jsonb)

@@ -4,13 +4,13 @@
 -- Tables of schema rag with a tenant_id, and rag.tenants: row security enabled and forced, three policies.
 -- The audit log: added to and read, never changed.
 -- Other tables of schema rag: closed, but for the reference tables named below. Partitions: reached through their parent.
--- Functions follow what they are, so that a new one needs no line here:
---   rag, SECURITY DEFINER                          owned by cairn_definer, called by cairn_app
---   rag, SECURITY DEFINER, "As the owner: ..."     owned by the tables' owner, called by cairn_app
---   rag, SECURITY INVOKER                          helpers, called by cairn_app, cairn_definer, cairn_views
---   rag, SECURITY INVOKER, "For the owner: ..."    called by the tables' owner
---   analyst                                        owned by cairn_views, called by cairn_analyst
--- (the quoted words begin the function's COMMENT). Views of schema analyst are owned by cairn_views.
+-- Functions follow what they are, but for those of the table `exceptional` below:
+--   rag, SECURITY DEFINER                 owned by cairn_definer, called by cairn_app
+--   rag, SECURITY DEFINER, as the owner   owned by the tables' owner, called by cairn_app
+--   rag, SECURITY INVOKER                 helpers, called by cairn_app, cairn_definer, cairn_views
+--   rag, SECURITY INVOKER, for the owner  called by the tables' owner
+--   analyst                               owned by cairn_views, called by cairn_analyst
+-- Views of schema analyst are owned by cairn_views.
 
 CREATE OR REPLACE FUNCTION rag.set_policy(target regclass, policy_name text, clauses text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -116,22 +116,42 @@ DECLARE
     item   record;
     owner  text;
     caller text;
+    gone   text;
     master text := (SELECT relowner::regrole FROM pg_class WHERE oid = 'rag.tenants'::regclass);
+    exceptional jsonb := '{
+        "rag.drop_trace_partitions": "as the owner",
+        "rag.end_overdue_analysts": "as the owner",
+        "rag.ensure_trace_partitions": "as the owner",
+        "rag.schema_revision": "as the owner",
+        "rag.add_partition": "for the owner",
+        "rag.grant_analyst": "for the owner",
+        "rag.make_search": "for the owner",
+        "rag.make_searches": "for the owner",
+        "rag.open_to_everybody": "for the owner",
+        "rag.revoke_analyst": "for the owner",
+        "rag.secure_table": "for the owner",
+        "rag.set_policy": "for the owner"
+    }';
 BEGIN
+    SELECT string_agg(key, ', ') INTO gone FROM jsonb_object_keys(exceptional) AS key
+    WHERE NOT EXISTS (SELECT FROM pg_proc WHERE format('%s.%s', pronamespace::regnamespace, proname) = key);
+    IF gone IS NOT NULL THEN
+        RAISE EXCEPTION 'no function has the name for which rights are given: %', gone;
+    END IF;
     FOR item IN
         SELECT p.oid::regprocedure AS name, p.pronamespace = 'analyst'::regnamespace AS analyst, p.prosecdef AS definer,
-               coalesce(obj_description(p.oid, 'pg_proc'), '') AS note, p.proowner::regrole::text AS owner
+               coalesce(exceptional ->> format('%s.%s', p.pronamespace::regnamespace, p.proname), '') AS kind, p.proowner::regrole::text AS owner
         FROM pg_proc AS p
         WHERE p.pronamespace IN ('rag'::regnamespace, 'analyst'::regnamespace)
           AND NOT EXISTS (SELECT FROM pg_depend AS d
                           WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
     LOOP
         owner := CASE WHEN item.analyst THEN 'cairn_views'
-                      WHEN item.definer AND item.note NOT LIKE 'As the owner:%' THEN 'cairn_definer'
+                      WHEN item.definer AND item.kind <> 'as the owner' THEN 'cairn_definer'
                       ELSE master END;
         caller := CASE WHEN item.analyst THEN 'cairn_analyst'
                        WHEN item.definer THEN 'cairn_app'
-                       WHEN item.note NOT LIKE 'For the owner:%' THEN 'cairn_app, cairn_definer, cairn_views' END;
+                       WHEN item.kind <> 'for the owner' THEN 'cairn_app, cairn_definer, cairn_views' END;
         EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, cairn_app, cairn_views, cairn_definer, cairn_analyst', item.name);
         IF item.owner <> owner THEN
             EXECUTE format('ALTER ROUTINE %s OWNER TO %s', item.name, owner);
