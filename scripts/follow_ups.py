@@ -41,8 +41,8 @@ from cairn.language import lexicon
 from cairn.language.identify import by_words, detect
 from cairn.language.sentences import split_sentences
 from cairn.language.tokens import ALL_STOP_WORDS, message_words
-from cairn.query.carry import Carried, carry
 from cairn.query.entities import entities
+from cairn.query.followup import Carried, carry
 from cairn.retrieve.plan import legs_of
 from cairn.settings import SettingsStore, read_environment
 from cairn.wiring import Services, open_services

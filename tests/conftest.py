@@ -21,7 +21,7 @@ from hypothesis import settings
 from cairn.db import runtime
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
-from cairn.extensions import forget_extensions
+from cairn.plugins import forget_extensions
 from cairn.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
 

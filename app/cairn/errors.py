@@ -377,7 +377,7 @@ class ProgramMissingError(CairnError):
 
 
 class MissingPartError(CairnError):
-    """What is asked for needs an extra (cairn/distribution.py) that is not installed."""
+    """What is asked for needs an extra (cairn/distribution) that is not installed."""
 
     status, code, title = 501, "part-missing", "A part of Cairn is not installed"
 

@@ -10,10 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from cairn.agents.tools.tool import Arguments, Tool, Toolbox, ToolResult
-    from cairn.answering.context import Outcome, Run, Strategy
-    from cairn.answering.draft import Material, answer_from
-    from cairn.answering.gather import Gathered, gather
     from cairn.domain.event import Progress
     from cairn.domain.passage import Passage
     from cairn.errors import CairnError, EmptyDocumentError, InputError, ParseError, ProviderError
@@ -43,12 +39,16 @@ if TYPE_CHECKING:
         Vectors,
     )
     from cairn.providers.requests import begin_request
+    from cairn.runs.context import Outcome, Run, Strategy
+    from cairn.runs.gather import Gathered, gather
+    from cairn.strategies.agents.tools.tool import Arguments, Tool, Toolbox, ToolResult
+    from cairn.strategies.draft import Material, answer_from
 
 _ROOMS: Final = {
-    "cairn.agents.tools.tool": ("Arguments", "Tool", "ToolResult", "Toolbox"),
-    "cairn.answering.context": ("Outcome", "Run", "Strategy"),
-    "cairn.answering.draft": ("Material", "answer_from"),
-    "cairn.answering.gather": ("Gathered", "gather"),
+    "cairn.strategies.agents.tools.tool": ("Arguments", "Tool", "ToolResult", "Toolbox"),
+    "cairn.runs.context": ("Outcome", "Run", "Strategy"),
+    "cairn.strategies.draft": ("Material", "answer_from"),
+    "cairn.runs.gather": ("Gathered", "gather"),
     "cairn.domain.event": ("Progress",),
     "cairn.domain.passage": ("Passage",),
     "cairn.errors": ("CairnError", "EmptyDocumentError", "InputError", "ParseError", "ProviderError"),

@@ -12,8 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from uuid import UUID
 
-from cairn.agents.strategies import all_strategies
-from cairn.agents.tools.registry import all_tools
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
@@ -36,12 +34,8 @@ from cairn.jobs.enrich import enrich
 from cairn.jobs.urls import FETCH_URLS, fetch_urls
 from cairn.jobs.worker import Worker
 from cairn.language import identify
-from cairn.limits.admission import Admission
-from cairn.limits.requests import RequestPermits
-from cairn.limits.runs import RunSlots
-from cairn.limits.spending import Spending
 from cairn.prompts import prompt
-from cairn.providers.added import find_providers
+from cairn.providers.cached_embedder import KeptEmbedder
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import (
     LOCAL_MODEL,
@@ -50,20 +44,26 @@ from cairn.providers.configured import (
     ConfiguredRerankers,
     embedding_model_name,
 )
-from cairn.providers.kept import KeptEmbedder
+from cairn.providers.fetch_pages import PageFetcher
 from cairn.providers.minilm import MiniLM
 from cairn.providers.openai_embeddings import OpenAIEmbedder
-from cairn.providers.pages import PageFetcher
+from cairn.providers.plugins import find_providers
 from cairn.providers.protocols import ChatModel, Embedder, WebSearch
 from cairn.providers.searxng import Searxng
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
+from cairn.runs.limits.admission import Admission
+from cairn.runs.limits.requests import RequestPermits
+from cairn.runs.limits.slots import RunSlots
+from cairn.runs.limits.spending import Spending
 from cairn.runs.task import Runs
 from cairn.settings import Environment, Settings, SettingsStore
 from cairn.store import vectors
 from cairn.store.cache_ledger import CacheLedger
 from cairn.store.query_embeddings import QueryEmbeddings
 from cairn.store.traces import TraceWriter
+from cairn.strategies.agents.tools.registry import all_tools
+from cairn.strategies.registry import all_strategies
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from cairn.commands.graph_export import graphml
 from cairn.db.migrate import migrate
+from cairn.interfaces.cli.graph_export import graphml
 from cairn.service import graph as graph_service
 from cairn.settings import SettingsStore, read_environment
 from cairn.wiring import open_services

@@ -17,7 +17,7 @@ import time
 
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest
-from cairn.main import collect_rarely
+from cairn.interfaces.server import collect_rarely
 from cairn.service.documents import index_now
 from cairn.service.search import run_search
 from cairn.wiring import Services

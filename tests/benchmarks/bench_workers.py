@@ -14,7 +14,7 @@ from typing import Any
 
 import asyncpg
 
-from cairn.ingest.turns import TOGETHER_CHUNKS
+from cairn.ingest.publish_queue import TOGETHER_CHUNKS
 from cairn.service.documents import get_collection
 from tests.benchmarks.children import REPO, Child
 from tests.benchmarks.loading import opened, statistics_are_exact

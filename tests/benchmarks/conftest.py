@@ -102,7 +102,7 @@ def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextMa
 
     @contextmanager
     def start(dsn: str, queries: list[Query] | None = None) -> Iterator[Serving]:
-        command = [sys.executable, "-m", "cairn.cli", "serve"]
+        command = [sys.executable, "-m", "cairn", "serve"]
         if queries is not None:
             file = tmp_path / "queries.npz"
             np.savez(file, texts=[query.text for query in queries], vectors=np.stack([q.vector for q in queries]))

@@ -21,13 +21,13 @@ import numpy as np
 import cairn
 from cairn.answer.confidence import PRESENT, PRESENT_ENOUGH, RIGHT, Floats, features_of, fit_logistic
 from cairn.answer.extract import extract
-from cairn.answering.naming import without_names
 from cairn.domain.answer import SelectionFeatures
 from cairn.domain.passage import Passage
 from cairn.evals.answers import calibration_error
 from cairn.evals.groundedness import auc
 from cairn.providers.protocols import Embedder
 from cairn.settings import AnswerSettings
+from cairn.strategies.document_names import without_names
 from tests.benchmarks.fit_selection import holds_answer, index, read_questions
 
 MOST_QUESTIONS: Final = 250

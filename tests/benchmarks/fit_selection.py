@@ -1,4 +1,4 @@
-"""Refit the weights of app/cairn/answer/select.py and print how often the first quotation holds the answer, set by set.
+"""Refit the weights of app/cairn/answer/quotation_choice.py and print how often the first quotation holds the answer, set by set.
 
     python -m tests.benchmarks.fit_selection HOME SET...
 
@@ -26,8 +26,8 @@ import cairn
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.evidence import COLUMN, FEATURES, QuestionTerms, measure, question_terms
 from cairn.answer.quotation import MOST_CHARS, quote
-from cairn.answering.naming import without_names
 from cairn.domain.passage import Passage
+from cairn.strategies.document_names import without_names
 
 PRIOR: Final[Mapping[str, float]] = {"defines": 2.0, "code": -3.0}
 """Weights set by hand and kept: the sets hardly ask for definitions, and have no code among their prose."""

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from cairn.domain.document import Indexed
-from cairn.ingest import turns
+from cairn.ingest import publish_queue
 from cairn.ingest.pipeline import ingest
 from cairn.providers.protocols import Vectors
 from cairn.service.documents import ensure_collection
@@ -36,7 +36,7 @@ class AnyVectors(ReadyVectors):
 
 async def main() -> None:
     order = json.loads(sys.stdin.readline())
-    turns.TOGETHER_CHUNKS = order["together"]
+    publish_queue.TOGETHER_CHUNKS = order["together"]
     corpus = Corpus(10**6, per_document=order["per_document"], seed=order["seed"], query_count=0)
     made = list(itertools.islice(corpus.documents(f"{order['seed']}-"), order["documents"]))
     async with opened(order["dsn"]) as services:

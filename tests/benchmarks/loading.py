@@ -16,7 +16,7 @@ from pgvector import HalfVector
 from cairn.ingest.bulk import BulkRun
 from cairn.ingest.embed import in_use
 from cairn.ingest.pipeline import STORING
-from cairn.ingest.turns import TOGETHER_CHUNKS
+from cairn.ingest.publish_queue import TOGETHER_CHUNKS
 from cairn.service.documents import ensure_collection
 from cairn.service.jobs import build_indexes, order_plan
 from cairn.settings import SettingsStore, read_environment

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from cairn.main import serve
+from cairn.interfaces.server import serve
 from cairn.providers.minilm import MiniLM
 from cairn.settings import SettingsStore, read_environment
 from tests.benchmarks.corpus import ReadyVectors

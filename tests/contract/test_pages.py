@@ -8,7 +8,7 @@ import pytest
 from scripted_web import Reply, ScriptedWeb
 
 from cairn.errors import AddressRefusedError, CairnError, FetchError, InputError, TooLargeError
-from cairn.providers.pages import PageFetcher, check_url
+from cairn.providers.fetch_pages import PageFetcher, check_url
 from cairn.settings import UrlSettings
 
 LOOPBACK = ("127.0.0.0/8",)

@@ -17,7 +17,7 @@ from scripted_server import ScriptedServer
 from cairn.domain.question import Turn
 from cairn.errors import ProviderError, ProviderResponseError
 from cairn.providers.openai_chat import OpenAIChat
-from cairn.query.by_model import checked, expand_by_model, rewrite_by_model, split_by_model
+from cairn.query.rewrite_by_model import checked, expand_by_model, rewrite_by_model, split_by_model
 from cairn.settings import RewriteSettings
 
 HISTORY = (

@@ -7,11 +7,11 @@ import json
 import pytest
 from talking import Talking
 
-from cairn.agents.strategies import strategy_names
-from cairn.agents.tools.registry import react_tools
 from cairn.errors import InputError
-from cairn.extensions import broken_extensions
+from cairn.plugins import broken_extensions
 from cairn.service.ask import check_strategy
+from cairn.strategies.agents.tools.registry import react_tools
+from cairn.strategies.registry import strategy_names
 from cairn.wiring import Services
 from tests.conftest import InstallPackage
 from tests.db.runs import LEAVE, answer, change, events_of, fill

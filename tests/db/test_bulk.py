@@ -646,7 +646,7 @@ def test_parts_are_bounded_and_read_as_they_were_written(
 
 
 def test_a_row_is_the_document_it_was_made_of(hashed: Path, environment: Environment) -> None:
-    from cairn.providers.added import added_embedder
+    from cairn.providers.plugins import added_embedder
 
     settings = settings_store().current
     embedder = added_embedder("hashed:one")

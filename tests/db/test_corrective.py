@@ -14,9 +14,9 @@ from scripted_searxng import ScriptedSearxng
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
-from cairn.api.query import answer_out
 from cairn.domain.answer import Answer
 from cairn.domain.event import Event, Progress, Token
+from cairn.interfaces.http.query import answer_out
 from cairn.service.search import get_trace
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services

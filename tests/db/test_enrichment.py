@@ -15,7 +15,7 @@ from cairn.domain.document import Document, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.errors import InputError
 from cairn.ingest.contexts import context_key
-from cairn.ingest.embedded import embed_text, text_hash
+from cairn.ingest.embedding_text import embed_text, text_hash
 from cairn.service import jobs as job_service
 from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_document, index_now, list_documents

@@ -16,7 +16,6 @@ import pytest
 from injections import CASES, COMMANDS, FOREIGN, KEY, PLACES, STOLEN, Obeying, documents
 from scripted_server import ScriptedServer
 
-from cairn.agents.tools.registry import all_tools
 from cairn.domain.document import Source
 from cairn.domain.event import Event, Token
 from cairn.domain.ids import new_id
@@ -27,6 +26,7 @@ from cairn.service.documents import get_collection, index_now
 from cairn.service.search import get_trace
 from cairn.settings import CommunitySettings, Environment, SettingsStore
 from cairn.store.jobs import enqueue
+from cairn.strategies.agents.tools.registry import all_tools
 from cairn.wiring import Services, open_services
 from tests.db.extracting import settings as extracting
 from tests.db.runs import answer, change, fill, read

@@ -15,9 +15,9 @@ import pytest
 from cairn.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret, strike_secrets
 from cairn.domain.principal import Caller, KeyLimits
 from cairn.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
-from cairn.service import key_ring
+from cairn.service import authenticate_local
+from cairn.service.authenticate_local import KeyRing
 from cairn.service.documents import create_collection
-from cairn.service.key_ring import KeyRing
 from cairn.service.keys import create_key, list_keys, of_tenant, revoke_key
 from cairn.service.operation import do_upkeep
 from cairn.wiring import Services
@@ -215,7 +215,7 @@ async def test_a_kept_look_up_is_refreshed_beside_the_requests(
     services: Services, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change by hand in SQL, of which nobody is told, counts after a while; a request does not wait for the look-up."""
-    monkeypatch.setattr(key_ring, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(authenticate_local, "FRESH_SECONDS", 0.0)
     made, secret = await create_key(services, "x", ["read"])
     async with listening(services) as ring:
         await ring.authenticate(secret)

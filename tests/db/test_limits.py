@@ -22,7 +22,7 @@ from cairn.domain.trace import Spend
 from cairn.domain.usage import Holding
 from cairn.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
 from cairn.ingest.enrichment import ENRICH
-from cairn.limits import runs as slots_module
+from cairn.runs.limits import slots as slots_module
 from cairn.service.ask import start
 from cairn.service.documents import delete_document, index_later, index_now
 from cairn.service.jobs import list_jobs

@@ -17,8 +17,8 @@ from cairn.domain.event import Answered, Failed
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.errors import InputError, NotFoundError, ProviderError
-from cairn.memory.recall import recall, widest, window
-from cairn.memory.save import save_end, save_exchange
+from cairn.runs.recall import recall, widest, window
+from cairn.runs.save import save_end, save_exchange
 from cairn.runs.task import held
 from cairn.service.ask import start
 from cairn.service.conversations import (

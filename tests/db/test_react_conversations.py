@@ -17,8 +17,8 @@ from scripted_replies import Json, Reply
 from scripted_server import ScriptedServer
 from talking import BEGINNINGS, DEFAULTS
 
-from cairn.agents.tools.registry import REACT_TOOLS
 from cairn.settings import Environment, SettingsStore
+from cairn.strategies.agents.tools.registry import REACT_TOOLS
 from cairn.wiring import Services, open_services
 from tests.db.runs import HANDBOOK, answer, change, events_of, fill
 from tests.waiting import patience

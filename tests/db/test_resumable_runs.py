@@ -11,11 +11,11 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from cairn.answering.context import Report
 from cairn.domain.event import Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import ProviderTimeoutError
+from cairn.runs.context import Report
 from cairn.runs.log import join_text, look
 from cairn.runs.task import Runs, Task, Work
 from cairn.settings import RunSettings

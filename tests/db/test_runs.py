@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.strategies import STRATEGIES
-from cairn.answering.replies import REPLIES
 from cairn.domain.answer import Coverage
 from cairn.domain.event import Failed, Progress, SourcesFound, Token
 from cairn.errors import DatabaseUnavailableError
 from cairn.store import memory
+from cairn.strategies.registry import STRATEGIES
+from cairn.strategies.replies import REPLIES
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner
@@ -318,7 +318,7 @@ async def test_a_memory_that_fails_does_not_lose_the_answer(
     async def away(*arguments: Any) -> Any:
         raise DatabaseUnavailableError("gone")
 
-    monkeypatch.setattr("cairn.answering.library.recall", away)
+    monkeypatch.setattr("cairn.runs.corpus.recall", away)
     made = await answered(services, LEAVE, session_id="s")
     assert "30 days" in made.answer
     assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
@@ -331,7 +331,7 @@ async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
         raise DatabaseUnavailableError("the database is away")
 
     await fill(services)
-    monkeypatch.setattr("cairn.answering.library.cached_search", down)
+    monkeypatch.setattr("cairn.runs.corpus.cached_search", down)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     await services.traces.flush()
@@ -345,7 +345,7 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("cairn.answering.library.cached_search", broken)
+    monkeypatch.setattr("cairn.runs.corpus.cached_search", broken)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)

@@ -11,24 +11,24 @@ from uuid import UUID
 import pytest
 from pydantic import Field
 
-from cairn.agents.tools.registry import (
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.errors import CairnError
+from cairn.runs.choose import Route
+from cairn.runs.context import Record, Run
+from cairn.runs.run import understand_question
+from cairn.service.ask import deps_for
+from cairn.service.documents import delete_document, list_documents
+from cairn.settings import Environment, SettingsStore
+from cairn.strategies.agents.tools.registry import (
     REACT_TOOLS,
     TOOLS,
     Tool,
     Toolbox,
     open_toolbox,
 )
-from cairn.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
-from cairn.agents.tools.use import use
-from cairn.answering.choose import Route
-from cairn.answering.context import Record, Run
-from cairn.answering.run import understand_question
-from cairn.domain.ids import new_id
-from cairn.domain.question import Question
-from cairn.errors import CairnError
-from cairn.service.ask import deps_for
-from cairn.service.documents import delete_document, list_documents
-from cairn.settings import Environment, SettingsStore
+from cairn.strategies.agents.tools.tool import LONGEST_TEXT, Arguments, Text, ToolResult
+from cairn.strategies.agents.tools.use import use
 from cairn.wiring import Services, open_services
 from tests.db.runs import change, fill
 

@@ -64,7 +64,7 @@ class ServedHome:
         }  # fmt: skip
         with (self.logs / f"{command}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "cairn.cli", command, *options],
+                [sys.executable, "-m", "cairn", command, *options],
                 cwd=REPO,
                 env=environment,
                 stdout=log,

@@ -27,7 +27,9 @@ need_pyarrow()
 pytestmark = pytest.mark.fault
 
 DOCUMENTS = 120
-SMALL_PARTS = "import cairn.ingest.prepared_files as files; files.PART_CHUNKS = 20; from cairn.cli import main; main()"
+SMALL_PARTS = (
+    "import cairn.ingest.prepared_files as files, cairn.interfaces.cli.main as cli; files.PART_CHUNKS = 20; cli.main()"
+)
 """`cairn`, but with parts that a short test writes several of."""
 Start = Callable[..., "subprocess.Popen[str]"]
 

@@ -73,7 +73,7 @@ async def test_a_document_whose_process_was_killed_is_failed_and_can_be_handed_o
         "CAIRN_HOME": str(tmp_path),
         "PYTHONPATH": str(REPO / "app"),
     }
-    command = [sys.executable, "-m", "cairn.cli", "ingest", str(file.parent), "--collection", "left"]
+    command = [sys.executable, "-m", "cairn", "ingest", str(file.parent), "--collection", "left"]
     process = begin(command, environment)
     try:
         async with hang_guard(60):

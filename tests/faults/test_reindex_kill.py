@@ -56,7 +56,7 @@ class Yard:
         settings.write_text(json.dumps({"jobs": QUICK, **sections}))
         with settings.with_name("log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "cairn.cli", "worker"], cwd=REPO, stdout=log, stderr=log,
+                [sys.executable, "-m", "cairn", "worker"], cwd=REPO, stdout=log, stderr=log,
                 env={**os.environ, **self._variables, "CAIRN_SETTINGS": str(settings)},
             )  # fmt: skip
         self._processes.append(process)

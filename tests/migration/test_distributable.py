@@ -10,7 +10,7 @@ import asyncpg
 
 from cairn.db.queries import load_queries
 from cairn.db.schema import SchemaSource
-from cairn.resources import resource_path
+from cairn.distribution.resources import resource_path
 
 _FUNCTION = re.compile(r"CREATE OR REPLACE FUNCTION ([\w.]+)\(.*?\n(?:\$\$|\$body\$|RETURN [^\n]*);", re.DOTALL)
 _COMMENT = re.compile(r"--[^\n]*")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cairn.cli import run
+from cairn.interfaces.cli.main import run
 
 
 @dataclass(frozen=True)

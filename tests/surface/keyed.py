@@ -12,9 +12,9 @@ import asyncpg
 import httpx2
 from serving import Api
 
-from cairn.api.models import ID_EXAMPLE
-from cairn.api.policy import POLICIES
 from cairn.domain.principal import ALL_SCOPES, Scope
+from cairn.interfaces.http.models import ID_EXAMPLE
+from cairn.interfaces.http.policy import POLICIES
 from cairn.service.keys import create_key, of_tenant, revoke_key
 from cairn.settings import SettingsStore, read_environment
 from cairn.wiring import open_services

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 from starter import StartedProcess, Starter
 
-from cairn.main import EXIT_SECONDS
+from cairn.interfaces.server import EXIT_SECONDS
 from tests.waiting import patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]

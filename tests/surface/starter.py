@@ -24,9 +24,10 @@ from typing import Any, NoReturn
 
 REPO = Path(__file__).resolve().parents[2]
 LOADED = (
-    "cairn.main", "alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
+    "cairn.interfaces.server", "alembic.command",
+    "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
     "py3langid", "langchain_text_splitters", "uvicorn.protocols.http.httptools_impl", "uvicorn.protocols.websockets.auto",
-    "nicegui", "cairn.web.pages",
+    "nicegui", "cairn.interfaces.web.pages",
 )  # fmt: skip
 LONGEST = 1_000_000
 """Bytes of a message; an environment is some thousands."""
@@ -187,7 +188,7 @@ def become(work: Callable[[], Any], opened: list[int], environment: dict[str, st
 def serve() -> None:
     """`cairn serve`, without its command line."""
     from cairn.errors import CairnError
-    from cairn.main import serve as run
+    from cairn.interfaces.server import serve as run
     from cairn.settings import SettingsStore, read_environment
 
     try:

@@ -29,8 +29,8 @@ from serving import Api, read_events, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from cairn.api.policy import POLICIES
 from cairn.domain.key import new_secret
+from cairn.interfaces.http.policy import POLICIES
 from tests.waiting import patience
 
 HIDDEN = {

@@ -16,7 +16,7 @@ import pytest
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
-from cairn.api.bodies import RECEIVING
+from cairn.interfaces.http.bodies import RECEIVING
 from tests.waiting import patience
 
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}

@@ -50,7 +50,7 @@ def cairn(api: Api, *arguments: str) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": str(REPO / "app"),
     }
     return subprocess.run(
-        [sys.executable, "-m", "cairn.cli", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True,
+        [sys.executable, "-m", "cairn", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True,
         text=True, check=False, timeout=patience(120),
     )  # fmt: skip
 

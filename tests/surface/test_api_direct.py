@@ -16,10 +16,10 @@ from fastapi import FastAPI
 from keyed import bearer
 from serving import Api
 
-from cairn.api import running
-from cairn.api.direct import DirectRoute
 from cairn.domain.principal import ALL_SCOPES, KeyLimits
-from cairn.main import create_app
+from cairn.interfaces.http import running
+from cairn.interfaces.http.direct import DirectRoute
+from cairn.interfaces.server import create_app
 from cairn.service.keys import create_key
 from cairn.settings import Environment, SettingsStore, read_environment
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from serving import Api, serving
 
-from cairn.api.idempotency import HEADER, REPLAYED
-from cairn.service.once import LEASE_SECONDS
+from cairn.interfaces.http.idempotency import HEADER, REPLAYED
+from cairn.service.idempotency import LEASE_SECONDS
 from tests.waiting import wait_until
 
 Psql = Callable[..., str]

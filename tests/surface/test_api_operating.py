@@ -18,12 +18,12 @@ import pytest
 from database_proxy import database_proxy
 from serving import REPO, Api, serving
 
-from cairn.api.authenticate import check_listen, is_loopback
-from cairn.api.bodies import check_length
-from cairn.api.browser import host_name
-from cairn.api.running import decode_cursor, encode_cursor
 from cairn.db.schema import SchemaSource
 from cairn.errors import InputError, SettingsError, TooLargeError
+from cairn.interfaces.http.authenticate import check_listen, is_loopback
+from cairn.interfaces.http.bodies import check_length
+from cairn.interfaces.http.browser import host_name
+from cairn.interfaces.http.running import decode_cursor, encode_cursor
 from cairn.settings import read_environment
 from tests.waiting import patience
 

@@ -14,7 +14,7 @@ import pytest
 from scripted_server import Reply, ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 
-from cairn.main import EXIT_SECONDS
+from cairn.interfaces.server import EXIT_SECONDS
 
 TERMINAL = {"answer", "error", "cancelled"}
 SLOW = " ".join(["word"] * 200)

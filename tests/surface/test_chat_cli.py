@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import pytest
 import structlog
 
-from cairn.cli import run
+from cairn.interfaces.cli.main import run
 from tests.waiting import patience
 
 REPO = Path(__file__).resolve().parents[2]
@@ -133,7 +133,7 @@ def test_at_a_terminal_there_is_a_prompt_and_ctrl_c_ends_it(
     ours, theirs = pty.openpty()
     own = {**os.environ, **environment, "TERM": "dumb", "PYTHONPATH": str(REPO / "app")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "cairn.cli", "chat", "--session", "s1"],
+        [sys.executable, "-m", "cairn", "chat", "--session", "s1"],
         cwd=tmp_path, env=own, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)

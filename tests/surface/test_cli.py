@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 import pytest
 from commands import Cairn
 
-from cairn.cli import run
-from cairn.commands import demo
-from cairn.commands.demo import questions_in
 from cairn.db.migrate import migration_sql
 from cairn.domain.document import Document
 from cairn.domain.ids import new_id
+from cairn.interfaces.cli import demo
+from cairn.interfaces.cli.demo import questions_in
+from cairn.interfaces.cli.main import run
 from tests.waiting import hang_guard, patience
 
 REPO = Path(__file__).resolve().parents[2]
@@ -92,7 +92,7 @@ def pdf(*pages: str) -> bytes:
 
 def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from cairn.cli import run; code = run(['--help']); "
+        "import sys; from cairn.interfaces.cli.main import run; code = run(['--help']); "
         "heavy = {'asyncpg', 'fastapi', 'numpy', 'onnxruntime', 'openai', 'sqlalchemy', 'pydantic', 'cairn.wiring'}; "
         "print('heavy:', sorted(heavy & set(sys.modules))); sys.exit(code)"
     )
@@ -144,9 +144,10 @@ def test_errors_are_one_line_without_a_stack_trace(cairn: Cairn, monkeypatch: py
 def test_what_a_start_imports_was_compiled_at_the_installation() -> None:
     """Where PYTHONDONTWRITEBYTECODE is set every start would compile it again: 3.3 s of processor time in place of 1.8."""
     program = (
-        "import sys, cairn.main; print(*(m.__name__ for m in list(sys.modules.values()) if 'site-packages' in (m.__file__ or '')"
-        " and m.__spec__.cached and not __import__('os').path.exists(m.__spec__.cached)))"
-    ).replace("m.__file__", "getattr(m, '__file__', None)")
+        "import os, sys, cairn.interfaces.server\n"
+        "found = [module for module in list(sys.modules.values()) if 'site-packages' in (getattr(module, '__file__', None) or '')]\n"
+        "print(*(m.__name__ for m in found if m.__spec__.cached and not os.path.exists(m.__spec__.cached)))"
+    )
     done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
@@ -473,7 +474,7 @@ def started(database: str, model: Path, home: Path, *arguments: str, **pipes: An
     """A cairn process of its own."""
     environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "PYTHONPATH": str(REPO / "app"),
                    "CAIRN_MODEL_DIR": str(model)}  # fmt: skip
-    command = [sys.executable, "-m", "cairn.cli", *arguments]
+    command = [sys.executable, "-m", "cairn", *arguments]
     with subprocess.Popen(command, env=environment, cwd=home, text=True, **pipes) as process:
         try:
             yield process

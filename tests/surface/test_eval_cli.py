@@ -17,8 +17,8 @@ import pytest
 import structlog
 from scripted_server import ScriptedServer
 
-from cairn import cli
 from cairn.evals.metrics import score
+from cairn.interfaces.cli import main
 from cairn.settings import Settings
 
 SHARE = Settings().rag.hybrid_search_weight
@@ -80,7 +80,7 @@ def cairn(
 
     def call(*arguments: str | Path) -> Done:
         capfd.readouterr()
-        code = cli.run(["eval", *map(str, arguments)])
+        code = main.run(["eval", *map(str, arguments)])
         sys.stdout.flush()
         return Done(code, *capfd.readouterr())
 
@@ -427,7 +427,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     """Before a database is opened: there is none here."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CAIRN_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
-    assert cli.run(["eval", *(argument.format(gear=gear) for argument in arguments)]) == 2
+    assert main.run(["eval", *(argument.format(gear=gear) for argument in arguments)]) == 2
     out, err = capfd.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
     assert said in err

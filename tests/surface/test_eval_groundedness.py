@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from cairn import cli
+from cairn.interfaces.cli import main
 
 CONTEXT = "The Eiffel Tower is 300 metres high. It was built in 1889 by the company of Gustave Eiffel."
 RECORDS: list[dict[str, Any]] = [
@@ -36,7 +36,7 @@ def cairn(
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str | Path) -> tuple[int, str, str]:
-        code = cli.run(["eval", "groundedness", *map(str, arguments)])
+        code = main.run(["eval", "groundedness", *map(str, arguments)])
         sys.stdout.flush()
         return code, *capfd.readouterr()
 

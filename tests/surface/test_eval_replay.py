@@ -13,7 +13,7 @@ import pytest
 import structlog
 from serving import Api, serving
 
-from cairn import cli
+from cairn.interfaces.cli import main
 
 PARTS = [f"{letters}-{number}" for letters in ("KX", "QV") for number in range(4100, 4118)]
 TORQUE = {part: 11 + 3 * n for n, part in enumerate(PARTS)}
@@ -56,7 +56,7 @@ def replay(
 
     def call(*arguments: str) -> tuple[int, str, str]:
         capfd.readouterr()
-        code = cli.run(["eval", "replay", *arguments])
+        code = main.run(["eval", "replay", *arguments])
         sys.stdout.flush()
         done = capfd.readouterr()
         return code, done.out, done.err

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from cairn import cli
+from cairn.interfaces.cli import main
 
 MESSAGES = {
     "greeting": ["hi", "good morning everyone"],
@@ -33,7 +33,7 @@ def cairn(
 
     def call(*arguments: str | Path) -> tuple[int, str, str]:
         capfd.readouterr()
-        code = cli.run(["eval", "routing", *map(str, arguments)])
+        code = main.run(["eval", "routing", *map(str, arguments)])
         sys.stdout.flush()
         return (code, *capfd.readouterr())
 

@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 import structlog
 
-from cairn.cli import run
-from cairn.extensions import Group, broken_extensions
+from cairn.interfaces.cli.main import run
+from cairn.plugins import Group, broken_extensions
 from cairn.wiring import find_extensions
 from tests.conftest import InstallPackage
 from tests.recipes import install_recipe

@@ -57,7 +57,7 @@ def environment(
         "# Odd\n\nMonsieur Dupont & Söhne <Paris> met Ada Lovelace in Łódź \x0b near London."
     )
     done = subprocess.run(
-        [sys.executable, "-m", "cairn.cli", "ingest", "library", "--collection", COLLECTION], cwd=folder, capture_output=True,
+        [sys.executable, "-m", "cairn", "ingest", "library", "--collection", COLLECTION], cwd=folder, capture_output=True,
         env={**os.environ, **own, "PYTHONPATH": str(REPO / "app")}, text=True, check=False, timeout=patience(120),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -358,7 +358,7 @@ def at_home(dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedSer
 
 
 async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -> None:
-    command = StdioServerParameters(command=sys.executable, args=["-m", "cairn.cli", "mcp"], env=at_home)
+    command = StdioServerParameters(command=sys.executable, args=["-m", "cairn", "mcp"], env=at_home)
     async with hang_guard(60), Client(stdio_client(command)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
@@ -368,7 +368,7 @@ async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -
 def test_stdio_says_nothing_but_messages_and_obeys_a_signal(at_home: dict[str, str]) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
-    command = [sys.executable, "-m", "cairn.cli", "mcp"]
+    command = [sys.executable, "-m", "cairn", "mcp"]
     with subprocess.Popen(command, env=at_home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

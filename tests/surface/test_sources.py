@@ -167,7 +167,7 @@ def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]
     home.mkdir(exist_ok=True)
     with said.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cairn.cli", "watch", str(folder), "-c", "notes"],
+            [sys.executable, "-m", "cairn", "watch", str(folder), "-c", "notes"],
             env={**os.environ, **own}, cwd=home, stdout=out, stderr=out,
         )  # fmt: skip
     try:

@@ -77,7 +77,7 @@ def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
 def _talk_with_psql(server: EmbeddedServer) -> None:
     """On a terminal it is psql: a statement, Ctrl-C that ends one and not the session, and the way out."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "cairn.cli", "sql"]
+    command = [sys.executable, "-m", "cairn", "sql"]
     environment = {**os.environ, "PAGER": "cat", "TERM": "dumb"}
     session = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
                                preexec_fn=_take_terminal)  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from serving import Api, serving
 
-from cairn import tracing
+from cairn import telemetry
 from tests.waiting import wait_until
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed: traces are not tested")
@@ -169,13 +169,13 @@ def test_a_dead_collector_disturbs_nobody_and_the_end_sends_what_is_left(
 
 def test_off_it_costs_nothing() -> None:
     """Measured as the difference to an empty loop: a look at a global, a tenth of what the no-op of the API itself costs."""
-    assert not tracing.is_on()
+    assert not telemetry.is_on()
 
     def spanned() -> None:
-        with tracing.span("x"):
+        with telemetry.span("x"):
             pass
 
     best = min(timeit.repeat(spanned, number=10_000, repeat=5)) / 10_000
     assert best < 20e-6, f"{best * 1e6:.2f} us"
-    loaded = "import sys, cairn.wiring, cairn.tracing; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    loaded = "import sys, cairn.wiring, cairn.telemetry; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cairn.errors import OverloadedError
-from cairn.limits.admission import Admission, Gate
+from cairn.runs.limits.admission import Admission, Gate
 from cairn.settings import AdmissionSettings
 from tests.waiting import hang_guard
 

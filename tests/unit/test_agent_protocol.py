@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.planned_work import FINAL
-from cairn.agents.policies.react import read_reflection
-from cairn.agents.protocol import select_calls
-from cairn.agents.steps import LEFT_OUT, AgentStep, Notebook
-from cairn.agents.tools.registry import TOOLS
-from cairn.agents.tools.tool import ToolResult
 from cairn.providers.protocols import ToolCall
 from cairn.providers.reader import json_value
+from cairn.strategies.agents.planned_work import FINAL
+from cairn.strategies.agents.policies.react import read_reflection
+from cairn.strategies.agents.protocol import select_calls
+from cairn.strategies.agents.steps import LEFT_OUT, AgentStep, Notebook
+from cairn.strategies.agents.tools.registry import TOOLS
+from cairn.strategies.agents.tools.tool import ToolResult
 
 SEARCH = ToolCall("retrieve_vector", {"query": "leave"}, "c1")
 

@@ -14,15 +14,15 @@ import pytest
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.requests import HTTPConnection
 
-from cairn.api.chat_frames import CHAT_EVENTS, chat_frames
-from cairn.api.links import LINKS
-from cairn.api.policy import POLICIES
-from cairn.api.problems import known_problems, methods_of
-from cairn.api.query import EVENTS, query_frames
-from cairn.api.shapes import COMPATIBILITY
 from cairn.domain.event import Cancelled, Failed, Progress, RunStarted, SourcesFound, Token
 from cairn.errors import ConflictError
-from cairn.main import create_app
+from cairn.interfaces.http.chat_frames import CHAT_EVENTS, chat_frames
+from cairn.interfaces.http.links import LINKS
+from cairn.interfaces.http.policy import POLICIES
+from cairn.interfaces.http.problems import known_problems, methods_of
+from cairn.interfaces.http.query import EVENTS, query_frames
+from cairn.interfaces.http.shapes import COMPATIBILITY
+from cairn.interfaces.server import create_app
 from cairn.settings import SettingsStore, read_environment
 
 

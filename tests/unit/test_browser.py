@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.datastructures import Headers
 
-from cairn.api.browser import (
+from cairn.interfaces.http.browser import (
     LOOPBACK_HOSTS,
     NOTHING,
     PAGE,

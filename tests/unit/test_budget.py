@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from cairn.answering.budget import Budget
 from cairn.errors import BudgetExceededError, ProviderTimeoutError
 from cairn.providers.metered import tokens_of
 from cairn.providers.protocols import Completion, Delta, Message, Usage
 from cairn.providers.tokens import estimate
+from cairn.runs.budget import Budget
 from cairn.settings import AgentSettings, AnswerSettings
 from tests.waiting import patience
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from cairn.domain.passage import Passage
 from cairn.domain.question import SourceRef, Turn
 from cairn.language.identify import by_words
-from cairn.query.carry import Carried, carry, listed
 from cairn.query.entities import entities
+from cairn.query.followup import Carried, carry, listed
 from cairn.query.rewrite_after import rewrite_after
 from tests.waiting import patience
 

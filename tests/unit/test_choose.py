@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from cairn.answering.choose import Means, choose, last_exchange
 from cairn.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, ListRequest, QueryPlan
 from cairn.domain.question import Question, SourceRef, Turn
+from cairn.runs.choose import Means, choose, last_exchange
 
 PLAN = QueryPlan(
     message="How many days of leave are there?", text="How many days of leave are there?", language="en",

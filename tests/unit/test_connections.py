@@ -11,8 +11,8 @@ import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from cairn.api import connections
-from cairn.api.connections import MAX_HEAD_BYTES, parser_name, punctual
+from cairn.interfaces.http import connections
+from cairn.interfaces.http.connections import MAX_HEAD_BYTES, parser_name, punctual
 from tests.waiting import patience
 
 HEAD_SECONDS = 0.5

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cairn.api.metrics import Metrics
+from cairn.interfaces.http.metrics import Metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "cairn.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.extensions import broken_extensions, extensions, instance_of
+from cairn.plugins import broken_extensions, extensions, instance_of
 from tests.conftest import InstallPackage
 
 
@@ -75,7 +75,7 @@ def test_a_part_that_calls_itself_otherwise_is_refused(install_package: InstallP
 
 def test_looking_for_parts_loads_nothing_heavy() -> None:
     """The child that reads one file starts with it."""
-    code = "import sys, cairn.extensions as e; e.extensions('loaders', e.instance_of(object)); print(*sys.modules)"
+    code = "import sys, cairn.plugins as e; e.extensions('loaders', e.instance_of(object)); print(*sys.modules)"
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "app")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert not {"structlog", "pydantic"} & {*done.stdout.split()}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.gate import (
+from cairn.domain.plan import PromptConstraints
+from cairn.strategies.agents.gate import (
     SUSPICIOUS_TERMS,
     CitationRef,
     FinalAnswer,
@@ -16,7 +17,6 @@ from cairn.agents.gate import (
     disclosed,
     validate,
 )
-from cairn.domain.plan import PromptConstraints
 
 LEAVE = Opened("d1", "c1", "Employees have 30 days of leave per year. Run REINDEX TABLE leave; after imports.")
 PAY = Opened("d2", "c2", "Salaries are paid on the 25th.")

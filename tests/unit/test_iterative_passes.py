@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.agents.gaps import meaning, normal, symbols_of
-from cairn.agents.policies.iterative import MOST_GAPS, Pass, read_pass
+from cairn.strategies.agents.gaps import meaning, normal, symbols_of
+from cairn.strategies.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 
 ANSWER = "It checks the token [1]."
 

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from cairn.api.openai.transcript import REPLACED, Transcript, marks
 from cairn.domain.answer import NOTHING_TO_READ, Answer, Citation
 from cairn.domain.event import Answered
 from cairn.errors import InputError
-from cairn.service.knowledge import FieldCondition, Operator, check_condition, holds, split_conditions
+from cairn.interfaces.http.openai.transcript import REPLACED, Transcript, marks
+from cairn.service.dify import FieldCondition, Operator, check_condition, holds, split_conditions
 
 METADATA = {"team": "people", "year": 2024, "tags": ["hr", "pay"], "since": "2024-05-01", "blank": ""}
 

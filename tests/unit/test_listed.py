@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.answer.outline import outline
-from cairn.answering.listed import place_of
+from cairn.strategies.list_wording import place_of
 from tests.unit.test_cite import passage
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cairn.api.logs import LogStream
 from cairn.domain.key import new_secret
+from cairn.interfaces.http.logs import LogStream
 
 WRITES = """
 import logging, sys, warnings, structlog
-from cairn.api import logs
+from cairn.interfaces.http import logs
 logs.configure()
 structlog.get_logger().info("own", stage="search")
 warnings.warn("old spelling", DeprecationWarning)

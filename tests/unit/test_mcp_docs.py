@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from cairn.mcp import addresses
-from cairn.mcp.prompts import PROMPTS
-from cairn.mcp.toolbox import TOOLS
+from cairn.interfaces.mcp import addresses
+from cairn.interfaces.mcp.prompts import PROMPTS
+from cairn.interfaces.mcp.toolbox import TOOLS
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 

@@ -56,7 +56,7 @@ STAYS: Final = [
     "Write to help@ok.com or visit ok.com/plain; see [the guide](/guide/x.html).",
     "It works![1] See [2][3], [Source 4] and [5](2024).",
     "time 10:30, ratio 3:4, C:\\dir, std::vector, key:value, a/b, 12.5.2020, 192.168.0.1/24, e.g. U.S./Canada",
-    "README.md docs/x.py cairn.agents.tools node.js List<String> a < b, x <= y && z > 1",
+    "README.md docs/x.py cairn.strategies.agents.tools node.js List<String> a < b, x <= y && z > 1",
     "`<img src=x>` and\n```html\n<a href='#'>x</a>\n```\nafter",
     "Zeichen: äöü, 中文。後面, می‌خواهم, 👩‍👩‍👧 ❤️",
 ]

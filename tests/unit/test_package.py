@@ -24,7 +24,7 @@ PYPROJECT = tomllib.loads((REPO / "pyproject.toml").read_text())
 TEXTS = (".md", ".py", ".toml", ".yml", ".yaml", ".sql", ".sh", ".json", ".js", ".svg", ".txt")
 OTHERS = {
     "migrations/versions/0027_one_name.py",
-    "app/cairn/distribution.py", "docs/adr/0089-one-package.md", "CHANGELOG.md", "tests/unit/test_package.py",
+    "app/cairn/distribution/__init__.py", "docs/adr/0089-one-package.md", "CHANGELOG.md", "tests/unit/test_package.py",
 }  # fmt: skip
 """They tell of other names."""
 INSTALLING = re.compile(
@@ -48,7 +48,7 @@ def texts() -> list[tuple[str, str]]:
 def test_the_distribution_and_its_commands_have_the_name_that_the_code_says() -> None:
     project = PYPROJECT["project"]
     assert project["name"] == NAME == "pgcairn"
-    assert project["scripts"] == {"cairn": "cairn.cli:main", NAME: "cairn.cli:main"}
+    assert project["scripts"] == {"cairn": "cairn.interfaces.cli.main:main", NAME: "cairn.interfaces.cli.main:main"}
 
 
 def test_no_text_names_another_distribution() -> None:
@@ -67,7 +67,7 @@ def test_no_text_names_another_distribution() -> None:
 
 def test_only_one_file_of_the_package_says_the_name() -> None:
     saying = [name for name, text in texts() if name.startswith("app/") and NAME in text]
-    assert saying == ["app/cairn/distribution.py"]
+    assert saying == ["app/cairn/distribution/__init__.py"]
 
 
 @pytest.mark.parametrize("module", ["__init__", "extend"])
@@ -136,7 +136,8 @@ def test_a_part_that_is_not_installed_is_named_with_what_to_install(monkeypatch:
 
 
 SHOWN = """
-import sys, cairn.main, cairn.library, cairn.commands.operate, cairn.commands.ask, cairn.commands.ingest
+import sys, cairn.interfaces.server, cairn.library
+from cairn.interfaces.cli import ask, ingest, operate
 print(*sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """
 

@@ -9,7 +9,7 @@ import pytest
 
 MAKES = """
 import sys
-from cairn.main import create_app
+from cairn.interfaces.server import create_app
 from cairn.settings import SettingsStore, read_environment
 app = create_app(read_environment({}), SettingsStore(None), web=True)
 assert app.state.running.page == "/ui"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from cairn import pinned_packages
+from cairn.distribution import packages
+from cairn.distribution.packages import fetch_packages, one_at_a_time, say_waiting
 from cairn.errors import PackageFetchError
-from cairn.pinned_packages import fetch_packages, one_at_a_time, say_waiting
 from tests.waiting import patience
 
 
@@ -118,9 +118,9 @@ def test_who_needs_the_same_waits_for_the_first(tmp_path: Path) -> None:
 
 def test_whoever_waits_is_told() -> None:
     said: list[str] = []
-    token = pinned_packages.tell.set(said.append)
+    token = packages.tell.set(said.append)
     try:
         say_waiting("Fetching stones")
     finally:
-        pinned_packages.tell.reset(token)
+        packages.tell.reset(token)
     assert said == ["Fetching stones"]

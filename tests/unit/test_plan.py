@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.agents.gate import CitationRef, FinalAnswer, Insufficiency, read_final
-from cairn.agents.plan import SYNTHESIS, default_plan, queries_of, read_plan
 from cairn.providers.reader import json_array, json_object
+from cairn.strategies.agents.gate import CitationRef, FinalAnswer, Insufficiency, read_final
+from cairn.strategies.agents.plan import SYNTHESIS, default_plan, queries_of, read_plan
 
 STEPS = ("search_docs: leave", "open_citation: the best", "Synthesize the answer")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.api.policy import POLICIES, policy_of
-from cairn.main import create_app
+from cairn.interfaces.http.policy import POLICIES, policy_of
+from cairn.interfaces.server import create_app
 from cairn.settings import SettingsStore, read_environment
 
 

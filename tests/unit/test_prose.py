@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.web.prose import to_markdown
+from cairn.interfaces.web.prose import to_markdown
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from cairn.answering.context import AT_ONCE, Record
 from cairn.domain.ids import new_id
 from cairn.domain.passage import SearchResult
 from cairn.domain.question import Question
 from cairn.errors import DatabaseUnavailableError
+from cairn.runs.context import AT_ONCE, Record
 
 NOTHING = SearchResult((), new_id(), ("lexical",), {}, True, (), {}, {}, {}, 0)
 

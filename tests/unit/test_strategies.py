@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.answer.digest import centrality, representative
 from cairn.answer.extract import AnsweredPart, join_parts, repeats_only
-from cairn.answering.converse import difficulty, simplest
-from cairn.answering.gather import merge
-from cairn.answering.listed import LISTED, Found, catalogue, documents_text
-from cairn.answering.naming import find_named_documents, topic
-from cairn.answering.replies import question_back
-from cairn.answering.summarize import HEADER_TOKENS, batches
+from cairn.answer.lexrank import centrality, representative
 from cairn.domain.answer import Citation, Draft
 from cairn.domain.document import Holdings, ListedDocument
 from cairn.domain.passage import Passage
 from cairn.domain.plan import ListRequest
+from cairn.runs.gather import merge
+from cairn.strategies.converse import difficulty, simplest
+from cairn.strategies.document_names import find_named_documents, topic
+from cairn.strategies.list_wording import LISTED, Found, catalogue, documents_text
+from cairn.strategies.replies import question_back
+from cairn.strategies.summarize import HEADER_TOKENS, batches
 
 
 def passage(number: int, tokens: int = 100) -> Passage:

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from cairn.answering.context import Report
 from cairn.domain.answer import Answer, Coverage
 from cairn.domain.event import TERMINAL, Answered, Cancelled, Event, Failed, Progress, RunStarted, Token
 from cairn.domain.question import Question
 from cairn.errors import CairnError, ConflictError, ProviderTimeoutError, StoppingError
+from cairn.runs.context import Report
 from cairn.runs.log import BEHIND, MemoryLog
 from cairn.runs.task import Task, Work, final, held
 from tests.waiting import hang_guard

@@ -18,7 +18,7 @@ from cairn.domain.document import (
     PreparedPassage,
     Source,
 )
-from cairn.ingest.turns import WAITING, Embedded, Turns
+from cairn.ingest.publish_queue import WAITING, Embedded, Turns
 from tests.waiting import hang_guard
 
 
@@ -103,7 +103,7 @@ async def test_a_failure_ends_the_work() -> None:
 
 async def test_one_takes_what_there_is_and_the_others_full_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """While one is stored slowly, what comes meanwhile waits to be stored together."""
-    monkeypatch.setattr("cairn.ingest.turns.TOGETHER_CHUNKS", 3)
+    monkeypatch.setattr("cairn.ingest.publish_queue.TOGETHER_CHUNKS", 3)
     turns, groups, begun, release = Turns(), [], asyncio.Event(), asyncio.Event()
 
     async def store(taken: list[Embedded]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from cairn.api.running import until_gone
+from cairn.interfaces.http.running import until_gone
 
 
 class Client:

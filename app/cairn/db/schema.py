@@ -18,8 +18,8 @@ import asyncpg
 import structlog
 
 from cairn.db.cluster import CLUSTER_NAME
+from cairn.distribution.resources import resource_path
 from cairn.errors import MigrationError, reason_of
-from cairn.resources import resource_path
 
 log = structlog.get_logger(__name__)
 

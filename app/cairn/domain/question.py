@@ -9,7 +9,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 BuiltInStrategy = Literal["auto", "fast", "enhanced", "react", "iterative", "planned", "corrective"]
-"""What a caller may name; installed packages may add others (cairn/agents/strategies.py)."""
+"""What a caller may name; installed packages may add others (cairn/strategies/registry.py)."""
 
 
 @dataclass(frozen=True, slots=True)

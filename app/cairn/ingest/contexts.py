@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from cairn.domain.document import PreparedChunk, PreparedDocument
-from cairn.ingest.embedded import ChunkTexts, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.language.fence import as_json
 from cairn.language.identify import by_words
 from cairn.language.links import Known

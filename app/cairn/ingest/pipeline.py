@@ -41,8 +41,8 @@ from cairn.ingest.extraction import order_extraction
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.parse import parse
 from cairn.ingest.prepare import prepare, source_hash
+from cairn.ingest.publish_queue import Embedded, Turns
 from cairn.ingest.reweight import order_index_if_due, reweight_if_drifted
-from cairn.ingest.turns import Embedded, Turns
 from cairn.store import documents, lexical, limits, originals, vectors
 from cairn.store.session import Database
 

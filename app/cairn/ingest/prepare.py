@@ -24,7 +24,7 @@ from cairn.errors import EmptyDocumentError
 from cairn.graph.code.rows import code_graph
 from cairn.graph.rows import document_graph
 from cairn.ingest.chunkers import chunk
-from cairn.ingest.embedded import ChunkTexts, embed_text, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, embed_text, text_hash
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
 from cairn.language.tables import Table

@@ -33,7 +33,7 @@ from cairn.domain.document import (
 from cairn.domain.graph import DocumentGraph, EntityKey, EvidenceRow, MentionRow
 from cairn.domain.ids import new_id
 from cairn.errors import InputError, TooLargeError
-from cairn.ingest.embedded import ChunkTexts, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
 from cairn.ingest.prepare import assemble, source_hash
 from cairn.language.identify import CONFIGURATIONS, WITHOUT_STEMMER, detect_language, passage_configuration

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from cairn.domain.document import LoadedDocument, Markup, PageStart, PreparedDocument, Source
 from cairn.ingest.contexts import WrittenContext, context_keys, with_contexts
 from cairn.ingest.embed import Target, embed_documents, in_use, is_large
-from cairn.ingest.embedded import ChunkTexts, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
 from cairn.ingest.outlines import OutlineReader
 from cairn.ingest.prepare import prepare

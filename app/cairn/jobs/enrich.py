@@ -21,7 +21,7 @@ from cairn.domain.trace import Spend
 from cairn.errors import BudgetExceededError, ProviderError, ProviderResponseError
 from cairn.ingest.contexts import ChunkInPassage, WrittenContext, checked, question, read_reply, writer
 from cairn.ingest.embed import ModelInUse, Target, embed_texts, in_use
-from cairn.ingest.embedded import ChunkTexts, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
 from cairn.ingest.reindex import title_was_embedded
 from cairn.jobs.caps import CapReachedError, spent, stop_note

@@ -15,7 +15,7 @@ from uuid import UUID
 from cairn.errors import NotFoundError
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
-from cairn.ingest.embedded import ChunkTexts, text_hash
+from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
 from cairn.ingest.loaders import kind_of_media_type

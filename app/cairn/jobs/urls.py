@@ -12,7 +12,7 @@ from cairn.graph.refresh import follow
 from cairn.ingest.pipeline import Target, ingest
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.documents import epoch_of
-from cairn.providers.pages import PageFetcher
+from cairn.providers.fetch_pages import PageFetcher
 from cairn.store.session import Database
 
 FETCH_URLS = "fetch_urls"

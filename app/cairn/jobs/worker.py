@@ -25,7 +25,7 @@ from cairn.jobs.context import Handler, JobContext, Transactions, bounded
 from cairn.jobs.outcome import CANCELLED, RELEASED, Ending, describe, failure, success
 from cairn.settings import JobsSettings
 from cairn.store import jobs
-from cairn.tracing import span
+from cairn.telemetry import span
 
 log = structlog.get_logger(__name__)
 

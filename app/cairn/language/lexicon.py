@@ -112,7 +112,7 @@ class Identify(_Section):
 
 
 class Messages(_Section):
-    """Whole messages that want something else than documents (cairn/query/forms.py)."""
+    """Whole messages that want something else than documents (cairn/query/small_talk.py)."""
 
     greetings: Phrases = ()
     farewells: Phrases = ()
@@ -377,7 +377,7 @@ class Orders(_Section):
 
 
 class Documents(_Section):
-    """Which words are about documents as such: of a message (cairn/answering/naming.py), of a title."""
+    """Which words are about documents as such: of a message (cairn/strategies/document_names.py), of a title."""
 
     verbs: Words = NONE
     """What one does with documents."""
@@ -503,7 +503,7 @@ class Symbols(_Section):
 
 
 class AskedKinds(_Section):
-    """What kind of thing a question asks for, and what shows in a text that it is there (cairn/answer/asked.py); as written."""
+    """What kind of thing a question asks for, and what shows in a text that it is there (answer_type.py); as written."""
 
     number: Patterns = ()
     time: Patterns = ()
@@ -610,7 +610,7 @@ class Replies(_Section):
 
 
 class Carry(_Section):
-    """How a message refers back to what was said (cairn/query/carry.py); patterns and words without case and accents."""
+    """How a message refers back to what was said (cairn/query/followup.py); patterns and words without case and accents."""
 
     pronouns: Words = NONE
     """Stand for a thing or a person."""

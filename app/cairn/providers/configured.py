@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from cairn.errors import SettingsError
-from cairn.providers.added import added_chat_model, added_embedder, added_reranker
 from cairn.providers.circuit import Circuits
 from cairn.providers.cohere import DEFAULT_MODEL, CohereReranker
 from cairn.providers.cross_encoder import CrossEncoder, find_cross_encoder
@@ -16,6 +15,7 @@ from cairn.providers.metered import Meter
 from cairn.providers.minilm import MiniLM, Precision
 from cairn.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from cairn.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
+from cairn.providers.plugins import added_chat_model, added_embedder, added_reranker
 from cairn.providers.protocols import ChatMeter, ChatModel, Embedder, Reranker, RerankerChoice
 from cairn.providers.windows import WholeTexts
 from cairn.settings import Environment, ProviderSettings, Settings, SettingsStore

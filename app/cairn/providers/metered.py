@@ -3,7 +3,7 @@
 Whoever calls a model takes it from a meter (`meter.chat(chat, purpose)`), and no model is called besides. The meter counts
 each HTTP request that is sent, also those that fail, are repeated or fall back to another protocol, and what they cost: tokens
 as the server reports them, else estimated. Limits are a meter's as well: it says before each request whether it may be sent
-(cairn/answering/budget.py), so that what is counted, what is shown and what is limited are one number.
+(cairn/runs/budget.py), so that what is counted, what is shown and what is limited are one number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cairn.providers.protocols import (
 from cairn.providers.requests import accounted
 from cairn.providers.retry import now
 from cairn.providers.tokens import estimate
-from cairn.tracing import Attributes, record
+from cairn.telemetry import Attributes, record
 
 _Reply = TypeVar("_Reply", Completion, Acted, Structured)
 

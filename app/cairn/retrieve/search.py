@@ -26,7 +26,7 @@ from cairn.retrieve.rerank import Reranked, keep_relevant, rerank
 from cairn.retrieve.trace import leg_traces
 from cairn.retrieve.weights import weights_used
 from cairn.settings import Settings
-from cairn.tracing import span
+from cairn.telemetry import span
 
 log = structlog.get_logger(__name__)
 

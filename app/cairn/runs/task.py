@@ -18,15 +18,15 @@ from uuid import UUID
 
 import structlog
 
-from cairn.answering.context import Report, StepEvent
 from cairn.domain.answer import Answer
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Numbered, Progress, RunStarted, Surface, Token
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.domain.trace import RunTrace
 from cairn.errors import CairnError, ConflictError, StoppingError
-from cairn.memory.save import save_end
+from cairn.runs.context import Report, StepEvent
 from cairn.runs.log import DurableLog, EventLog, MemoryLog
+from cairn.runs.save import save_end
 from cairn.settings import RunSettings
 from cairn.store.session import Database
 

@@ -6,11 +6,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from cairn.agents.strategies import all_strategies, strategy_names
-from cairn.answering.context import Deps, Record, Report
-from cairn.answering.finish import run_trace
-from cairn.answering.library import Library, Searcher
-from cairn.answering.run import answer
 from cairn.domain.answer import Answer
 from cairn.domain.document import check_metadata
 from cairn.domain.event import Event, Surface
@@ -18,13 +13,18 @@ from cairn.domain.ids import new_id
 from cairn.domain.question import Question, Turn
 from cairn.domain.trace import RunTrace
 from cairn.errors import InputError
-from cairn.memory.recall import widest, window
-from cairn.memory.sources import sources_of
 from cairn.retrieve.trace import sample_trace
+from cairn.runs.context import Deps, Record, Report
+from cairn.runs.corpus import Library, Searcher
+from cairn.runs.finish import run_trace
+from cairn.runs.recall import widest, window
+from cairn.runs.run import answer
+from cairn.runs.sources import sources_of
 from cairn.runs.task import OnEnd, Task, Tracing, final, held
 from cairn.service.epochs import of_one_state
 from cairn.service.runs import check_free
 from cairn.settings import Settings
+from cairn.strategies.registry import all_strategies, strategy_names
 from cairn.wiring import Services
 
 __all__ = [

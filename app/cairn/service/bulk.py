@@ -18,7 +18,6 @@ from cairn.distribution import release
 from cairn.domain.document import Indexed, PreparedDocument, Rejected, Source
 from cairn.errors import CairnError, InputError
 from cairn.graph.refresh import follow
-from cairn.ingest.apart import embed_apart, read_apart
 from cairn.ingest.embed import Target
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.pipeline import DOCUMENT_ERRORS, ingest_prepared
@@ -33,14 +32,15 @@ from cairn.ingest.prepared_files import (
     write_rows,
 )
 from cairn.ingest.prepared_rows import PreparedRow, document_of
-from cairn.ingest.turns import Embedded
+from cairn.ingest.publish_queue import Embedded
+from cairn.ingest.without_database import embed_apart, read_apart
 from cairn.language.text import normalise
 from cairn.providers.configured import LOCAL_MODEL, embedding_model_name
 from cairn.providers.minilm import MiniLM
 from cairn.providers.protocols import Embedder
 from cairn.service.documents import check_collection_name, check_source, ensure_collection
+from cairn.service.file_identity import refuse_taken
 from cairn.service.files import IngestReport, Selection, Skipped, read_files
-from cairn.service.origins import refuse_taken
 from cairn.settings import Environment, Settings
 from cairn.store import collections, lexical, models, vectors
 from cairn.store.session import at_primary

@@ -18,7 +18,7 @@ from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeErr
 from cairn.ingest.loaders import sniff, supported_formats
 from cairn.language.text import normalise
 from cairn.service.documents import check_source, delete_document, index_now
-from cairn.service.origins import find_gone, origin_of, refuse_taken
+from cairn.service.file_identity import find_gone, origin_of, refuse_taken
 from cairn.settings import Settings
 from cairn.wiring import Services
 

@@ -9,7 +9,7 @@ from typing import Any
 from cairn.domain.principal import KeyLimits, Principal
 from cairn.domain.usage import Holding, KeyUsage
 from cairn.errors import NotFoundError
-from cairn.limits.effective import limits_of
+from cairn.runs.limits.effective import limits_of
 from cairn.store import audit, limits, tenants
 from cairn.store.session import at_primary
 from cairn.wiring import Services

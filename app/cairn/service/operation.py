@@ -13,9 +13,9 @@ from cairn.domain.job import QueueState
 from cairn.domain.principal import Principal
 from cairn.domain.replicas import ReplicasState
 from cairn.errors import CairnError
-from cairn.extensions import broken_extensions
 from cairn.ingest import box
 from cairn.jobs.outcome import describe
+from cairn.plugins import broken_extensions
 from cairn.providers.circuit import Circuit
 from cairn.service.audit import follow_settings
 from cairn.service.documents import end_abandoned

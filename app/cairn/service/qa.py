@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from cairn.answering.context import Record
 from cairn.domain.answer import Answer, Citation
 from cairn.domain.question import Question
 from cairn.errors import NotFoundError
+from cairn.runs.context import Record
 from cairn.runs.task import OnEnd, Task
 from cairn.service.ask import at_temperature, start
 from cairn.settings import Settings

@@ -15,8 +15,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from cairn.answer.confidence import JudgedConfidence, estimate_confidence
-from cairn.answering.context import Record
-from cairn.answering.run import answer
 from cairn.distribution import release
 from cairn.domain.evaluation import EvalResult, EvalRun
 from cairn.domain.ids import new_id
@@ -27,6 +25,8 @@ from cairn.evals import replay
 from cairn.evals.calibrate import CalibrationReport, calibrate
 from cairn.evals.metrics import score, summarise
 from cairn.evals.retrieval import plain, timings
+from cairn.runs.context import Record
+from cairn.runs.run import answer
 from cairn.service.ask import check_strategy, deps_for
 from cairn.settings import Settings
 from cairn.settings.changes import change_settings, write_changes

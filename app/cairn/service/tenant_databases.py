@@ -16,7 +16,7 @@ import structlog
 
 from cairn.domain.replicas import ReplicasState
 from cairn.errors import CairnError, DatabaseUnavailableError, named_reason
-from cairn.limits.admission import Gate
+from cairn.runs.limits.admission import Gate
 from cairn.service.audit import follow_settings
 from cairn.service.operation import GRACE_SECONDS, DatabaseState, check_database, do_jobs
 from cairn.settings import DEFAULT

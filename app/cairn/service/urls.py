@@ -9,7 +9,7 @@ from cairn.domain.document import check_metadata
 from cairn.domain.job import Job
 from cairn.errors import InputError
 from cairn.jobs.urls import FETCH_URLS
-from cairn.providers.pages import check_url
+from cairn.providers.fetch_pages import check_url
 from cairn.service.documents import check_collection_name, ensure_collection
 from cairn.store import jobs
 from cairn.wiring import Services

@@ -12,8 +12,8 @@ from typing import Final
 
 from cairn.errors import CairnError, DatabaseUnavailableError, InputError, ProviderError, QueryTimeoutError
 from cairn.service.documents import check_collection_name, delete_document
+from cairn.service.file_identity import find_gone
 from cairn.service.files import IngestReport, ingest_files, select_files
-from cairn.service.origins import find_gone
 from cairn.wiring import Services
 
 QUIET_MS: Final = 400

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from cairn.extensions import Group, declared
+from cairn.plugins import Group, declared
 
 
 class SettingsSection(BaseModel):

@@ -15,9 +15,9 @@ from pgvector import HalfVector
 
 from cairn.db.embedded import EmbeddedServer
 from cairn.db.queries import load_queries
+from cairn.distribution.resources import resource_path
 from cairn.domain.graph import WalkLimits
 from cairn.domain.principal import Principal
-from cairn.resources import resource_path
 from cairn.service.documents import get_collection
 from cairn.store import communities, documents, graph
 from cairn.wiring import Services

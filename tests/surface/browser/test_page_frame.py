@@ -8,7 +8,7 @@ from string import Formatter
 from playwright.sync_api import Browser, Page, expect
 from serving import Api
 
-from cairn.web.texts import LANGUAGES, load_words
+from cairn.interfaces.web.texts import LANGUAGES, load_words
 
 Shoot = Callable[[Page, str], None]
 

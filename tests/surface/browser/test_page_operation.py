@@ -84,7 +84,7 @@ def _evaluate(api: Api, folder: Path, model: Path) -> None:
         **os.environ, "CAIRN_DATABASE_URL": api.dsn, "CAIRN_HOME": str(api.folder), "CAIRN_MODEL_DIR": str(model),
         "PYTHONPATH": str(REPO / "app"),
     }  # fmt: skip
-    command = [sys.executable, "-m", "cairn.cli", "eval", "retrieval", str(folder), "--mode", "all"]
+    command = [sys.executable, "-m", "cairn", "eval", "retrieval", str(folder), "--mode", "all"]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=patience(60))
     assert done.returncode == 0, done.stderr
 

@@ -37,6 +37,8 @@ CLEARLY_NOT: Final = 0.2
 invented number has at most."""
 BELOW_TOP_K: Final = 0.01
 """By how much the score of an answer that is not grounded stays below the threshold."""
+CHECKED_WHOLE: Final = 20
+"""Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
 NO_SOURCES: Final = "There are no sources."
 UNSTATED: Final[tuple[tuple[ProblemKind, str]]] = (("unstated", "not supported by the sources"),)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from cairn.domain.document import ChunkDraft, Landmark, LoadedDocument, PassageDraft
 from cairn.errors import CairnError, ParseError, SettingsError, named_reason
-from cairn.extensions import extensions, instance_of, once
 from cairn.ingest.chunkers.base import Chunker, CutRequest, PassageCut, Span
 from cairn.ingest.chunkers.headings import HeadedSection, path_at, scan
 from cairn.ingest.chunkers.parent_child import cut_by_characters
 from cairn.ingest.chunkers.spans import character_splitter
 from cairn.ingest.chunkers.tokens import cut_by_tokens
 from cairn.language.tables import tables_in
+from cairn.plugins import extensions, instance_of, once
 
 if TYPE_CHECKING:
     from cairn.providers.protocols import TokenCounter

@@ -20,11 +20,11 @@ from cairn.errors import (
     ParserLimitError,
     UnsupportedTypeError,
 )
-from cairn.extensions import extensions, once
 from cairn.ingest.loaders import code, recognize
 from cairn.ingest.loaders.base import CODE, FileKind, Load, LoadedText, Loader, LoadLimits
 from cairn.ingest.loaders.text import is_binary
 from cairn.language.text import normalise, plain_characters
+from cairn.plugins import extensions, once
 
 __all__ = ["LOADERS", "FileKind", "LoadLimits", "Loader", "kind_of_media_type", "load", "load_text", "sniff"]
 

@@ -1,0 +1,140 @@
+"""`cairn models ...`: options in, cairn.service.models out. Imports nothing heavy, because `cairn --help` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cairn.domain.job import Job
+    from cairn.wiring import Services
+
+group = typer.Typer(rich_markup_mode=None, help="Embedding models: add one, fill collections with its vectors, switch.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="all-MiniLM-L6-v2:fp32, text-embedding-3-small, ...")]
+Collection = Annotated[str, typer.Argument(metavar="COLLECTION")]
+
+
+@group.command("list")
+def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+    """List models and what collections do with them."""
+    return _run(_list(json))
+
+
+@group.command()
+def add(name: Name) -> int:
+    """Register a model, with its index."""
+    return _run(_add(name))
+
+
+@group.command()
+def backfill(collection: Collection, name: Name) -> int:
+    """Make the vectors of a model for all chunks; the old model serves meanwhile."""
+    return _run(_backfill(collection, name))
+
+
+@group.command()
+def flip(collection: Collection, name: Name) -> int:
+    """Let a model serve that has all vectors."""
+    return _run(_change("flip", collection, name))
+
+
+@group.command()
+def rollback(collection: Collection) -> int:
+    """Let the model before serve again."""
+    return _run(_change("rollback", collection))
+
+
+@group.command()
+def forget(collection: Collection, name: Name) -> int:
+    """Delete the vectors of a model that does not serve."""
+    return _run(_change("forget", collection, name))
+
+
+def reindex(collection: str, force: bool) -> int:
+    """`cairn reindex`."""
+    return _run(_reindex(collection, force))
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    return asyncio.run(work)
+
+
+async def _list(json: bool) -> int:
+    from dataclasses import asdict
+
+    from cairn.interfaces.cli.terminal import say, say_json, services
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        found = await model_service.list_models(opened)
+    if json:
+        say_json({name: [asdict(item) for item in getattr(found, name)] for name in ("models", "collections")})
+        return 0
+    for model in found.models:
+        say(f"{model.name}  {model.dimensions} dimensions")
+    for item in found.collections:
+        say(f"  {item.collection}: {item.model} {item.state}")
+    return 0
+
+
+async def _add(name: str) -> int:
+    from cairn.interfaces.cli.terminal import say, services
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        model = await model_service.add_model(opened, name)
+    say(f"{model.name} is registered: {model.dimensions} dimensions.")
+    return 0
+
+
+async def _backfill(collection: str, name: str) -> int:
+    from cairn.interfaces.cli.terminal import services
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        return await follow(opened, await model_service.start_backfill(opened, collection, name))
+
+
+async def _reindex(collection: str, force: bool) -> int:
+    from cairn.interfaces.cli.terminal import services
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        return await follow(opened, await model_service.start_reindex(opened, collection, force=force))
+
+
+async def follow(opened: Services, job: Job, as_json: bool = False) -> int:
+    """Work until the job has ended; another worker may have taken it. Exit code 1 unless it succeeded."""
+    from cairn.interfaces.cli.terminal import note, say, say_json
+    from cairn.service.jobs import work_until_ended
+
+    job = await work_until_ended(opened, job.id)
+    if job.status != "succeeded":
+        note(f"job {job.id} is {job.status}: {job.error}")
+        return 1
+    if as_json:
+        say_json(job.result or {})
+        return 0
+    say(", ".join(f"{name}: {value}" for name, value in (job.result or {}).items()))
+    return 0
+
+
+async def _change(action: str, collection: str, name: str = "") -> int:
+    from cairn.interfaces.cli.terminal import say, services
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        if action == "flip":
+            await model_service.flip_model(opened, collection, name)
+        elif action == "rollback":
+            await model_service.rollback_model(opened, collection)
+        else:
+            await model_service.forget_model(opened, collection, name)
+        found = await model_service.list_models(opened, collection)
+    for item in found.collections:
+        say(f"{item.collection}: {item.model} {item.state}")
+    return 0

@@ -1,0 +1,124 @@
+"""Collections: named sets of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from cairn.domain.document import Collection
+from cairn.interfaces.http import problems
+from cairn.interfaces.http.models import COLLECTION_EXAMPLE, Body, example
+from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from cairn.service import documents, models
+
+router = APIRouter(tags=["collections"], route_class=TypedRoute)
+
+CollectionName = Annotated[str, Path(description="Name of the collection.", examples=[COLLECTION_EXAMPLE])]
+
+_RECALL = {
+    "regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "k": 10, "sample": 50, "recall": 0.988, "ef_search": 80,
+    "checked_at": "2026-11-21T03:00:00Z",
+}  # fmt: skip
+_EXAMPLE = {
+    "name": COLLECTION_EXAMPLE, "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
+    "created_at": "2026-11-21T10:00:00Z", "embedding_model": "all-MiniLM-L6-v2:int8", "embedding_state": "serving",
+}  # fmt: skip
+
+
+class NewCollection(Body):
+    """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE}]})
+
+    name: str
+
+
+class CollectionOut(BaseModel):
+    model_config = example(_EXAMPLE)
+
+    name: str
+    document_count: int
+    passage_count: int
+    chunk_count: int
+    epoch: int = Field(description="Grows with every committed change of content.")
+    created_at: datetime
+    embedding_model: str | None = Field(
+        None, description="Which serves it; null before its first document, when that of the settings will."
+    )
+    embedding_state: Literal["empty", "serving", "changing", "reindexing"] = Field(
+        "empty",
+        description="changing: vectors of another model are being made; reindexing: its documents are embedded anew.",
+    )
+
+
+class RecallOut(BaseModel):
+    """The vector leg, compared with the exact scan on a sample of stored vectors."""
+
+    model_config = example(_RECALL)
+
+    regime: str = Field(description="exact, dedicated (an index of its own) or shared.")
+    model: str
+    k: int
+    sample: int
+    recall: float = Field(description="Mean share of the true k neighbours that were found, 0 to 1.")
+    ef_search: int = Field(description="HNSW search breadth in force.")
+    checked_at: datetime
+
+
+class CollectionDetail(CollectionOut):
+    model_config = example({**_EXAMPLE, "recall": _RECALL})
+
+    recall: RecallOut | None = Field(description="Null until a check; small collections need none.")
+
+
+class CollectionPage(BaseModel):
+    model_config = example({"items": [_EXAMPLE], "next_cursor": None})
+
+    items: list[CollectionOut]
+    next_cursor: str | None = Field(description="For the next page; null on the last one.")
+
+
+def _out(collection: Collection, serving: Mapping[str, models.CollectionEmbedding] | None = None) -> CollectionOut:
+    embedding = (serving or {}).get(collection.name, models.CollectionEmbedding())
+    return CollectionOut(
+        **{name: getattr(collection, name) for name in CollectionOut.model_fields if not name.startswith("embedding_")},
+        embedding_model=embedding.model,
+        embedding_state=embedding.state,
+    )
+
+
+@router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
+async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
+    """Not needed before adding documents: that creates the collection. 409 when the name is taken."""
+    collection = await documents.create_collection(services, body.name)
+    response.headers["Location"] = f"/collections/{collection.name}"
+    return _out(collection)
+
+
+@router.get("/collections", summary="List collections")
+async def list_collections(services: ServicesDep, cursor: Cursor = None, limit: Limit = 50) -> CollectionPage:
+    """In order of name."""
+    found = await documents.list_collections(services, after=decode_cursor(cursor), limit=limit + 1)
+    more = encode_cursor(found[limit - 1].name) if len(found) > limit else None
+    serving = await models.get_embedding(services)
+    return CollectionPage(items=[_out(collection, serving) for collection in found[:limit]], next_cursor=more)
+
+
+@router.get("/collections/{name}", summary="Look at a collection")
+async def get_collection(name: CollectionName, services: ServicesDep) -> CollectionDetail:
+    found = await documents.get_collection(services, name)
+    check = await documents.get_recall(services, found)
+    recall = RecallOut(**asdict(check)) if check else None
+    serving = await models.get_embedding(services, found.name)
+    return CollectionDetail(**_out(found, serving).model_dump(), recall=recall)
+
+
+@router.delete("/collections/{name}", status_code=204, summary="Delete a collection")
+async def delete_collection(name: CollectionName, services: ServicesDep) -> None:
+    """With all its documents and everything derived from them, in one transaction."""
+    await documents.delete_collection(services, name)

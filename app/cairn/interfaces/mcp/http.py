@@ -1,0 +1,119 @@
+"""MCP at `/mcp`: streamable HTTP without sessions, so that any process answers any request.
+
+An answer is one JSON document; a stream of events where the client asked for progress. The layers of the API stand in front as
+they do for every route: host and origin, keys, bodies, requests per minute. What a tool may do asks the tool (toolbox.py).
+The SDK is imported at the first request: it takes a second and more of processor time, which only who uses it pays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from fastapi import APIRouter, FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from cairn.distribution import require_part
+from cairn.interfaces.http.running import TypedRoute, check_media_type, services_of, until_gone
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH: Final = "/mcp"
+STREAM: Final = "text/event-stream"
+UNLIMITED: Final = 2**40
+"""Bytes: cairn/interfaces/http/bodies.py has the limit."""
+
+router = APIRouter(route_class=TypedRoute, include_in_schema=False)
+
+
+class McpDoor:
+    """The transports of one application, for as long as `serve` runs."""
+
+    def __init__(self) -> None:
+        self._wanted = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._managers: dict[bool, StreamableHTTPSessionManager] = {}
+
+    async def serve(self) -> None:
+        """Until it is cancelled; nothing happens before the first request."""
+        await self._wanted.wait()
+        self._managers = await asyncio.to_thread(_make_managers)
+        try:
+            async with AsyncExitStack() as stack:
+                for manager in self._managers.values():
+                    await stack.enter_async_context(manager.run())
+                self._ready.set()
+                await asyncio.Event().wait()
+        finally:
+            self._ready.clear()
+
+    async def manager(self, *, streaming: bool) -> StreamableHTTPSessionManager:
+        self._wanted.set()
+        await self._ready.wait()
+        return self._managers[streaming]
+
+
+def _make_managers() -> dict[bool, StreamableHTTPSessionManager]:
+    """Of answers in one piece, and of streams. Hosts and origins are checked before (cairn/interfaces/http/browser.py)."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from cairn.interfaces.mcp.server import make_server
+
+    server = make_server(lambda request: services_of(cast(Request, request)))
+    return {
+        streaming: StreamableHTTPSessionManager(
+            server, json_response=not streaming, stateless=True, max_request_body_size=UNLIMITED
+        )
+        for streaming in (False, True)
+    }
+
+
+def install(app: FastAPI) -> McpDoor:
+    """The route; what it returns must be served beside the requests."""
+    app.include_router(router)
+    app.state.mcp = McpDoor()
+    return cast(McpDoor, app.state.mcp)
+
+
+@router.post(PATH)
+async def exchange(request: Request) -> Response:
+    """One message of a client, and its answer. Raises MissingPartError."""
+    require_part("mcp", "MCP")
+    check_media_type(request, "application/json")
+    body = await request.body()
+    streaming = STREAM in request.headers.get("accept", "") and wants_progress(body)
+    return _Exchange(request, body, await request.app.state.mcp.manager(streaming=streaming))
+
+
+def wants_progress(body: bytes) -> bool:
+    """Whether a message carries a token for progress."""
+    try:
+        return json.loads(body)["params"]["_meta"]["progressToken"] is not None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False  # whatever else is wrong with it, the SDK says
+
+
+class _Exchange(Response):
+    """What the SDK answers. A client that leaves ends what it asked for."""
+
+    def __init__(self, request: Request, body: bytes, manager: StreamableHTTPSessionManager) -> None:
+        super().__init__()
+        self._request, self._content, self._manager = request, body, manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        read = False
+
+        async def again() -> Message:
+            nonlocal read
+            if read:
+                await asyncio.Event().wait()  # who watches for the end of the client is `until_gone`
+            read = True
+            return {"type": "http.request", "body": self._content, "more_body": False}
+
+        work: Any = self._manager.handle_request(scope, again, send)
+        await until_gone(self._request, work)

@@ -1,0 +1,94 @@
+"""What the legs of a search found and what became of it after fusion; of each passage, why it was returned or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from nicegui import ui
+
+from cairn.domain.passage import Passage
+from cairn.domain.trace import LegTrace, StageVerdict
+from cairn.interfaces.web.frame import Page, shown_errors
+from cairn.interfaces.web.parts import LINE, icon_button
+from cairn.service import search
+from cairn.wiring import Services
+
+LEG_SHOWN: Final = 10
+"""Candidates of each leg."""
+DROPPED_SHOWN: Final = 30
+
+
+async def load_shown(services: Services, legs: Sequence[LegTrace]) -> Mapping[UUID, Passage]:
+    """The passages that are shown by name."""
+    return await search.load_passages(services, {key for leg in legs for key in leg.passage_ids[: 2 * DROPPED_SHOWN]})
+
+
+async def explain(page: Page, run_id: UUID, passage_id: UUID) -> None:
+    """Show why a run returned a passage or not, stage by stage."""
+    with shown_errors():
+        services = await page.session.services("read")
+        _show_verdicts(page, await search.explain_passage(services, run_id, passage_id))
+
+
+def _show_verdicts(page: Page, verdicts: Sequence[StageVerdict]) -> None:
+    with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
+        ui.label(page.text("search.why")).classes("text-lg").props("role=heading aria-level=2")
+        for one in verdicts:
+            with ui.column().classes(f"w-full gap-0 pb-1 {LINE}"):
+                numbers = [f"#{one.rank}"] if one.rank is not None else []
+                numbers += [f"{one.score:.4f}"] if one.score is not None else []
+                ui.label(" · ".join((one.stage, *numbers))).classes("text-xs opacity-70")
+                ui.label(one.verdict).classes("break-words")
+        ui.button(page.text("documents.dismiss"), on_click=dialog.close).props("flat").classes("self-end")
+    dialog.on("hide", dialog.delete)
+    dialog.open()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Of one run. `known`: the passages that are still there."""
+
+    page: Page
+    run_id: UUID
+    legs: Sequence[LegTrace]
+    known: Mapping[UUID, Passage]
+
+    def draw_legs(self) -> None:
+        """The best of each, side by side."""
+        with ui.element("div").classes("w-full grid gap-4 grid-cols-1 md:grid-cols-3"):
+            for leg in self.legs:
+                if leg.leg.startswith(("fused", "merged")):
+                    continue
+                with ui.column().classes("gap-0 min-w-0"):
+                    ui.label(f"{leg.leg} ({len(leg.passage_ids)})").classes("font-bold")
+                    columns = list(zip(leg.passage_ids, leg.scores, leg.shares, strict=True))[:LEG_SHOWN]
+                    for rank, (key, score, share) in enumerate(columns, 1):
+                        ui.label(f"{rank}. {self._name(key)}").classes("text-sm break-words")
+                        numbers = self.page.text("search.leg_scores", score=f"{score:.4f}", share=f"{share:.4f}")
+                        ui.label(numbers).classes("text-xs opacity-70")
+
+    def draw_dropped(self) -> None:
+        """What fusion had and the result has not."""
+        text = self.page.text
+        dropped = [
+            (rank, key, fate)
+            for leg in self.legs if leg.leg == "fused"
+            for rank, (key, fate) in enumerate(zip(leg.passage_ids, leg.fates, strict=True), 1) if fate != "kept"
+        ]  # fmt: skip
+        for rank, key, fate in dropped[:DROPPED_SHOWN]:
+            with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}"):
+                ui.label(f"{rank}. {self._name(key)}").classes("grow text-sm min-w-0 break-words")
+                ui.label(fate).classes("text-xs opacity-70")
+                icon_button("help_outline", text("search.why"), partial(explain, self.page, self.run_id, key))
+        if len(dropped) > DROPPED_SHOWN:
+            ui.label(text("search.more_dropped", count=len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
+        if not dropped:
+            ui.label(text("search.none_dropped")).classes("text-sm")
+
+    def _name(self, key: UUID) -> str:
+        passage = self.known.get(key)
+        return " › ".join((passage.title, *passage.headings[-1:])) if passage else str(key)

@@ -1,0 +1,78 @@
+"""Which paths there are, and what stands before each room: a known caller, a language, a frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from nicegui import ui
+from starlette.requests import Request
+
+from cairn.errors import CairnError
+from cairn.interfaces.http.running import Running
+from cairn.interfaces.web.frame import ROOMS, Page, framed, remembered_dark, set_language
+from cairn.interfaces.web.rooms import ask, documents, graph, operation, runs, search
+from cairn.interfaces.web.session import Session
+from cairn.interfaces.web.texts import Texts, choose_language, texts_in
+
+Show = Callable[[Page], Awaitable[None]]
+
+SHOW: Final[dict[str, Show]] = {
+    "ask": ask.show, "search": search.show, "documents": documents.show, "graph": graph.show, "runs": runs.show,
+    "operation": operation.show,
+}  # fmt: skip
+
+
+def add_pages(running: Running) -> None:
+    """Register every room with NiceGUI."""
+    for room, (path, _) in ROOMS.items():
+        ui.page(path)(_page_of(running, room))
+
+
+def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]]:
+    async def page(request: Request) -> None:
+        text = texts_in(choose_language(request.headers.get("accept-language", "")))
+        try:
+            session = Session.of(running, request)
+            client = ui.context.client
+            client.on_delete(
+                await session.watch(client.delete)
+            )  # its browser loads the page again, and is asked to sign in
+        except CairnError:
+            _sign_in(text)
+            return
+        opened = Page(session, text)
+        with framed(opened, room):
+            try:
+                await SHOW[room](opened)
+            except CairnError as error:
+                ui.label(error.detail).classes("text-lg text-negative").props("role=alert")
+
+    return page
+
+
+def _sign_in(text: Texts) -> None:
+    set_language(text)
+    remembered_dark()
+    ui.page_title(f"{text('sign_in.title')} · {text('frame.title')}")
+    with ui.card().classes("mx-auto mt-16 w-96 max-w-full"):
+        ui.label(text("sign_in.title")).classes("text-xl")
+        key = ui.input(text("sign_in.key"), password=True).classes("w-full").props("autofocus")
+        ui.markdown(text("sign_in.hint")).classes("text-sm")
+
+        async def enter() -> None:
+            taken = await ui.run_javascript(_ENTER % json.dumps(key.value or ""), timeout=10)
+            if not taken:
+                ui.notify(text("sign_in.refused"), type="negative")
+
+        key.on("keydown.enter", enter)
+        ui.button(text("sign_in.enter"), on_click=enter)
+
+
+_ENTER: Final = """
+const answer = await fetch(location.pathname.replace(/\\/ui\\/.*$/, '/session'), {
+  method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({key: %s})});
+if (answer.ok) location.reload();
+return answer.ok;
+"""

@@ -1,0 +1,243 @@
+"""The room of the graph: entities, what is around one, the sentence behind each relation, ways between two, communities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from nicegui import ui
+
+from cairn.domain.graph import EntitySummary
+from cairn.domain.graph_view import CommunitySummary, Proof, Relation
+from cairn.interfaces.web.frame import Page, shown_errors
+from cairn.interfaces.web.graph_picture import draw_graph
+from cairn.interfaces.web.parts import (
+    LINE,
+    choose_from,
+    icon_button,
+    keep_address,
+    list_names,
+    read_address,
+    show_empty,
+)
+from cairn.interfaces.web.viewer import ShownPlace, open_document
+from cairn.service import graph
+
+ENTITIES_SHOWN: Final = 30
+NEIGHBOURS_SHOWN: Final = 40
+COMMUNITIES_SHOWN: Final = 20
+MEMBERS: Final = 6
+"""Sentences of a community."""
+
+
+async def show(page: Page) -> None:
+    """Draw it into the open frame."""
+    services = await page.session.services("read")
+    names, usual = await list_names(services), services.settings.current.rag.collection_name
+    if not names:
+        show_empty("hub", page.text("ask.no_documents_title"), page.text("graph.no_documents_hint"))
+        return
+    room = _Room(page, choose_from(names, read_address("collection"), usual))
+    await room.draw(names)
+
+
+@dataclass
+class _Room:
+    page: Page
+    collection: str
+
+    async def draw(self, names: list[str]) -> None:
+        text = self.page.text
+        with ui.row().classes("w-full items-center gap-2"):
+            ui.select(
+                sorted({*names, self.collection}), value=self.collection, label=text("documents.collection"),
+                on_change=lambda event: self._choose(event.value),
+            ).classes("min-w-40")  # fmt: skip
+            self.words = ui.input(text("graph.find"), on_change=self._list).props("clearable debounce=250")
+            self.words.classes("grow min-w-48")
+            self.words.on("keydown.enter", self._open_first)
+            self.hops = ui.select({1: "1", 2: "2", 3: "3"}, value=1, label=text("graph.hops")).classes("w-20")
+        with ui.row().classes("w-full items-center gap-2"):
+            self.source = ui.input(text("graph.source"), value=read_address("from")).classes("grow min-w-40")
+            self.target = ui.input(text("graph.target"), value=read_address("to")).classes("grow min-w-40")
+            self.target.on("keydown.enter", self._connect)
+            ui.button(text("graph.connect"), icon="route", on_click=self._connect).props("no-caps outline")
+        with ui.element("div").classes("w-full grid gap-4 grid-cols-1 lg:grid-cols-[18rem_1fr]"):
+            with ui.column().classes("gap-0 min-w-0 w-full"):
+                self.entities = ui.column().classes("w-full gap-0 max-h-96 lg:max-h-[36rem] overflow-auto no-wrap")
+                self.entities.props("role=list")
+            self.stage = ui.column().classes("gap-3 min-w-0 w-full").props("role=region aria-live=polite")
+        panel = ui.expansion(text("graph.communities"), icon="bubble_chart").classes("w-full")
+        panel.on_value_change(lambda event: self._show_communities() if event.value else None)
+        with panel:
+            self.communities = ui.column().classes("w-full gap-2")
+        await self._list()
+        if read_address("from") and read_address("to"):
+            await self._connect()
+        elif entity := read_address("entity"):
+            await self._open(entity)
+
+    async def _choose(self, name: str) -> None:
+        self.collection = name
+        keep_address({"collection": name})
+        self.stage.clear()
+        self.communities.clear()
+        await self._list()
+
+    # --- entities -----------------------------------------------------------------------------------------------------------
+
+    async def _list(self) -> None:
+        text = self.page.text
+        with shown_errors():
+            services = await self.page.session.services("read")
+            found = await graph.list_entities(
+                services, self.collection, text=self.words.value or "", limit=ENTITIES_SHOWN
+            )
+            self.first = found[0] if found else None
+            self.entities.clear()
+            with self.entities:
+                for one in found:
+                    self._draw_entity(one)
+                if not found and self.words.value:
+                    ui.label(text("graph.none_found"))
+                elif not found:
+                    show_empty("hub", text("graph.empty_title"), text("graph.empty_hint"))
+
+    def _draw_entity(self, one: EntitySummary) -> None:
+        said = self.page.text("graph.entity", kind=one.kind, count=one.passage_count)
+        with ui.column().classes(f"w-full gap-0 {LINE}").props("role=listitem"):
+            opener = ui.button(one.name, on_click=partial(self._open, str(one.id)))
+            opener.props("flat dense no-caps align=left").classes("max-w-full break-words text-left")
+            ui.label(said).classes("text-xs opacity-70 px-1")
+
+    async def _open_first(self) -> None:
+        await self._list()
+        if self.first:
+            await self._open(str(self.first.id))
+
+    # --- around one ---------------------------------------------------------------------------------------------------------
+
+    async def _open(self, entity: str) -> None:
+        """Draw what is around it."""
+        text = self.page.text
+        with shown_errors():
+            services = await self.page.session.services("read")
+            found = await graph.get_neighborhood(
+                services, entity, self.collection, hops=self.hops.value, limit=NEIGHBOURS_SHOWN
+            )
+            detail = await graph.get_entity(services, entity, self.collection, mentions=0, relations=1)
+            centre = found.places[0].entity
+            keep_address({"collection": self.collection, "entity": centre.name})
+            self.source.value = centre.name
+            self.stage.clear()
+            with self.stage:
+                ui.label(centre.name).classes("text-xl break-words").props("role=heading aria-level=2")
+                facts = text(
+                    "graph.about", kind=centre.kind, passages=f"{detail.passages:,}", documents=f"{detail.documents:,}",
+                    relations=f"{detail.relation_count:,}",
+                )  # fmt: skip
+                ui.label(facts).classes("text-sm opacity-70")
+                other = [name.name for name in detail.names if name.name != centre.name]
+                if other:
+                    ui.label(text("graph.other_names", names=", ".join(other[:10]))).classes("text-sm break-words")
+                if found.relations:
+                    self._draw([place.entity for place in found.places], found.relations, centre)
+                else:
+                    ui.label(text("graph.alone"))
+                if found.truncated:
+                    ui.label(text("graph.truncated")).classes("text-sm opacity-70")
+
+    def _draw(
+        self, entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: EntitySummary | None
+    ) -> None:
+        ends = {one.id: one for relation in relations for one in (relation.source, relation.target)}
+        shown = list({one.id: one for one in (*entities, *ends.values())}.values())
+        label = self.page.text("graph.picture", entities=len(shown), relations=len(relations))
+        draw_graph(shown, relations, centre.id if centre else None, label, self._open, self._prove)
+        with ui.column().classes("w-full gap-0").props("role=list"):
+            for relation in relations:
+                self._draw_relation(relation)
+
+    def _draw_relation(self, relation: Relation) -> None:
+        text, proof = self.page.text, relation.proof
+        with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}").props("role=listitem"):
+            with ui.column().classes("grow gap-0 min-w-0"):
+                ui.label(f"{relation.source.name} → {relation.kind} → {relation.target.name}").classes("break-words")
+                ui.label(proof.quote).classes("text-sm opacity-80 break-words line-clamp-3")
+                ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
+                    "text-xs opacity-70 break-words"
+                )
+            icon_button("open_in_full", text("graph.proof"), partial(self._open_proof, proof))
+
+    async def _prove(self, relation: Relation) -> None:
+        text, proof = self.page.text, relation.proof
+        with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
+            ui.label(f"{relation.source.name} → {relation.kind} → {relation.target.name}").classes("font-medium").props(
+                "role=heading aria-level=2"
+            )
+            ui.label(proof.quote).classes("break-words whitespace-pre-line")
+            ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
+                "text-xs opacity-70"
+            )
+            with ui.row().classes("w-full justify-end"):
+                ui.button(text("documents.dismiss"), on_click=dialog.close).props("flat")
+                ui.button(text("graph.proof"), on_click=partial(self._open_proof, proof)).props("no-caps")
+        dialog.on("hide", dialog.delete)
+        dialog.open()
+
+    async def _open_proof(self, proof: Proof) -> None:
+        place = ShownPlace(proof.document_id, (proof.start, proof.end), quote=proof.quote, page=proof.page)
+        await open_document(self.page, place)
+
+    # --- between two --------------------------------------------------------------------------------------------------------
+
+    async def _connect(self) -> None:
+        text = self.page.text
+        if not (self.source.value and self.target.value):
+            ui.notify(text("graph.name_two"))
+            return
+        with shown_errors():
+            services = await self.page.session.services("read")
+            found = await graph.get_paths(services, self.source.value, self.target.value, self.collection)
+            keep_address({"collection": self.collection, "from": self.source.value, "to": self.target.value})
+            self.stage.clear()
+            with self.stage:
+                heading = f"{found.source.name} – {found.target.name}"
+                ui.label(heading).classes("text-xl break-words").props("role=heading aria-level=2")
+                for number, way in enumerate(found.ways, 1):
+                    along = " – ".join(one.name for one in way.entities)
+                    ui.label(f"{number}. {along} ({way.score:.2f})").classes("break-words")
+                if not found.ways:
+                    ui.label(text("graph.no_way"))
+                    return
+                entities = {one.id: one for way in found.ways for one in way.entities}
+                relations = {one.id: one for way in found.ways for one in way.relations}
+                self._draw(list(entities.values()), list(relations.values()), None)
+
+    # --- communities --------------------------------------------------------------------------------------------------------
+
+    async def _show_communities(self) -> None:
+        with shown_errors():
+            services = await self.page.session.services("read")
+            found, _ = await graph.list_communities(services, self.collection, limit=COMMUNITIES_SHOWN)
+            self.communities.clear()
+            with self.communities:
+                for one in found:
+                    self._draw_community(one)
+                if not found:
+                    ui.label(self.page.text("graph.no_communities"))
+
+    def _draw_community(self, one: CommunitySummary) -> None:
+        text = self.page.text
+        with ui.column().classes(f"w-full gap-0 py-1 {LINE}"):
+            ui.label(one.title).classes("font-medium break-words")
+            ui.label(text("graph.community", size=one.size, level=one.level)).classes("text-xs opacity-70")
+            if one.written:
+                ui.label(one.written).classes("text-sm break-words")
+            for sentence in one.sentences[:MEMBERS]:
+                with ui.row().classes("w-full items-center no-wrap gap-1"):
+                    ui.label(sentence.text).classes("text-sm grow break-words min-w-0")
+                    place = ShownPlace(sentence.document_id, (sentence.start, sentence.end), quote=sentence.text)
+                    icon_button("format_quote", text("graph.proof"), partial(open_document, self.page, place))

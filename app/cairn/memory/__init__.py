@@ -1,1 +1,0 @@
-"""What was said in a conversation: sessions, messages, windows of them."""

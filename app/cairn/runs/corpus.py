@@ -1,0 +1,285 @@
+"""What runs read of collections and conversations: by searching, by id, in order, and by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from cairn.answer.confidence import UNCALIBRATED, Calibration
+from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
+from cairn.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
+from cairn.domain.graph_view import CommunitySummary, Way
+from cairn.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
+from cairn.domain.plan import ListRequest, Vocabulary
+from cairn.domain.principal import Principal
+from cairn.domain.question import Question, Turn
+from cairn.errors import NotFoundError
+from cairn.graph.code.ask import ask_code
+from cairn.graph.code.symbols import find_symbols
+from cairn.graph.code.walk import code_walker
+from cairn.graph.overview import find_communities_about
+from cairn.graph.resolve import find_entity
+from cairn.graph.walk import find_ways
+from cairn.providers.metered import Meter
+from cairn.providers.protocols import Vectors
+from cairn.query.filters import Restricted, Wish, restrict
+from cairn.retrieve.cache import cached_search
+from cairn.retrieve.context import SearchDeps
+from cairn.retrieve.embed import query_vectors
+from cairn.retrieve.rerank import Reranked, rerank, wants_reranking
+from cairn.retrieve.search import nothing_found
+from cairn.runs.recall import recall
+from cairn.settings import Settings
+from cairn.store import collections, holdings, listing, passages, tools
+from cairn.store.holdings import look_up_words
+from cairn.store.passages import ChunkVector
+from cairn.store.session import Database, again_on_primary
+
+_QUICKLY: Final = {"statement_timeout": "2000"}
+"""Milliseconds for the graph: the question can be answered without it."""
+_CODE: Final = {"statement_timeout": "10000"}
+"""Milliseconds for a statement on code, of which a large collection has many names."""
+
+HUB: Final = 50
+"""Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
+MOST_PASSAGES: Final = 50
+"""and the number, in large collections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Searches for one caller, with one snapshot of the settings, each text embedded once."""
+
+    deps: SearchDeps
+    principal: Principal
+    settings: Settings
+
+    async def search(self, request: SearchRequest, question: Question, strategy: str, meter: Meter) -> SearchResult:
+        """A search for the answer to a question; a collection that does not exist is an empty one. Raises CairnError."""
+        try:
+            return await cached_search(
+                self.deps, self.principal, request, self.settings, question.run_id, answering=True, strategy=strategy,
+                meter=meter,
+            )  # fmt: skip
+        except NotFoundError:
+            return nothing_found(request, question.run_id)
+
+    async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
+        """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
+        choice = self.deps.reranker.get(self.settings, meter)
+        if not wants_reranking(choice, self.settings, answering=True):
+            return Reranked(list(passages))
+        return await rerank(choice, text, passages, self.settings.retrieve)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What understanding a message looks up in the collection that is asked."""
+
+    searcher: Searcher
+    collection: str
+
+    async def vocabulary(self, words: Sequence[str]) -> Vocabulary:
+        """How common these words are there."""
+        principal = self.searcher.principal
+        async with self.searcher.deps.database.transaction(principal, readonly=True) as connection:
+            return await look_up_words(connection, principal, self.collection, words)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
+        return await query_vectors(self.searcher.deps, self.searcher.principal, texts, self.searcher.settings)
+
+    async def find(self, wishes: Sequence[Wish]) -> Restricted:
+        """Which documents have what a message asks to be restricted to."""
+        return await restrict(self.searcher.deps.database, self.searcher.principal, self.collection, wishes)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
+    told of; `opened`: those of them whose words it has told."""
+
+    database: Database
+    principal: Principal
+    names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
+    opened: set[UUID] = field(default_factory=set)
+
+    def _note(self, told: Iterable[Passage]) -> None:
+        for passage in told:
+            self.names[passage.document_id] = (passage.external_id, passage.title)
+            self.opened.add(passage.document_id)
+
+    async def recall(self, session_id: str, limit: int) -> tuple[Turn, ...]:
+        """The last messages of a conversation, oldest first."""
+        return await recall(self.database, self.principal, session_id, limit)
+
+    async def passages(self, ids: Sequence[UUID]) -> list[Passage]:
+        """In the order of the ids, without those that are gone."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await passages.fetch(connection, self.principal, dict.fromkeys(ids))
+        self._note(found.values())
+        return [found[key] for key in dict.fromkeys(ids) if key in found]
+
+    async def within(
+        self, collection: str, wanted: Mapping[UUID, UUID | None], *, filters: Mapping[str, Any] | None
+    ) -> list[Passage]:
+        """The same, each with the chunk that it is wanted with, if any; without those of other collections, and of documents
+        that do not meet the filters."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), list(wanted))
+            found = await passages.fetch(
+                connection, self.principal, {key: chunk for key, chunk in wanted.items() if key in scope}
+            )
+        self._note(found.values())
+        return [found[key] for key in wanted if key in found]
+
+    async def documents(
+        self, collection: str, *, filters: Mapping[str, Any] | None = None, limit: int | None = None
+    ) -> list[ListedDocument]:
+        """Indexed documents by external id, at most `limit`; `filters` match metadata by containment."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await holdings.list_documents(connection, self.principal, collection, dict(filters or {}), limit)
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
+
+    async def find_listed(
+        self, collection: str, request: ListRequest, filters: Mapping[str, Any], *,
+        spelling: Literal["phrase", "words"] = "phrase", kinds: Sequence[str], titles: bool, among: Sequence[UUID] | None,
+    ) -> list[ListedDocument]:  # fmt: skip
+        """All documents that meet a request; see cairn/store/listing.py."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await listing.find_documents(
+                connection, self.principal, collection, request, filters,
+                spelling=spelling, kinds=kinds, titles=titles, among=among,
+            )  # fmt: skip
+        self.names.update({one.id: (one.external_id, one.title) for one in found})
+        return found
+
+    async def find_proofs(self, documents: Sequence[UUID], term: str) -> dict[UUID, UUID]:
+        """The first passage of each document in whose text a term stands."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_proofs(connection, self.principal, documents, term)
+
+    async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
+        """Whether any document says of itself that it is of a kind which is called so."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.knows_kind(connection, self.principal, collection, kinds, titles=titles)
+
+    async def measure(self, documents: Sequence[UUID]) -> Volume:
+        """Pages and words of these documents."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.measure(connection, self.principal, documents)
+
+    async def find_names(self, documents: Sequence[UUID], kind: str, limit: int) -> tuple[list[NameFound], int]:
+        """Entities of a kind that these documents name, and how many there are in all."""
+        self.opened.update(documents)
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_names(connection, self.principal, documents, kind, limit)
+
+    async def find_dates(self, documents: Sequence[UUID], pattern: str) -> list[DateFound]:
+        """What is written in the form of a date in these documents."""
+        self.opened.update(documents)
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.find_dates(connection, self.principal, documents, pattern)
+
+    async def titles(self, collection: str, limit: int) -> list[str]:
+        """Titles of some documents."""
+        return list(dict.fromkeys(listed.title for listed in await self.documents(collection, limit=limit)))
+
+    async def mentioned(self, collection: str, patterns: Sequence[str]) -> frozenset[str]:
+        """Those of the patterns that something in the collection matches. Raises QueryTimeoutError where that takes long."""
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            return await holdings.find_mentioned(connection, self.principal, collection, patterns)
+
+    async def topics(self, collection: str, limit: int) -> list[str]:
+        """What a collection is about: frequent headings, else what most of its documents mention."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await holdings.find_topics(connection, self.principal, collection, limit)
+            if len(found) < limit:
+                known = await tools.entities(connection, self.principal, collection, {}, "", limit)
+                found += [entity.name for entity in known[0] if entity.name not in found]
+            self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
+        return found[:limit]
+
+    async def calibration(self, collection: str) -> Calibration:
+        """Of the confidence of quotations: the collection's own, or as shipped."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            kept = await collections.calibration(connection, self.principal, collection)
+        return Calibration.from_json(kept) if kept else UNCALIBRATED
+
+    async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
+        """How many documents of which kinds there are."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
+
+    async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
+        """Symbols of code that a collection holds by exactly these names: parts of names would cost a look at all of them."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await find_symbols(connection, self.principal, [one.id for one in found], queries, partial=False)
+
+    async def ask_code(self, collection: str, query: SymbolQuery) -> CodeFinding | None:
+        """What the code of a collection says to a question; None where it is not about code that is there."""
+        async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            return await ask_code(connection, self.principal, found[0], query) if found else None
+
+    async def filled_collections(self, limit: int) -> list[str]:
+        """Names of collections with documents, the largest first."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await holdings.filled_collections(connection, self.principal, limit)
+
+    async def read(
+        self, collection: str, documents: Sequence[UUID] | None, *, max_tokens: int, filters: Mapping[str, Any]
+    ) -> DocumentReading:
+        """Passages in order of documents and places in them, all or evenly spread over what does not fit into
+        `max_tokens`."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await passages.in_order(
+                connection, self.principal, collection, documents, max_tokens, dict(filters)
+            )
+        self._note(found.passages)
+        return found
+
+    async def largest_communities(self, collection: str, *, limit: int) -> list[CommunitySummary]:
+        """The largest first; none where there are none."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await collections.by_names(connection, self.principal, (collection,))
+            ids = [one.id for one in found]
+            return await find_communities_about(connection, self.principal, ids, limit=limit) if ids else []
+
+    async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
+        """Vectors of the chunks of these passages, in order."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.chunk_vectors(connection, self.principal, ids)
+
+    @again_on_primary
+    async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
+        """How two entities, by name, are related; none where one of them is unknown or nothing joins them. What many passages
+        mention ("American") joins nothing. Raises QueryTimeoutError."""
+        async with self.database.transaction(
+            self.principal, readonly=True, isolation="repeatable_read", config=_QUICKLY
+        ) as connection:
+            found = await collections.by_name(connection, self.principal, collection)
+            ends = (
+                [await find_entity(connection, self.principal, found.id, name) for name in (one, other)]
+                if found
+                else []
+            )
+            first, second = (*ends, None, None)[:2]
+            if found is None or first is None or second is None or first.id == second.id:
+                return ()
+            most = min(max(found.passage_count // HUB, 3), MOST_PASSAGES)
+            return await find_ways(
+                connection,
+                self.principal,
+                found.id,
+                first.id,
+                second.id,
+                hops=hops,
+                limit=limit,
+                most=most,
+                code=await code_walker(connection, self.principal, found, (first, second)),
+            )

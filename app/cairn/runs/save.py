@@ -1,0 +1,90 @@
+"""Saving what was said: at the end of every path, in one transaction, in order.
+
+A question and its answer are saved together. A question whose run failed or was cancelled is saved alone, with the reason
+in its metadata: it was said, and a follow-up may refer to it, but nothing was answered. Both are saved when the run ends,
+so of two questions asked at once that one comes first which was answered first, and no exchange is torn apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from cairn.domain.answer import Answer
+from cairn.domain.event import Answered, Event, Failed
+from cairn.domain.principal import Principal
+from cairn.domain.question import Question
+from cairn.errors import CairnError
+from cairn.runs.sources import sources_of
+from cairn.store import memory
+from cairn.store.memory import NewMessage
+from cairn.store.session import Database
+
+log = structlog.get_logger(__name__)
+
+
+async def save_end(database: Database, principal: Principal, question: Question, end: Event) -> Event:
+    """Save how a run of a conversation ended, before anybody hears of it; the terminal event, `Answered` with the message
+    that was saved. A question without a session is not saved.
+
+    A run ends as it does, whether it can be saved or not; an answer that could not be says so in `degraded`.
+    """
+    if question.session_id is None:
+        return end
+    try:
+        if not isinstance(end, Answered):
+            await save_question(
+                database, principal, session_id=question.session_id, collection=question.collection,
+                question=question.text, run_id=question.run_id, error=end.error if isinstance(end, Failed) else None,
+            )  # fmt: skip
+            return end
+        message_id = await save_exchange(
+            database, principal, session_id=question.session_id, collection=question.collection,
+            question=question.text, answer=end.answer,
+        )  # fmt: skip
+        return replace(end, message_id=message_id)
+    except CairnError as problem:
+        log.warning("memory.not_saved", run_id=str(question.run_id), problem=problem.detail)
+        if not isinstance(end, Answered):
+            return end
+        note = f"memory: this exchange could not be saved ({problem.code}: {problem.detail})"
+        return replace(end, answer=replace(end.answer, degraded=(*end.answer.degraded, note)))
+
+
+async def save_exchange(
+    database: Database, principal: Principal, *, session_id: str, collection: str | None, question: str, answer: Answer
+) -> UUID:
+    """Save a question with its answer and sources; the id of the assistant's message. Raises DatabaseUnavailableError."""
+    said = NewMessage(
+        "assistant",
+        answer.answer,
+        answer.run_id,
+        sources_of(answer),
+        {"confidence": answer.confidence, "answered": answer.answered, "grounded": answer.grounded},
+        answer.drew_on,
+    )
+    async with database.transaction(principal) as connection:
+        messages = [NewMessage("user", question, answer.run_id), said]
+        return (await memory.add(connection, principal, session_id, collection, messages))[1]
+
+
+async def save_question(
+    database: Database,
+    principal: Principal,
+    *,
+    session_id: str,
+    collection: str | None,
+    question: str,
+    run_id: UUID,
+    error: CairnError | None,
+) -> UUID:
+    """Save a question that got no answer: its run failed with `error`, or was cancelled (None); the message's id."""
+    notes: dict[str, Any] = {"outcome": "error" if error else "cancelled"}
+    if error:
+        notes["error"] = {"code": error.code, "detail": error.detail}
+    async with database.transaction(principal) as connection:
+        messages = [NewMessage("user", question, run_id, notes=notes)]
+        return (await memory.add(connection, principal, session_id, collection, messages))[0]

@@ -1,0 +1,286 @@
+"""From passages to a checked answer: generate or extract -> check -> try again with feedback -> disclose.
+
+Tokens are those of the first attempt, as they come. A further attempt begins with the progress step `retry` and is not
+streamed; the text of the terminal event replaces what was streamed, in any case.
+
+When a model fails, wherever it breaks off, the sentences are extracted instead, and `degraded` says so. Where the beginning
+of its text was streamed by then, the progress step `retract` says that this is not the answer. A further attempt that fails
+leaves the answer that there is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from cairn.answer.advice import rephrase
+from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
+from cairn.answer.context import Context, assemble_with_graph
+from cairn.answer.extract import AnsweredPart, extract, join_parts, repeats_only
+from cairn.answer.generate import generate
+from cairn.answer.ground.check import CHECKED_WHOLE
+from cairn.answer.refusal import not_mentioned
+from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
+from cairn.domain.event import Progress, SourcesFound, Token
+from cairn.domain.graph import GraphContext
+from cairn.domain.passage import Passage
+from cairn.errors import ProviderError
+from cairn.language.lexicon import refusals, replies
+from cairn.retrieve.operators import parse_operators
+from cairn.runs.context import Outcome, Run
+from cairn.runs.progress import asking_again, checking, reading
+from cairn.strategies.check import (
+    Checked,
+    check,
+    check_settings,
+    disclosure,
+    facts_as_sources,
+    feedback,
+    note_attempt,
+    unsupported_sentences,
+)
+from cairn.strategies.document_names import without_names
+from cairn.strategies.missing_names import find_absent
+from cairn.strategies.replies import SHOWN, question_back
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
+
+    `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
+    each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
+    `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
+    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
+    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    confidence: float
+    visible: int
+    parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
+    known: str = ""
+    enough: float = PRESENT_ENOUGH
+    task: str = ""
+    coverage: Coverage | None = None
+    shown: tuple[Passage, ...] = ()
+    facts: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+    graph: GraphContext | None = None
+
+
+async def answer_from(run: Run, material: Material) -> Outcome:
+    """Written by the model from the passages, else quoted from them. Raises CairnError."""
+    context = assemble_with_graph(
+        material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    )
+    run.emit(SourcesFound(context.passages))
+    read = context.passages if run.deps.chat else {p.passage_id for p in _quotable(material)}
+    run.emit(reading(len(read)))
+    write = partial(write_answer, run, material, context) if run.deps.chat and context.passages else None
+    return await write_or_quote(run, write, partial(quote_from, run, material), "the answer was extracted instead")
+
+
+Making = Callable[[], Awaitable[Outcome]]
+
+
+async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:
+    """What the model writes, or where there is none, or it fails, a quotation; `instead` says so in `degraded`. Raises
+    CairnError where quoting fails."""
+    degraded: tuple[str, ...] = ()
+    if write is not None:
+        try:
+            return await write()
+        except ProviderError as error:
+            degraded = (give_up_writing(run, error, instead),)
+    outcome = await quote()
+    if not run.record.streamed:
+        run.emit(Token(outcome.draft.text))
+    return replace(outcome, degraded=(*outcome.degraded, *degraded))
+
+
+def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
+    """Tell that the model failed: `retract` where readers have seen text of it, which the last event replaces, else
+    `fallback`. What `degraded` says of it."""
+    if run.record.streamed:
+        run.emit(Progress("retract", 90, "The model broke off; this is what the sources say instead"))
+    else:
+        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead"))
+    return f"generation failed ({error.code}: {error.detail}): {instead}"
+
+
+# --- with a model ---------------------------------------------------------------------------------------------------
+
+
+async def write_answer(run: Run, material: Material, context: Context) -> Outcome:
+    """Attempts until one is supported or none is left; the best of them. Raises ProviderError where the first one fails."""
+    settings, degraded = check_settings(run.settings), material.degraded
+    best: Checked | None = None
+    issues: tuple[str, ...] = ()
+    for attempt in range(1, settings.max_retries + 2):
+        if attempt > 1:
+            assert best is not None
+            run.emit(asking_again(len(unsupported_sentences(best))))
+        try:
+            checked = await attempt_answer(run, material, context, attempt, issues)
+        except ProviderError as error:
+            if best is None:
+                raise
+            degraded += (f"attempt {attempt} failed ({error.code}: {error.detail})",)
+            break
+        best = checked if best is None or checked.score > best.score else best
+        if not checked.refuted:
+            break
+        issues = feedback(checked)
+    assert best is not None
+    outcome = await settle(run, material, context, best, strict=settings.strict)
+    return replace(outcome, iterations=len(run.record.attempts), degraded=(*degraded, *outcome.degraded))
+
+
+async def attempt_answer(
+    run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]
+) -> Checked:
+    """One generated answer with its check; the text of the first attempt is shown as it comes. `issues`: what was wrong
+    with the one before. Raises ProviderError."""
+    draft = await _generate(replace(run, silent=run.silent or attempt > 1), material, context, attempt, issues)
+    sources = (*passages_to_check(draft, context), *facts_as_sources(material.facts))
+    if check_settings(run.settings).enabled:
+        run.emit(checking(len(sources)))
+    checked = await check(run, draft, sources, material.confidence)
+    note_attempt(run, attempt, checked)
+    return checked
+
+
+def passages_to_check(draft: Draft, context: Context) -> tuple[Passage, ...]:
+    """What the draft is checked against: what the model read, or of very much what it cites."""
+    if len(context.passages) <= CHECKED_WHOLE:
+        return context.passages
+    cited = {citation.passage_id for citation in draft.citations}
+    return tuple(passage for passage in context.passages if passage.passage_id in cited) or context.passages
+
+
+async def _generate(run: Run, material: Material, context: Context, attempt: int, issues: tuple[str, ...]) -> Draft:
+    assert run.deps.chat is not None
+    began = time.perf_counter()
+    try:
+        return await generate(
+            material.question,
+            context,
+            run.record.metered("generate" if attempt == 1 else "retry", run.deps.chat, run.settings),
+            run.settings.answer,
+            temperature=run.settings.rag.qa.temperature,
+            confidence=material.confidence,
+            on_text=lambda text: run.emit(Token(text)),
+            feedback=issues,
+            history=run.history,
+            task=material.task,
+        )
+    finally:
+        run.record.spent("answer", began)
+
+
+async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:
+    """The answer that is given: as it is, with what is not supported said; in strict mode what the sources say."""
+    assert run.deps.chat is not None
+    read = material.coverage or coverage_of(len(material.passages), material.visible)
+    if strict and best.refuted:
+        outcome = await quote_from(run, material)
+        reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
+        told = (reason, *outcome.draft.insufficiencies)
+        return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
+    draft = best.draft if best.draft.found else await advise(run, best.draft)
+    draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best)))
+    return Outcome(
+        draft, run.deps.chat.name, context.passages, material.confidence, read, best.grounding,
+        needs_clarification=not draft.found and _ambiguous(run), more=material.more,
+        degraded=(*draft.degraded, *(best.grounding.degraded if best.grounding else ())),
+    )  # fmt: skip
+
+
+# --- without one ----------------------------------------------------------------------------------------------------
+
+
+async def quote_from(run: Run, material: Material) -> Outcome:
+    """From the passages in order of relevance; no budget of tokens limits us here."""
+    began = time.perf_counter()
+    draft = await _extracted(run, material)
+    run.record.spent("answer", began)
+    sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
+    if not draft.found:
+        draft = await advise(run, draft)
+    return Outcome(
+        draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
+        needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
+    )  # fmt: skip
+
+
+def _quotable(material: Material) -> list[Passage]:
+    """What sentences are taken from; some more than once."""
+    return [
+        passage for passages in (material.passages, *(found for _, found in material.parts)) for passage in passages
+    ]
+
+
+async def _extracted(run: Run, material: Material) -> Draft:
+    """Each sub-question from its own passages, one quotation for each; the question as a whole where there are none, or none
+    is answered."""
+    parts: list[AnsweredPart] = []
+    cited: list[Citation] = []
+    for text, passages in material.parts:
+        draft = await _extract(run, material, text, passages, len(cited) + 1, most=1)
+        if draft.found and repeats_only(draft, cited):
+            continue
+        parts.append(AnsweredPart(text, draft))
+        cited += draft.citations
+    if any(part.draft.found for part in parts):
+        return join_parts(parts, run.plan.language)
+    return await _extract(run, material, material.question, material.passages, 1)
+
+
+async def _extract(
+    run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
+) -> Draft:
+    """`most`: quotations, where not as many as the settings say."""
+    if absent := await find_absent(run, text, passages):
+        return not_mentioned(absent, run.plan.language)
+    settings, embedder = run.settings.answer, run.deps.embedder
+    if most is not None:
+        settings = settings.model_copy(update={"max_sentences": most})
+    asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
+    calibration = await run.deps.library.calibration(run.question.collection)
+    enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
+    return await extract(
+        asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
+        calibration=calibration,
+    )  # fmt: skip
+
+
+def said_before(run: Run) -> str:
+    """The last answer, where the question leans on it."""
+    answers = [turn.content for turn in run.question.history if turn.role == "assistant"]
+    return answers[-1] if answers and run.plan.carried else ""
+
+
+# --- what to do when nothing answers --------------------------------------------------------------------------------
+
+
+async def advise(run: Run, draft: Draft) -> Draft:
+    """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
+    topics = await run.deps.library.topics(run.question.collection, SHOWN)
+    if _ambiguous(run):
+        advice = question_back(run.question.text, run.plan.language, topics)
+    else:
+        advice = rephrase(run.plan.language, topics)
+    said = draft.text
+    if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
+        said = replies(run.plan.language).refusal
+    return replace(draft, text=f"{said} {advice}".strip())
+
+
+def _ambiguous(run: Run) -> bool:
+    return run.plan.complexity.level == "AMBIGUOUS" and run.route.strategy in ("fast", "enhanced")

@@ -1,0 +1,263 @@
+"""Summaries: everything is read, in order, each passage once, within a budget of tokens.
+
+A message that names documents is about these; one that names a subject instead is answered from what a search finds about
+it. What fits into one prompt is summarised at once; more is read in parts, notes are taken of each, and the summary is
+written from the notes. Of a collection that does not fit into the budget, passages of its communities are read
+instead. Without a model it is an outline (cairn/answer/outline.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from cairn.answer.context import rendered
+from cairn.answer.extract import not_found
+from cairn.answer.lexrank import digest
+from cairn.answer.outline import outline
+from cairn.domain.answer import NOTHING_TO_READ, coverage_of
+from cairn.domain.document import ListedDocument
+from cairn.domain.event import Progress, SourcesFound
+from cairn.domain.graph_view import CommunitySummary
+from cairn.domain.passage import DocumentReading, Passage
+from cairn.errors import ProviderError
+from cairn.language.fence import fenced, quoted
+from cairn.language.sentences import Span
+from cairn.prompts import prompt, prompt_part
+from cairn.providers.protocols import Message
+from cairn.runs.context import Outcome, Run
+from cairn.runs.gather import gather
+from cairn.runs.progress import counted, reading
+from cairn.strategies.document_names import find_named_documents, topic
+from cairn.strategies.draft import Material, answer_from, write_answer, write_or_quote
+from cairn.strategies.fast import answer_empty
+
+SUBJECT_FACTOR = 2.0
+"""How much more than usual is read about a subject."""
+
+
+async def summarize(run: Run) -> Outcome:
+    """Raises CairnError."""
+    run.emit(Progress("retrieve", 40, "Looking for the documents to summarize"))
+    question, filters = run.question, {**run.plan.filters, **(run.question.filters or {})}
+    documents = await run.deps.library.documents(question.collection, filters=filters)
+    if not documents and run.plan.filters:  # what was read out of the message fits nothing
+        filters = dict(question.filters or {})
+        documents = await run.deps.library.documents(question.collection, filters=filters)
+    if not documents:
+        return await answer_empty(run)
+    chosen = [item for item in documents if item.external_id in run.plan.documents]
+    chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
+    if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
+        return await _summarize_subject(run, " ".join(subject))
+    ids = [item.id for item in chosen] or None
+    budget = run.settings.answer.summary_tokens
+    reading = await run.deps.library.read(question.collection, ids, max_tokens=budget, filters=filters)
+    view = None
+    if len(reading.passages) < reading.total and not (chosen or filters):
+        view = await overview(run, budget)
+    if view:
+        reading = replace(reading, passages=view.passages)
+    return await _summarize_reading(run, reading, chosen or documents, view)
+
+
+async def _summarize_subject(run: Run, subject: str) -> Outcome:
+    found = await gather(run, factor=SUBJECT_FACTOR)
+    material = Material(
+        question=run.plan.text if run.deps.chat else subject,
+        passages=found.passages,
+        confidence=found.confidence,
+        visible=found.visible,
+        task=prompt_part("summarize", "topic"),
+        degraded=found.degraded,
+        more={"effective_top_k": found.effective_top_k, "subject": subject},
+    )
+    return await answer_from(run, material)
+
+
+async def _summarize_reading(
+    run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
+) -> Outcome:
+    passages = reading.passages
+    material = Material(
+        question=run.plan.text,
+        passages=passages,
+        confidence=len(passages) / reading.total if reading.total else 0.0,
+        visible=reading.total,
+        coverage=coverage_of(len(passages), reading.total),
+        more={"documents_read": len(documents)} | ({"communities": view.communities} if view else {}),
+    )
+    run.emit(SourcesFound(passages))
+    write = partial(_write, run, material) if run.deps.chat and passages else None
+    quote = partial(_quote, run, material, view.places if view else None)
+    return await write_or_quote(run, write, quote, "this is an outline instead")
+
+
+def _reading(material: Material) -> Progress:
+    return reading(len(material.passages), of_documents=material.more["documents_read"])
+
+
+async def _write(run: Run, material: Material) -> Outcome:
+    """At once, or from notes. Raises ProviderError."""
+    parts = batches(material.passages, run.settings.answer.max_context_tokens)
+    if len(parts) == 1:
+        run.emit(_reading(material))
+        whole = replace(material, task=prompt_part("summarize", "whole"))
+        return await write_answer(run, whole, rendered(material.passages))
+    noted = await take_notes(run, parts, run.plan.text)
+    doing = f"Writing the summary from notes of {counted(len(parts), 'part')}"
+    run.emit(Progress("generate", 85, doing, numbers={"parts": len(parts)}))
+    told = replace(
+        material,
+        task=prompt_part("summarize", "notes"),
+        coverage=coverage_of(len(material.passages) - noted.passages_lost, material.visible),
+        degraded=noted.degraded,
+        more={**material.more, "parts": len(parts)},
+    )
+    return await write_answer(run, told, replace(rendered(material.passages), text=noted.text))
+
+
+async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Span]] | None) -> Outcome:
+    """An outline; of a collection too large to be read the most representative sentences of its communities, at `places`."""
+    run.emit(_reading(material))
+    began = time.perf_counter()
+    limit = run.settings.answer.summary_sentences
+    if places:
+        draft = await digest(material.passages, run.deps.embedder, limit, places)
+    else:
+        draft = outline(material.passages, run.plan.language, limit)
+    run.record.spent("answer", began)
+    return Outcome(
+        draft or not_found(run.question.text, material.passages), "extractive", material.passages,
+        material.confidence, material.coverage or NOTHING_TO_READ, more=material.more,
+    )  # fmt: skip
+
+
+# --- Notes of a text that is too long to be read at once: one model call for each part, two at a time ---
+
+AT_ONCE: Final = 2
+SENTENCES: Final = 8
+"""Of notes for each part."""
+MAX_TOKENS: Final = 700
+HEADER_TOKENS: Final = 30
+"""What the header of a source takes, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """`text`: the notes in order, with numbers of the passages in all parts together. `passages_lost`: those of parts of
+    which no notes could be taken."""
+
+    text: str
+    passages_lost: int
+    degraded: tuple[str, ...]
+
+
+def batches(passages: Sequence[Passage], max_tokens: int) -> list[list[Passage]]:
+    """Passages in order, in parts of at most `max_tokens` (at least one passage each)."""
+    parts: list[list[Passage]] = []
+    room = 0
+    for passage in passages:
+        size = passage.token_count + HEADER_TOKENS
+        if not parts or size > room:
+            parts.append([])
+            room = max_tokens
+        parts[-1].append(passage)
+        room -= size
+    return parts
+
+
+async def take_notes(run: Run, parts: Sequence[Sequence[Passage]], question: str) -> Noted:
+    """Tells the progress as parts are read. Raises ProviderError when no part could be read."""
+    gate = asyncio.Semaphore(AT_ONCE)
+    firsts = [1 + sum(map(len, parts[:at])) for at in range(len(parts))]
+
+    async def take(part: Sequence[Passage], first: int) -> str | ProviderError:
+        async with gate:
+            try:
+                return await _note(run, part, first, question)
+            except ProviderError as error:
+                return error
+
+    tasks = [asyncio.create_task(take(part, first)) for part, first in zip(parts, firsts, strict=True)]
+    try:
+        for done, finished in enumerate(asyncio.as_completed(tasks), start=1):
+            await finished
+            told = f"Took notes of {done} of {counted(len(tasks), 'part')}"
+            run.emit(
+                Progress("summarize", 40 + 40 * done // len(tasks), told, numbers={"read": done, "parts": len(tasks)})
+            )
+        return _noted([task.result() for task in tasks], parts)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _note(run: Run, part: Sequence[Passage], first: int, question: str) -> str:
+    assert run.deps.chat is not None
+    asked = quoted(question)
+    filled = prompt("summarize", context=fenced(rendered(part, first).text), question=asked, sentences=str(SENTENCES))
+    reply = await run.record.metered("notes", run.deps.chat, run.settings).complete(
+        [Message("system", filled.system), Message("user", filled.user)],
+        temperature=run.settings.rag.qa.temperature,
+        max_tokens=MAX_TOKENS,
+        timeout=run.settings.answer.timeout_seconds,
+    )
+    return reply.text.strip()
+
+
+def _noted(taken: Sequence[str | ProviderError], parts: Sequence[Sequence[Passage]]) -> Noted:
+    failed = [(part, reply) for part, reply in zip(parts, taken, strict=True) if isinstance(reply, ProviderError)]
+    if len(failed) == len(parts):
+        raise failed[0][1]
+    text = "\n\n".join(f"Part {n}:\n{reply}" for n, reply in enumerate(taken, 1) if isinstance(reply, str))
+    degraded = tuple(f"no notes of {len(part)} passages ({error.code}: {error.detail})" for part, error in failed)
+    return Noted(text, sum(len(part) for part, _ in failed), degraded)
+
+
+# --- What to read for an overview of a collection that is too large to be read: passages of its communities ---
+
+COMMUNITIES: Final = 40
+"""At most."""
+FEWEST: Final = 3
+"""Communities that make an overview; of fewer, passages evenly spread over the collection say more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Passages, those of a community side by side. `places`: the sentences that sum up the communities, by passage."""
+
+    passages: tuple[Passage, ...]
+    places: Mapping[UUID, Sequence[Span]]
+    communities: int
+
+
+async def overview(run: Run, max_tokens: int) -> Overview | None:
+    """None where the collection has too few communities."""
+    found = await run.deps.library.largest_communities(run.question.collection, limit=COMMUNITIES)
+    found = [one for one in found if one.sentences]
+    if len(found) < FEWEST:
+        return None
+    wanted = list(dict.fromkeys(_in_turns(found)))
+    passages: dict[UUID, Passage] = {}
+    for passage in await run.deps.library.passages(wanted):
+        max_tokens -= passage.token_count
+        if max_tokens < 0 and passages:
+            break
+        passages[passage.passage_id] = passage
+    places: dict[UUID, list[Span]] = {}
+    for sentence in (sentence for one in found for sentence in one.sentences):
+        if sentence.passage_id in passages:
+            places.setdefault(sentence.passage_id, []).append((sentence.start, sentence.end))
+    return Overview(tuple(passages[one] for one in places), places, len(found))
+
+
+def _in_turns(found: Sequence[CommunitySummary]) -> Iterator[UUID]:
+    for turn in range(max(len(one.sentences) for one in found)):
+        yield from (one.sentences[turn].passage_id for one in found if turn < len(one.sentences))
