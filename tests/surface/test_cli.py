@@ -145,7 +145,7 @@ def test_what_a_start_imports_was_compiled_at_the_installation() -> None:
     """Where PYTHONDONTWRITEBYTECODE is set every start would compile it again: 3.3 s of processor time in place of 1.8."""
     program = (
         "import os, sys, cairn.interfaces.server\n"
-        "found = [module for module in list(sys.modules.values()) if 'site-packages' in (getattr(module, '__file__', None) or '')]\n"
+        "found = [m for m in list(sys.modules.values()) if 'site-packages' in (getattr(m, '__file__', None) or '')]\n"
         "print(*(m.__name__ for m in found if m.__spec__.cached and not os.path.exists(m.__spec__.cached)))"
     )
     done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True)

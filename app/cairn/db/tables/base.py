@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Column,
     DateTime,
@@ -38,16 +37,22 @@ metadata = MetaData(
 DOMAINS = {"uuid_list": "uuid[]", "float8_list": "double precision[]", "text_list": "text[]"}
 """Types of arguments that clients send in binary, as they received them (cairn/store/arrays.py)."""
 
+
+def _also(target: MetaData | Table, when: str, statement: str) -> None:
+    """What SQLAlchemy has no words for."""
+    event.listen(target, when, lambda _, connection, **__: connection.execute(text(statement)))
+
+
 for _name, _array in DOMAINS.items():
-    event.listen(metadata, "before_create", DDL(f"CREATE DOMAIN {SCHEMA}.{_name} AS {_array}"))
+    _also(metadata, "before_create", f"CREATE DOMAIN {SCHEMA}.{_name} AS {_array}")
     _said = "An argument that a client sends in binary, as array_send gave it."
-    event.listen(metadata, "before_create", DDL(f"COMMENT ON DOMAIN {SCHEMA}.{_name} IS '{_said}'"))
+    _also(metadata, "before_create", f"COMMENT ON DOMAIN {SCHEMA}.{_name} IS '{_said}'")
 
 
 def uncompressed(table: Table, *columns: str) -> Table:
     """Values of these columns are stored as they are: nobody tries to compress them."""
     actions = ", ".join(f"ALTER {name} SET STORAGE EXTERNAL" for name in columns)
-    event.listen(table, "after_create", DDL(f"ALTER TABLE {table.fullname} {actions}"))
+    _also(table, "after_create", f"ALTER TABLE {table.fullname} {actions}")
     return table
 
 

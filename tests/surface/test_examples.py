@@ -1,0 +1,71 @@
+"""The programs of examples/, as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from serving import REPO, Api
+
+from tests.waiting import patience
+
+EXAMPLES = REPO / "examples"
+LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
+QUESTION = "How many days of leave do employees have?"
+ANSWER = "Employees have 30 days of leave per year. [1]"
+
+
+def run(command: list[str | Path], folder: Path, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "app"), **variables}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=patience(300), check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "leave.md").write_text(LEAVE)
+    (tmp_path / "handbook" / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing else")
+    return tmp_path
+
+
+def test_each_example_is_listed_and_run_here() -> None:
+    listed = set(re.findall(r"examples/(\w+\.\w+)", (EXAMPLES / "README.md").read_text()))
+    assert listed == {path.name for path in EXAMPLES.iterdir()} - {"README.md"}
+    assert all(name in Path(__file__).read_text() for name in listed)
+
+
+def test_ask_a_folder_and_what_was_not_answered(folder: Path, used_home: Path) -> None:
+    command = [sys.executable, EXAMPLES / "ask_a_folder.py", "handbook", QUESTION]
+    done = run(command, folder, CAIRN_HOME=str(used_home))
+    assert done.stdout.splitlines()[0] == ANSWER
+    assert "[1] handbook/leave.md Leave: Employees have 30 days of leave per year." in done.stdout
+    assert re.search(r"^sure: \d+% \(yes\)$", done.stdout, re.MULTILINE)
+    assert "could not be read: handbook/broken.pdf" in done.stderr
+    missing = run([*command[:2], "nowhere", QUESTION], folder, 1, CAIRN_HOME=str(used_home))
+    assert missing.stderr.startswith("invalid-input: there is no file or folder")
+
+    run([*command[:2], "handbook", "Who won the World Cup in 1998?"], folder, CAIRN_HOME=str(used_home))
+    run([*command[:2], "handbook", "who won the world cup in 1998?"], folder, CAIRN_HOME=str(used_home))
+    report = [sys.executable, "-m", "cairn", "sql", "--csv", (EXAMPLES / "unanswered.sql").read_text()]
+    header, *rows = run(report, folder, CAIRN_HOME=str(used_home)).stdout.splitlines()
+    assert header.startswith("question,asked,not_answered")
+    assert [row.split(",")[:3] for row in rows] == [["who won the world cup in 1998?", "2", "2"]]
+
+
+def test_stream_over_http(folder: Path, api: Api) -> None:
+    program = EXAMPLES / "stream_over_http.py"
+    api.index("handbook", leave=LEAVE)
+    done = run([sys.executable, program, "handbook", QUESTION], folder, CAIRN_URL=api.url)
+    assert ANSWER in done.stdout
+    assert "[1] leave: Employees have 30 days of leave per year." in done.stdout
+    assert "..." in done.stderr
+    refused = run([sys.executable, program, "nowhere", QUESTION], folder, 1, CAIRN_URL=api.url)
+    assert "not-found: no collection named nowhere" in refused.stderr
