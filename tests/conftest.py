@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from cairn.db import runtime
@@ -57,6 +58,9 @@ def pytest_collection_finish() -> None:
 class NetworkClosedError(OSError):
     """A test tried to leave the machine."""
 
+
+# Structlog draws a stack trace with all variables by rich, which takes half a second and more.
+structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 _network = {"closed": False}
 

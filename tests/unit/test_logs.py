@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import structlog
 
 from cairn.domain.key import new_secret
+from cairn.interfaces.cli.terminal import quiet_logs
 from cairn.interfaces.http.logs import LogStream
 
 WRITES = """
@@ -58,3 +60,20 @@ def test_a_log_that_cannot_be_written_stops_nothing_and_says_so_later(tmp_path: 
     assert written.endswith("and so on\n")
     assert '"log.interrupted"' in written
     assert "line 999 " not in written
+
+
+def test_a_stack_trace_of_a_command_shows_no_values_of_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys are among them."""
+    quiet_logs()
+    try:
+        secret = "cairn_" + "k" * 20
+        try:
+            raise ValueError(f"something about {len(secret)} characters")
+        except ValueError:
+            structlog.get_logger("test").exception("failed")
+    finally:
+        structlog.reset_defaults()
+    shown = capsys.readouterr()
+    assert "ValueError: something about 26 characters" in shown.err
+    assert "k" * 20 not in shown.err
+    assert shown.out == ""

@@ -74,8 +74,18 @@ async def services(tenant: str | None = None, *, database: str | None = None) ->
 
 
 def quiet_logs() -> None:
-    """Only warnings, and on stderr: stdout belongs to the result."""
+    """Only warnings, and on stderr: stdout belongs to the result. Stack traces are plain: structlog's own show the values of
+    variables, among which may be keys."""
     structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.dev.set_exc_info,
+            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False),
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
+        ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
