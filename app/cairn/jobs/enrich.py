@@ -18,32 +18,25 @@ from uuid import UUID
 
 from cairn.domain.principal import Principal
 from cairn.domain.trace import Spend
-from cairn.errors import BudgetExceededError, ProviderError, ProviderResponseError
 from cairn.ingest.contexts import ChunkInPassage, WrittenContext, checked, question, read_reply, writer
 from cairn.ingest.embed import ModelInUse, Target, embed_texts, in_use
 from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
 from cairn.ingest.reindex import title_was_embedded
-from cairn.jobs.caps import CapReachedError, spent, stop_note
 from cairn.jobs.context import Handler, JobContext
+from cairn.jobs.model_work import ModelWork, prompt_size
 from cairn.jobs.outcome import NotHereError
-from cairn.prompts import Prompt
-from cairn.providers.metered import Account, Meter
-from cairn.providers.protocols import ChatModel, Message
-from cairn.providers.tokens import estimate
+from cairn.providers.metered import Account
+from cairn.providers.protocols import ChatModel
 from cairn.settings import Settings
-from cairn.store import contexts, documents, model_usage
+from cairn.store import contexts, documents
 from cairn.store.contexts import PlainDocument
 from cairn.store.session import Database
 
-BATCH_DOCUMENTS: Final = 20
 PUT_CHUNKS: Final = 128
 """Vectors that one statement replaces."""
 OUTPUT_PER_CHUNK: Final = 60
 """Tokens of a reply for one chunk, as the cap of a document estimates them."""
-FIRST: Final = UUID(int=0)
-REFUSED: Final = frozenset({400, 413, 422})
-"""HTTP statuses by which a server refuses this one request: too long, or not to its liking."""
 OVER_CAP: Final = "enrichment.maxTokensPerDocument is reached"
 UNREAD: Final = "no usable reply"
 
@@ -66,14 +59,11 @@ def enrich(
         if chat is None:
             raise NotHereError("no chat model is configured in the process that took it")
         target = target_for(context, UUID(context.job.payload["collection_id"]))
-        run = _Run(database, context, chat, now, account_of(context.principal), target, writer(chat.name))
-        stopped = None
-        try:
-            while await run.once():
-                pass
-        except CapReachedError as reached:
-            stopped = f"{reached}; documents that are left are done by a later run"
-        return await run.result(stopped)
+        work = ModelWork(
+            database, context, chat, now, now.enrichment, account_of(context.principal), "enrichment", "enrich",
+            "writing contexts",
+        )  # fmt: skip
+        return await _Enrichment(work, target, writer(chat.name)).run()
 
     return handle
 
@@ -89,36 +79,34 @@ class _Chunk:
 
 
 @dataclass
-class _Run:
-    database: Database
-    context: JobContext
-    chat: ChatModel
-    settings: Settings
-    account: Account | None
+class _Enrichment:
+    work: ModelWork
     target: Target
     writer: str
-    tally: Counter[str] = field(default_factory=Counter)
     without: Counter[str] = field(default_factory=Counter)
 
-    async def once(self) -> bool:
-        """Every document that waits; whether there was any, since others may have come or changed meanwhile."""
-        principal, after, done = self.context.principal, FIRST, 0
-        while True:
-            async with self.database.transaction(principal, readonly=True) as connection:
-                waiting = await contexts.list_pending(
-                    connection, principal, self.target.collection_id, self.writer, after=after, limit=BATCH_DOCUMENTS
-                )
-            for document in waiting:
-                done += await self._document(document)
-            if not waiting:
-                return done > 0
-            after = waiting[-1].id
+    @property
+    def _principal(self) -> Principal:
+        return self.work.context.principal
+
+    async def run(self) -> dict[str, Any]:
+        principal, collection_id = self._principal, self.target.collection_id
+        stopped = await self.work.go_through(
+            lambda connection, after, limit: contexts.list_pending(
+                connection, principal, collection_id, self.writer, after=after, limit=limit
+            ),
+            self._document,
+        )
+        return await self.work.sum_up(
+            ("documents", "chunks", "contexts", "cached"), {"without": dict(self.without)}, stopped,
+            lambda connection: contexts.count_pending(connection, principal, collection_id, self.writer),
+        )  # fmt: skip
 
     async def _document(self, document: PlainDocument) -> bool:
         """Whether it is embedded with contexts now: not where it has become another version, or is gone."""
-        principal = self.context.principal
-        serving = (await in_use(self.database, self.target))[0].model.id
-        async with self.database.transaction(principal, readonly=True) as connection:
+        principal = self._principal
+        serving = (await in_use(self.work.database, self.target))[0].model.id
+        async with self.work.database.transaction(principal, readonly=True) as connection:
             text = await documents.text(connection, principal, document.id)
             rows = await contexts.load_chunks(connection, principal, document.id, serving)
             if text is None or text[0] != document.version:
@@ -126,25 +114,27 @@ class _Run:
             cached = await contexts.load_cached(connection, principal, self.writer, [row["key"] for row in rows])
         chunks = [_chunk(row) for row in rows]
         written = {key: WrittenContext(*one) for key, one in cached.items()}
-        self.tally["cached"] += sum(one.told.key in written for one in chunks)
+        self.work.tally["cached"] += sum(one.told.key in written for one in chunks)
         for passage in self._affordable(document, text[1], chunks):
             if missing := [one.told for one in passage if one.told.key not in written]:
                 written |= await self._asked(document, text[1], missing)
         texts = await asyncio.to_thread(_texts_of, document, text[1], rows)
         while True:
             try:
-                return await self._embed(document, await in_use(self.database, self.target), texts, chunks, written)
+                return await self._embed(
+                    document, await in_use(self.work.database, self.target), texts, chunks, written
+                )
             except documents.ModelsChangedError:
                 continue
 
     def _affordable(self, document: PlainDocument, text: str, chunks: Sequence[_Chunk]) -> Iterator[list[_Chunk]]:
         """The chunks of each passage, as long as the cap of a document allows. Cached ones count as well, so that the same
         chunks are left out whenever it is asked."""
-        left = self.settings.enrichment.max_tokens_per_document
+        left = self.work.settings.enrichment.max_tokens_per_document
         for _, group in groupby(chunks, key=lambda one: one.passage_id):
             passage = list(group)
             asked = question(document.title, text, [one.told for one in passage])
-            left -= _size(asked) + OUTPUT_PER_CHUNK * len(passage)
+            left -= prompt_size(asked) + OUTPUT_PER_CHUNK * len(passage)
             if left < 0:
                 return
             yield passage
@@ -171,54 +161,27 @@ class _Run:
         self, document: PlainDocument, text: str, chunks: Sequence[ChunkInPassage]
     ) -> list[WrittenContext | None]:
         """One call; what it says is kept with what it cost. Raises ProviderError, and CapReachedError instead of calling."""
-        limits, filled = self.settings.enrichment, question(document.title, text, chunks)
-        await self._check(_size(filled))
-        await self.context.progress(self.tally["documents"], None, f"writing contexts with {self.chat.name}")
-        meter = Meter(self.settings.answer.prices, self.account)
-        try:
-            reply = await meter.chat(self.chat, "enrich").complete(
-                [Message("system", filled.system), Message("user", filled.user)],
-                temperature=0.0, max_tokens=limits.max_output_tokens, timeout=limits.timeout_seconds,
-            )  # fmt: skip
-        except BudgetExceededError as error:
-            raise CapReachedError(f"the job has used up {error.reason}") from None
-        except ProviderError as error:
-            await self._keep(document, {}, meter.spend)
-            if not self._concerns_text(error):
-                raise
+        reply, spend = await self.work.call(
+            question(document.title, text, chunks), lambda failed: self._keep(document, {}, failed)
+        )
+        if reply is None:
             return [None] * len(chunks)
-        self.tally["answered"] += 1
+        longest = self.work.settings.enrichment.context_chars
         found = [
-            None if said is None else checked(said, document.title, text, chunks, limits.context_chars)
-            for said in read_reply(reply.text, chunks)
+            None if said is None else checked(said, document.title, text, chunks, longest)
+            for said in read_reply(reply, chunks)
         ]
         known = {one.key: kept for one, kept in zip(chunks, found, strict=True) if kept is not None}
-        await self._keep(document, known, meter.spend)
+        await self._keep(document, known, spend)
         return found
 
-    def _concerns_text(self, error: ProviderError) -> bool:
-        """Whether another passage may fare better: an empty reply, or a refusal by a server that has answered before."""
-        if isinstance(error, ProviderResponseError):
-            return not error.blames_server
-        return self.tally["answered"] > 0 and error.extra.get("upstream_status") in REFUSED
-
-    async def _check(self, size: int) -> None:
-        limits, prices, principal = self.settings.enrichment, self.settings.answer.prices, self.context.principal
-        async with self.database.transaction(principal, readonly=True) as connection:
-            used = await model_usage.usage(connection, principal, self.context.job)
-        if note := stop_note("enrichment", limits, prices, self.chat.name, used, (size, limits.max_output_tokens)):
-            raise CapReachedError(note)
-
     async def _keep(
-        self, document: PlainDocument, written: dict[bytes, WrittenContext], spend: Spend | None = None
+        self, document: PlainDocument, written: dict[bytes, WrittenContext], spend: Spend = Spend()
     ) -> None:
         stored = {key: (one.context, one.reason) for key, one in written.items()}
-        async with self.database.transaction(self.context.principal) as connection:
+        async with self.work.database.transaction(self._principal) as connection:
             await contexts.keep(connection, self.target.collection_id, document.id, self.writer, stored)
-            if spend and spend.calls:
-                await model_usage.note_usage(
-                    connection, self.context.principal, self.context.job, self.chat.name, spend
-                )
+            await self.work.note_usage(connection, spend)
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 
@@ -226,7 +189,7 @@ class _Run:
         self, document: PlainDocument, used: Sequence[ModelInUse], texts: ChunkTexts, chunks: Sequence[_Chunk],
         written: dict[bytes, WrittenContext],
     ) -> bool:  # fmt: skip
-        principal, collection_id = self.context.principal, self.target.collection_id
+        principal, collection_id = self._principal, self.target.collection_id
         serving = used[0].embedder
         embedded = {
             one.id: texts.embedded_whole(
@@ -238,11 +201,14 @@ class _Run:
         hashes = {chunk_id: text_hash(text) for chunk_id, text in embedded.items()}
         inputs = {hashes[chunk_id]: text for chunk_id, text in embedded.items()}
         made = [
-            (one.model.id, await embed_texts(self.database, principal, one, inputs, self.context.check_cancelled))
+            (
+                one.model.id,
+                await embed_texts(self.work.database, principal, one, inputs, self.work.context.check_cancelled),
+            )
             for one in used
         ]
         enrichment = self._enrichment(texts, chunks, written)
-        async with self.database.transaction(principal) as connection:
+        async with self.work.database.transaction(principal) as connection:
             if not await contexts.hold_document(connection, principal, document, [one.id for one in chunks]):
                 return False
             for model_id, vectors in made:
@@ -266,35 +232,18 @@ class _Run:
         reasons = [written[one.told.key].reason if one.told.key in written else OVER_CAP for one in chunks]
         without = Counter(reason for reason in reasons if reason)
         return {
-            "writer": self.writer, "model": self.chat.name, "chunks": len(chunks) - without.total(), "of": len(chunks),
+            "writer": self.writer, "model": self.work.chat.name, "chunks": len(chunks) - without.total(), "of": len(chunks),
             "without": dict(without), "titled": texts.title is not None,
         }  # fmt: skip
 
     def _count(self, chunks: Sequence[_Chunk], enrichment: dict[str, Any]) -> None:
-        self.tally.update(documents=1, chunks=len(chunks), contexts=enrichment["chunks"])
+        self.work.tally.update(documents=1, chunks=len(chunks), contexts=enrichment["chunks"])
         self.without.update(enrichment["without"])
-
-    async def result(self, stopped: str | None) -> dict[str, Any]:
-        principal = self.context.principal
-        async with self.database.transaction(principal) as connection:
-            used = await model_usage.usage(connection, principal, self.context.job)
-            left = await contexts.count_pending(connection, principal, self.target.collection_id, self.writer)
-        total: Spend = spent((one for one in used if one.own), self.settings.answer.prices)
-        cost = total.usage()
-        counts = {name: self.tally[name] for name in ("documents", "chunks", "contexts", "cached")}
-        spend = {name: cost[name] for name in ("input_tokens", "output_tokens", "cost")}
-        calls = sum(one.calls for one in used if one.own)
-        end = {"stopped": stopped, "left": left} if stopped else {}
-        return {"model": self.chat.name, **counts, "without": dict(self.without), "calls": calls, **spend, **end}
 
 
 def _chunk(row: Any) -> _Chunk:
     told = ChunkInPassage(bytes(row["key"]), tuple(row["headings"]), row["content"])
     return _Chunk(row["id"], row["passage_id"], (row["char_start"], row["char_end"]), told)
-
-
-def _size(filled: Prompt) -> int:
-    return estimate(filled.system) + estimate(filled.user)
 
 
 def _texts_of(document: PlainDocument, text: str, rows: Sequence[Any]) -> ChunkTexts:
