@@ -30,14 +30,14 @@ REFUSED: Final = frozenset({400, 413, 422})
 """HTTP statuses by which a server refuses this one request: too long, or not to its liking."""
 
 
-class Waiting(Protocol):
+class WaitingDocument(Protocol):
     """A document that waits for the model."""
 
     @property
     def id(self) -> UUID: ...
 
 
-Document = TypeVar("Document", bound=Waiting)
+Document = TypeVar("Document", bound=WaitingDocument)
 
 
 @dataclass
