@@ -12,35 +12,20 @@ import numpy as np
 import structlog
 
 from cairn.errors import reason_of
-from cairn.providers.protocols import Embedder, TokenCounter, Vectors
+from cairn.providers.protocols import Embedder, Vectors
+from cairn.providers.windows import EmbedderAround
 
 log = structlog.get_logger(__name__)
 
 
-class KeptEmbedder:
+class KeptEmbedder(EmbedderAround):
     """Embedder around another one, which stays its owner's to close. The same texts under the same model are embedded once
     for all processes that share `folder`; a folder that cannot be written, or a file that cannot be read, costs that only.
     """
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._folder = folder
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
-
-    @property
-    def tokens(self) -> TokenCounter:
-        return self._embedder.tokens
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`."""

@@ -103,8 +103,8 @@ def mean(vectors: Vectors, owners: Sequence[int], lengths: Sequence[int]) -> Vec
     return unit
 
 
-class WholeTexts:
-    """Embedder around one of another package, which may read the beginning of a text only."""
+class EmbedderAround:
+    """What an embedder around another one has of that: its name, its vectors' length, what it reads, how it counts."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -124,6 +124,10 @@ class WholeTexts:
     @property
     def tokens(self) -> TokenCounter:
         return self._embedder.tokens
+
+
+class WholeTexts(EmbedderAround):
+    """Embedder around one of another package, which may read the beginning of a text only."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`."""

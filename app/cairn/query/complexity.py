@@ -23,7 +23,6 @@ KEYWORDS: Final[Mapping[tuple[Family, str], tuple[re.Pattern[str], ...]]] = {
     for one in languages()
 }
 """Words that speak of more than looking something up."""
-"""Questions about the collection itself. `what ... doc` is too common to be one."""
 _VAGUE: Final = every(lambda one: one.complexity.vague)
 
 WEIGHTS: Final[Mapping[str, float]] = {
@@ -70,7 +69,7 @@ def complexity(
     score = round(sum(WEIGHTS[name] * value for name, value in factors.items()), 9)
     level = _level(score, settings)
     override = None
-    if about_collection(text, ""):
+    if about_collection(text):
         override, score = "database_meta", max(score, META_SCORE)
         level = _level(score, settings)
     elif why := _ambiguous(text, entities):
@@ -90,9 +89,8 @@ def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
     return math.floor(top_k * settings.enhanced_factor + 0.5) if level == "MODERATE" else top_k
 
 
-def about_collection(text: str, language: str) -> bool:
-    """Whether it asks about the documents as such: how many, which. Of any language, because such
-    questions are short: `language` is not needed."""
+def about_collection(text: str) -> bool:
+    """Whether it asks about the documents as such: how many, which; in any language, because such questions are short."""
     return list_request(text) is not None
 
 

@@ -1,1 +1,1 @@
-"""The commands of `cairn`, one module each: they call app.actions and render what these return."""
+"""The commands of `cairn`, one module each: they call cairn.service and render what these return."""

@@ -1,5 +1,4 @@
-"""The gate before a planned answer is accepted: whether it keeps to what the prompt demands, and to what was read
-. Pure.
+"""The gate before a planned answer is accepted: whether it keeps to what the prompt demands, and to what was read. Pure.
 
 Suspicious terms count as whole words, and only where no source holds them. What was never found cannot be demanded:
 openings are limited to the chunks that searches have brought, and an exact quote to where something was opened.
