@@ -234,7 +234,7 @@ def test_short_is_not_ambiguous_with_an_entity_or_a_content_word(text: str) -> N
     ],
 )
 def test_questions_about_the_collection(text: str) -> None:
-    assert about_collection(text, "en")
+    assert about_collection(text)
     found = complexity(text, classify(text, "en"), (), (), SETTINGS)
     assert (found.score, found.override, found.level) == (0.75, "database_meta", "COMPLEX")
 
@@ -254,7 +254,7 @@ def test_questions_about_the_collection(text: str) -> None:
     ],
 )
 def test_documents_that_one_needs_are_not_the_collection(text: str) -> None:
-    assert not about_collection(text, "en")
+    assert not about_collection(text)
 
 
 def test_depth_is_rounded_half_up() -> None:

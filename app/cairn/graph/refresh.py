@@ -41,6 +41,8 @@ from cairn.store.session import Database
 log = structlog.get_logger(__name__)
 
 KIND: Final = "communities"
+RELATIONS_OF_ENTITY: Final = 30
+"""The strongest ones, which are looked at."""
 BATCH: Final = 50
 MEMBERS: Final = 2000
 """Communities, and entities in them, written under one hold of the lock: about a tenth of a second."""
@@ -116,7 +118,7 @@ async def refresh(
         return Refreshed()
     async with database.transaction(principal, readonly=True, isolation="repeatable_read") as connection:
         state = await communities.state(connection, principal, collection_id)
-        relations = await communities.relations(connection, principal, collection_id, settings.per_entity)
+        relations = await communities.relations(connection, principal, collection_id, RELATIONS_OF_ENTITY)
         known = await communities.load_stored(connection, principal, collection_id)
     if state is None:
         return Refreshed()

@@ -35,6 +35,8 @@ from cairn.store.session import Database
 
 PUT_CHUNKS: Final = 128
 """Vectors that one statement replaces."""
+CONTEXT_CHARS: Final = 300
+"""Longest sentence that is taken."""
 OUTPUT_PER_CHUNK: Final = 60
 """Tokens of a reply for one chunk, as the cap of a document estimates them."""
 OVER_CAP: Final = "enrichment.maxTokensPerDocument is reached"
@@ -166,9 +168,8 @@ class _Enrichment:
         )
         if reply is None:
             return [None] * len(chunks)
-        longest = self.work.settings.enrichment.context_chars
         found = [
-            None if said is None else checked(said, document.title, text, chunks, longest)
+            None if said is None else checked(said, document.title, text, chunks, CONTEXT_CHARS)
             for said in read_reply(reply, chunks)
         ]
         known = {one.key: kept for one, kept in zip(chunks, found, strict=True) if kept is not None}

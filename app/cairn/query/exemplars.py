@@ -23,6 +23,12 @@ RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
 """Intents that are answered from the documents."""
 MOST_WORDS: Final = 20
 """Longer messages have something to say: they are questions."""
+FOREIGN_LIKE: Final = 0.88
+"""Cosine from which a message is like an exemplar that is not in English, which the local model speaks best."""
+AHEAD_OF_QUESTIONS: Final = 0.1
+"""By how much that must exceed the cosine to the nearest exemplar of a question."""
+UNDECIDED_FROM: Final = 0.45
+"""Cosine from which on an undecided message may go to the intent model."""
 _BATCH: Final = 32
 _CODE = bounded(r"\w[_./]\w")
 _LIKE_A_COMMAND: Final = 0.6
@@ -89,10 +95,10 @@ class Exemplars:
             return _retrieved(asked, cosines, "it has a subject of its own")
         threshold = limits.new_word_threshold if _new_words(message, nearest.intent) else limits.exemplar_threshold
         if nearest.language != DEFAULT:
-            threshold = max(threshold, limits.foreign_threshold)
-        if near >= threshold and margin >= limits.exemplar_margin:
+            threshold = max(threshold, FOREIGN_LIKE)
+        if near >= threshold and margin >= AHEAD_OF_QUESTIONS:
             return IntentMatch(nearest.intent, near, 1, f"like {nearest.text!r}")
-        if near < limits.uncertain_from or margin < 0:
+        if near < UNDECIDED_FROM or margin < 0:
             return _retrieved(asked, cosines, f"little like {nearest.text!r} ({near:.2f})")
         return None
 

@@ -27,6 +27,8 @@ from cairn.settings import RoutingSettings
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
 MODEL_CONFIDENCE: Final = 0.70
 """Of layer 2."""
+REPLY_TOKENS: Final = 256
+"""Of the intent model; some models think first."""
 MALFORMED: Final = "the intent model's reply was not an intent"
 """Begins the reason of a match that stands in for a reply that could not be read; belongs into `degraded`."""
 
@@ -200,7 +202,7 @@ async def by_model(message: str, history: Sequence[Turn], chat: ChatModel, setti
     reply = await chat.complete(
         [Message("system", filled.system), Message("user", filled.user)],
         temperature=0.0,
-        max_tokens=settings.intent_tokens,
+        max_tokens=REPLY_TOKENS,
         timeout=settings.intent_seconds,
     )
     intent = read_intent(reply.text)

@@ -150,7 +150,6 @@ class SpendingCaps(SettingsSection):
 class EnrichmentSettings(SpendingCaps):
     """Sentences of context for chunks (rag.contextualEnrichmentEnabled), written by a job that follows indexing."""
 
-    context_chars: int = Field(300, ge=40, le=2000, description="Longest sentence that is taken, characters.")
     max_output_tokens: int = Field(1024, ge=64, description="Most tokens of one reply, for the chunks of a passage.")
     timeout_seconds: float = Field(120, gt=0, description="Total deadline of one call.")
     max_tokens_per_document: int = Field(
@@ -259,7 +258,6 @@ class CommunitySettings(SettingsSection):
         50, ge=3, le=10_000, description="Larger communities are divided into those of the next level."
     )
     min_size: int = Field(3, ge=2, le=1000, description="Smaller groups of entities are no community.")
-    per_entity: int = Field(30, ge=1, le=1000, description="Strongest relations of each entity that are looked at.")
     sentences: int = Field(5, ge=1, le=50, description="Sentences of documents that sum up a community.")
     changed_share: float = Field(
         0.05, ge=0, description="They are found anew when more documents changed than this share of the collection."
@@ -331,20 +329,7 @@ class RoutingSettings(SettingsSection):
     new_word_threshold: float = Field(
         0.68, gt=0, le=1, description="The same for small talk with words that no exemplar of it has."
     )
-    foreign_threshold: float = Field(
-        0.88,
-        gt=0,
-        le=1,
-        description="The same for exemplars that are not in English, which the local model speaks best.",
-    )
-    exemplar_margin: float = Field(
-        0.1, ge=0, le=1, description="By how much that must exceed the cosine to the nearest exemplar of a question."
-    )
-    uncertain_from: float = Field(
-        0.45, ge=0, le=1, description="Cosine from which on an undecided message may go to the intent model."
-    )
     intent_seconds: float = Field(5, gt=0, description="Longest the intent model may take, seconds (about 2).")
-    intent_tokens: int = Field(256, ge=8, description="Most tokens of its reply; some models think first.")
 
 
 class AnswerSettings(SettingsSection):
@@ -378,8 +363,6 @@ class GroundSettings(SettingsSection):
     """Whether an answer is supported by its sources."""
 
     enabled: bool = Field(True, description="Check generated answers.")
-    grounded_from: float = Field(0.8, ge=0, le=1, description="Fast score from which an answer is grounded.")
-    not_grounded_below: float = Field(0.3, ge=0, le=1, description="Fast score below which it is not.")
     threshold: float = Field(
         0.5,
         ge=0,
@@ -451,10 +434,6 @@ class PlannedSettings(SettingsSection):
     )
     iterations: int = Field(10, ge=1, le=100, description="Replies of the model in all (MAX_ITERATIONS).")
     reprompts: int = Field(3, ge=0, le=20, description="Answers that are sent back (MAX_REPROMPTS).")
-    context_citations: int = Field(
-        5, ge=1, le=50, description="Opened citations a prompt shows (MAX_CONTEXT_CITATIONS)."
-    )
-    citation_chars: int = Field(2000, ge=200, description="Characters of each (MAX_CITATION_TEXT_FOR_LLM).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
 
 
@@ -463,7 +442,6 @@ class IterativeSettings(SettingsSection):
 
     max_passes: int = Field(3, ge=1, le=10, description="Answers of a run, each with what is missing.")
     targeted_top_k: int = Field(3, ge=1, le=50, description="Passages that a search for one gap brings.")
-    min_confidence: float = Field(0.3, ge=0, le=1, description="Least confidence with which a search has found a gap.")
     idle_minutes: int = Field(30, ge=1, description="Sessions are forgotten when they were not used for so long.")
     session_nodes: int = Field(
         50, ge=1, le=1000, description="Passages that a session keeps; the least recently read go."

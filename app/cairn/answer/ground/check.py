@@ -32,6 +32,10 @@ from cairn.settings import GroundSettings
 
 SUPPORTED: Final = 0.5
 """Probability from which a sentence counts as supported; the model was fitted with both classes equally frequent."""
+GROUNDED_FROM: Final = 0.8
+"""Score of the fast layer from which an answer is grounded (spec of DocuChat)."""
+NOT_GROUNDED_BELOW: Final = 0.3
+"""Score of the fast layer below which it is not."""
 CLEARLY_NOT: Final = 0.2
 """Score of the sentences below which few shared words settle that an answer is not supported; what a sentence with an
 invented number has at most."""
@@ -94,8 +98,8 @@ async def ground(
 ) -> Grounding:
     """The verdict on `answer`, whose citation marks `[n]` do not count; `sources[0]` is number 1 in `sentences`.
 
-    Fast layer: a score of `settings.grounded_from` and more is grounded where every sentence is supported and nothing
-    speaks against one; below `settings.not_grounded_below` it is not grounded, unless its sentences are near to being
+    Fast layer: a score of `GROUNDED_FROM` and more is grounded where every sentence is supported and nothing
+    speaks against one; below `NOT_GROUNDED_BELOW` it is not grounded, unless its sentences are near to being
     supported. It is skipped where answer and sources differ in language. Between the two the chat model decides, but for
     what the sources themselves refute; without one, with `skip_model`, or where it fails (which `degraded` tells), the
     sentences do. What a source orders a model to say is no evidence. Each layer has `sentences`: those that claim
@@ -131,10 +135,10 @@ def _fast(checked: _Checked, settings: GroundSettings) -> _Decision | None:
     """The rule decides; the score is the sentences', which orders answers better, on the side of the verdict."""
     if checked.fast is None:
         return None
-    if checked.fast < settings.not_grounded_below and checked.score < CLEARLY_NOT:
+    if checked.fast < NOT_GROUNDED_BELOW and checked.score < CLEARLY_NOT:
         return _Decision(False, checked.score, "fast")
     all_supported = all(probability(claim.logit) >= SUPPORTED for claim in checked.claims)
-    if checked.fast >= settings.grounded_from and all_supported and not _refuted(checked, settings):
+    if checked.fast >= GROUNDED_FROM and all_supported and not _refuted(checked, settings):
         return _Decision(True, checked.score, "fast")
     return None
 

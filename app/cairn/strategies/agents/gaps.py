@@ -34,6 +34,8 @@ LEADING = 5
 MOST_SYMBOLS = 3
 MOST_OF_A_SYMBOL = 6
 """Symbols of one gap, and passages of each look-up."""
+SURE_ENOUGH_OF_GAP: Final = 0.3
+"""Least confidence with which a search has found what was missing."""
 NOT_FOUND: Final = "not found"
 UNRESOLVED: Final = "unresolved: it was looked for before"
 """Why a gap is not resolved, for the trace."""
@@ -259,7 +261,7 @@ async def _search(reading: Reading, gap: str) -> Fetched:
     result: SearchResult = await reading.run.search(
         gap, settings.targeted_top_k, purpose="gap", filters=reading.run.question.filters
     )
-    if best_confidence(result) < settings.min_confidence:
+    if best_confidence(result) < SURE_ENOUGH_OF_GAP:
         return Fetched()
     names = {name for query in symbols_of(gap) for name in re.findall(r"\w+", fold(query.name))[-1:]}
     kept = [one for one in result.passages if not names or any(name in fold(one.content) for name in names)]

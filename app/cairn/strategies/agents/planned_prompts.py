@@ -9,7 +9,7 @@ from cairn.domain.plan import PromptConstraints
 from cairn.language.fence import quoted
 from cairn.prompts import prompt, prompt_part
 from cairn.providers.protocols import Message, ToolProtocol
-from cairn.strategies.agents.planned_work import PlannedWork
+from cairn.strategies.agents.planned_work import CITATION_CHARS, CONTEXT_CITATIONS, PlannedWork
 from cairn.strategies.agents.tools.show import related
 
 SNIPPET: Final = 300
@@ -99,10 +99,10 @@ def _results(work: PlannedWork) -> str:
 
 def _opened(work: PlannedWork) -> str:
     """The last of them, each with its number, and what the graph says of them."""
-    numbered = list(enumerate(work.opened, 1))[-work.settings.context_citations :]
+    numbered = list(enumerate(work.opened, 1))[-CONTEXT_CITATIONS:]
     lines = [
         f"[{n}] {quoted(passage.external_id)} (chunk {item['chunkIndex']}, docId={item['docId']}, "
-        f"chunkId={item['chunkId']}): {quoted(passage.content[: work.settings.citation_chars])}"
+        f"chunkId={item['chunkId']}): {quoted(passage.content[:CITATION_CHARS])}"
         for n, (item, passage) in numbered
     ]
     numbers = {passage.passage_id: n for n, (_, passage) in numbered}

@@ -21,6 +21,10 @@ from cairn.strategies.agents.plan import Plan
 from cairn.strategies.agents.tools.registry import PLANNED_TOOLS, open_toolbox
 from cairn.strategies.agents.tools.tool import Answer, Arguments, Tool, Toolbox, ToolResult
 
+CONTEXT_CITATIONS: Final = 5
+"""Opened citations that a prompt shows (MAX_CONTEXT_CITATIONS of DocuChat)."""
+CITATION_CHARS: Final = 2000
+"""Characters of each (MAX_CITATION_TEXT_FOR_LLM)."""
 SUMMARY_CHARS: Final = 200
 """Of a failed call, in the trace."""
 Item = dict[str, Any]
@@ -101,7 +105,7 @@ class PlannedWork:
     def passages(self) -> tuple[Passage, ...]:
         """What an answer may cite: what was opened, else what was found."""
         opened = tuple(passage for _, passage in self.opened)
-        return opened or tuple(self.seen.values())[: self.settings.context_citations]
+        return opened or tuple(self.seen.values())[:CONTEXT_CITATIONS]
 
     def done(self, *, cut_off: bool = False) -> WorkDone:
         """For the gate."""
