@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cairn.interfaces.guardian import KILL_SECONDS
 from tests.waiting import patience, wait_until
 
 _SERVING = """
@@ -18,7 +19,7 @@ from cairn.interfaces.guardian import GuardedProcess
 
 async def work(ending):
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    guardian.obey(lambda: loop.call_soon_threadsafe(stop.set))
+    ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
     print("ready", flush=True)
     if sys.argv[1] == "busy":
         sum(range(10**15))  # in C: no signal handler runs, no thread does
@@ -46,7 +47,7 @@ def serving(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
 def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)
     serving.send_signal(signal.SIGTERM)
-    assert serving.communicate(timeout=patience(guardian.KILL_SECONDS))[0] == "ended\n"
+    assert serving.communicate(timeout=patience(KILL_SECONDS))[0] == "ended\n"
     assert serving.returncode == 0
     _gone(guardian)
 
@@ -55,7 +56,7 @@ def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
 def test_what_cannot_end_is_ended(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)
     serving.send_signal(signal.SIGTERM)
-    assert serving.wait(timeout=patience(guardian.KILL_SECONDS)) == -signal.SIGKILL
+    assert serving.wait(timeout=patience(KILL_SECONDS)) == -signal.SIGKILL
     _gone(guardian)
 
 
