@@ -50,13 +50,16 @@ GONE: Final = {
     "x" * 3000 + " https://evil.example/" + "y" * 3000 + " end": "x" * 3000 + " … end",
     "![a](https://ok.com/p.png)": "[a](https://ok.com/p.png)",
     '<b class="x">bold': '< b class="x">bold',
+    "<https://ok.com/a> and <help@ok.com>": "https://ok.com/a and help@ok.com",
+    r"\`<img src=x onerror=alert(1)> and \\`<b>`": r"\` and \\`<b>`",
+    "List<String> x<y, a<b![1](c) onclick=alert(1)>": "List< String> x< y, a< b [1](c) onclick=alert(1)>",
 }
 STAYS: Final = [
-    "https://ok.com/a, [other words](https://ok.com/a), <https://ok.com/a> and [docs](https://ok.com/b?x=1&amp;y=2).",
+    "https://ok.com/a, [other words](https://ok.com/a), and [docs](https://ok.com/b?x=1&amp;y=2).",
     "Write to help@ok.com or visit ok.com/plain; see [the guide](/guide/x.html).",
     "It works![1] See [2][3], [Source 4] and [5](2024).",
     "time 10:30, ratio 3:4, C:\\dir, std::vector, key:value, a/b, 12.5.2020, 192.168.0.1/24, e.g. U.S./Canada",
-    "README.md docs/x.py cairn.strategies.agents.tools node.js List<String> a < b, x <= y && z > 1",
+    "README.md docs/x.py cairn.strategies.agents.tools node.js List a < b, x <= y && z > 1",
     "`<img src=x>` and\n```html\n<a href='#'>x</a>\n```\nafter",
     "Zeichen: äöü, 中文。後面, می‌خواهم, 👩‍👩‍👧 ❤️",
 ]
@@ -90,6 +93,69 @@ def test_quotations_keep_their_addresses_and_load_nothing() -> None:
         without_links(text, None)
         == "[a](https://x.example/p.png) https://y.example < img src='https://z.example'> `<img>`"
     )
+
+
+PAYLOADS: Final = [
+    '<q title="<script src=http://evil.example/s.js></script>">herring</q>',
+    '<q title="![](http://evil.example/4.png)">herring</q>',
+    "<q title='<img src=http://evil.example/9.png>'>herring</q>",
+    '<b class="<b class=&quot;<iframe src=//evil.example>&quot;">x</b>',
+    '<p data-a="`" data-b="<svg/onload=alert(1)>">x</p>',
+    "<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<svg/onload=alert(1)>", "<!--<img src=x>-->", "<?php x ?>",
+    '<a href="javascript:alert(1)" title="> <img src=x>">x</a>', "<details open ontoggle=alert(1)>", "![x](http://evil.example/1.png)",
+]  # fmt: skip
+ALIVE: Final = re.compile(r"<[A-Za-z/!?]|(?<!\\)!\[[^\[\]\n]*\][(\[]")
+"""What a browser or a reader of Markdown may make an element or an image of."""
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize(
+    "frame", ["{}", "before {} after", "- {} [1]", "# {}", "| {} | x |", "**{}**", '"{}"', "a{}b", "({})"]
+)
+def test_markup_of_a_source_is_text_wherever_it_stands(payload: str, frame: str) -> None:
+    """Also what stands in the quotes of an attribute, quoted as it is or repeated by a model."""
+    text = frame.format(payload)
+    for allowed in (None, known([text]), known([payload]), SOURCE):
+        shown = without_links(text, allowed)
+        assert not ALIVE.search(shown), shown
+        assert without_links(shown, allowed) == shown
+
+
+MARKUP: Final = [
+    "<", ">", "</", "/>", '"', "'", "=", "!", "[", "]", "(", ")", "`", " ", "\n", "b", "img", "script", "q", "svg", " title=",
+    " src=", "<b ", "<q ", "<img ", "http://evil.example/x", "https://ok.com/a", "word", "&lt;", "&quot;", "\\", "<!--", "-->",
+    "a<b", "![", "](", "<p>", "</p>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_markup_is_alive_in_whatever_a_document_holds(seed: int) -> None:
+    """Of a thousand documents each, quoted as they are and repeated by a model: what is left of tags is in code."""
+    made = random.Random(seed)
+    for _ in range(1000):
+        text = "".join(made.choices(MARKUP, k=made.randint(1, 14)))
+        for allowed in (None, known([text])):
+            shown = without_links(text, allowed)
+            assert not ALIVE.search(without_code(shown)), (text, shown)
+
+
+def without_code(text: str) -> str:
+    """Without spans of code on one line and without what a backslash makes text, as readers of Markdown see them."""
+    left, at = "", 0
+    while at < len(text):
+        run = re.compile("`+").match(text, at)
+        if text[at] == "\\" and text[at + 1 : at + 2] in {*"!#$%&()*+,-./:;<=>?@[]^_`{|}~\"'\\"}:
+            left += "\0"
+            at += 2
+        elif run is None:
+            left += text[at]
+            at += 1
+        else:
+            line = text[run.end() :].partition("\n")[0]
+            close = next((one for one in re.finditer("`+", line) if len(one[0]) == len(run[0])), None)
+            at = run.end() + (close.end() if close else 0)
+            left += " "
+    return left
 
 
 def test_places_move_with_the_text() -> None:

@@ -19,6 +19,8 @@ from cairn.interfaces.web.prose import to_markdown
         ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
         ("![x](https://example.org/leak)", "!&#91;x](https://example.org/leak)"),
         ("&lt;b&gt;", "&amp;lt;b&amp;gt;"),
+        ("a ` that is never closed: <b style=position:fixed>", "a ` that is never closed: &lt;b style=position:fixed>"),
+        ("`one` and ` two <script> [1]", "`one` and ` two &lt;script> [\\[1\\]](#source-1)"),
     ],
 )
 def test_what_is_said_is_shown_as_text_with_links_to_its_sources(said: str, shown: str) -> None:

@@ -157,7 +157,13 @@ class _Reading:
             self.at = found.end() if found else self.at
             state._swallow = found is not None
             return
-        if state._line_start and char in "`~" and state._indent <= 3 and self._fence_line():
+        if (
+            state._line_start
+            and char in "`~"
+            and state._indent <= 3
+            and not self._is_escaped(self.at)
+            and self._fence_line()
+        ):
             return
         if state._fence:
             self._word() if WORD.match(self.p, self.at) else self._keep(self.at + 1)
@@ -275,7 +281,10 @@ class _Reading:
 
     def _code(self) -> None:
         """A span of code on one line; a run of backticks that nothing closes is text."""
-        ticks = re.compile("`+").match(self.p, self.at)
+        if self._is_escaped(self.at):
+            self._keep(self.at + 1)
+            return
+        ticks = re.compile("`+").match(self.p, self.at, self._end_of_run())
         assert ticks is not None
         self._need(ticks.end())
         region = self.p[ticks.end() : ticks.end() + _CODE]
@@ -293,6 +302,18 @@ class _Reading:
             inner = WORD.match(self.p, self.at, stop)
             self._addresses(self.at, inner.end()) if inner else self._keep(self.at + 1)
 
+    def _is_escaped(self, place: int) -> bool:
+        """Whether a backslash makes this character text: one that no other backslash makes text itself."""
+        stands = self.places[place + 1] - 1
+        return (stands - len(self.raw[:stands].rstrip("\\"))) % 2 == 1
+
+    def _end_of_run(self) -> int:
+        """Of the backticks that stand here, up to one that is escaped."""
+        end = self.at + 1
+        while self.p[end : end + 1] == "`" and not self._is_escaped(end):
+            end += 1
+        return end
+
     # --- tags ---------------------------------------------------------------------------------------------------------
 
     def _tag(self) -> None:
@@ -304,7 +325,7 @@ class _Reading:
         self._need(start + 2)
         name = _NAME.match(self.p, start)
         if name is None:
-            self._keep(start + 1)
+            self._say("< ", start + 1) if self.p[start + 1 : start + 2] == "/" else self._keep(start + 1)
             return
         self._need(name.end())
         link = self._autolink(start)
@@ -313,7 +334,7 @@ class _Reading:
         after = self.p[name.end() : name.end() + 1]
         tag = name[1].lower() in _TAGS
         if not (after.isspace() or after == "/" or after == ">" or (not after and tag)) or (after == ">" and not tag):
-            self._keep(start + 1)
+            self._say("< ", start + 1)  # no tag to Markdown; but browsers take much more for one
             return
         self._take_tag(name[1].lower(), start)
 
@@ -333,8 +354,9 @@ class _Reading:
             return
         known = self.state.allowed()
         if known is None or known.holds(self.raw[self.places[start] : self.places[end + 1]]):
-            self._say("< ", start + 1)
-            self._keep(end + 1)
+            self._say(
+                "< ", start + 1
+            )  # what stands in it is text again, and read as such: a quoted value may hold markup
         else:
             self._drop(end + 1)
 
@@ -350,7 +372,11 @@ class _Reading:
             return False
         known = self.state.allowed()
         if known is None or known.address(found[1]):
-            self._keep(found.end())
+            self._say("", start + 1)
+            if "[" in found[1] or "`" in found[1]:
+                return True  # the rest is text, and may hold an image
+            self._keep(found.end() - 1)
+            self._say("", found.end())
         else:
             self._say(INSTEAD, found.end())
         return True
@@ -402,7 +428,12 @@ class _Reading:
             self._keep(self.at + 1)
             return
         end, stays = target
-        if stays:
+        if stays and planned is None:
+            self._keep(self.at + 1)  # no link of ours: what follows is read as text
+        elif stays and "<" in self.p[self.at : end]:
+            self._keep(self.at + 1)
+            self._say(self.p[self.at : end].replace("<", "").replace(">", ""), end)
+        elif stays:
             self._keep(end)
         elif planned is None or planned[1]:
             self._keep(self.at + 1)

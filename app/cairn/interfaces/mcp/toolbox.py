@@ -15,6 +15,7 @@ from cairn.domain.principal import Principal
 from cairn.errors import CairnError, ForbiddenError
 from cairn.interfaces.mcp import asking, finding, shapes, writing
 from cairn.interfaces.mcp.tooling import McpTool, Report, ToolAnswer, ToolWork, schema_of
+from cairn.language.outbound import without_links
 from cairn.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -154,8 +155,10 @@ def _growing(report: Report) -> Report:
 
 
 def _result(answer: ToolAnswer) -> CallToolResult:
+    """Its text is shown by clients as Markdown: what documents, titles and names hold of tags and images is text in it. The
+    structured content is data, word for word."""
     return CallToolResult(
-        content=[TextContent(type="text", text=answer.text)],
+        content=[TextContent(type="text", text=without_links(answer.text, None))],
         structured_content=answer.result.model_dump(mode="json"),
     )
 

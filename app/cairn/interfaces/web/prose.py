@@ -25,8 +25,12 @@ _FOLLOW: Final = """(event) => {
 
 def to_markdown(text: str, sources: frozenset[int]) -> str:
     """The text with links in place of the numbers of `sources`. Markup in it is shown, not followed; code stays as it is."""
-    parts = text.split("`")  # every second one is code, between single backticks as between fences
-    parts[::2] = [_CITED.sub(lambda found: _link(found, sources), _plain(part)) for part in parts[::2]]
+    parts = text.split(
+        "`"
+    )  # every second one is code, between single backticks as between fences; the last is never closed
+    texts = [*range(0, len(parts), 2), len(parts) - 1]
+    for at in dict.fromkeys(texts):
+        parts[at] = _CITED.sub(lambda found: _link(found, sources), _plain(parts[at]))
     return "`".join(parts)
 
 

@@ -16,6 +16,7 @@ from cairn.domain.answer import Answer, Citation
 from cairn.domain.event import Answered
 from cairn.interfaces.http.openai.dialogue import DialogueQuestion, Extension
 from cairn.interfaces.http.query import CitationOut, answer_out
+from cairn.language.outbound import without_links
 
 REPLACED: Final = "\n\n---\nThe text above did not hold against the sources. The checked answer:\n\n"
 _MARK: Final = re.compile(r"\[(\d{1,4})\]")
@@ -132,7 +133,9 @@ class Links:
 
 
 def title_of(citation: Citation) -> str:
-    return f"{citation.title or citation.external_id}" + (f", p. {citation.page}" if citation.page else "")
+    return without_links(citation.title or citation.external_id, None) + (
+        f", p. {citation.page}" if citation.page else ""
+    )
 
 
 def tokens_used(answer: Answer) -> tuple[int, int]:
