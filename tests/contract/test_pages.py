@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from scripted_web import Reply, ScriptedWeb
 
 from cairn.errors import AddressRefusedError, CairnError, FetchError, InputError, TooLargeError
-from cairn.providers.fetch_pages import PageFetcher, check_url
+from cairn.providers.fetch_pages import PageFetcher, check_url, is_public
 from cairn.settings import UrlSettings
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -64,7 +65,9 @@ async def test_over_tls_the_certificate_must_be_of_the_host() -> None:
     [
         "127.0.0.1", "10.1.2.3", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
         "255.255.255.255", "198.18.0.1", "::1", "::", "fe80::1", "fd00::1", "fec0::1", "ff02::1", "::ffff:127.0.0.1",
-        "2002:7f00:1::", "64:ff9b::a9fe:a9fe",
+        "2002:7f00:1::", "64:ff9b::a9fe:a9fe", "192.0.0.1", "192.0.0.192", "192.88.99.1", "168.63.129.16", "203.0.113.9",
+        "64:ff9b:1::1", "::127.0.0.1", "::ffff:0:127.0.0.1", "::a9fe:a9fe", "5f00::1", "3fff::1", "2001:0:5f5:5f5::1",
+        "2001:db8::1", "100::1", "4000::1", "2620:4f:8000::1",
     ],
 )  # fmt: skip
 async def test_no_private_address_is_connected_to(web: ScriptedWeb, address: str) -> None:
@@ -80,6 +83,23 @@ async def test_no_way_to_write_loopback_leads_there(web: ScriptedWeb, host: str)
         await PageFetcher(settings, max_bytes=1000).fetch(f"http://{host}:{web.port}/leave.html")
     assert refused.value.code in ("address-refused", "fetch-failed", "invalid-input")
     assert not web.requests
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("8.8.8.8", True), ("192.0.1.1", True), ("168.63.129.17", True), ("2606:4700::1111", True), ("2a00:1450::1", True),
+        ("64:ff9b::808:808", True), ("::ffff:8.8.8.8", True), ("2002:808:808::1", True), ("2002:a00:1::1", False),
+        ("::ffff:10.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_what_is_public_depends_on_no_version_of_python(address: str, public: bool) -> None:
+    assert is_public(ipaddress.ip_address(address)) is public
+
+
+async def test_a_private_network_that_the_settings_open_is_reached_by_its_own_address() -> None:
+    assert PageFetcher(UrlSettings(private_networks=("::1/128",)), max_bytes=1)._may_reach(ipaddress.ip_address("::1"))
+    assert not PageFetcher(UrlSettings(), max_bytes=1)._may_reach(ipaddress.ip_address("::1"))
 
 
 async def test_a_name_that_means_another_address_later_changes_nothing(web: ScriptedWeb) -> None:

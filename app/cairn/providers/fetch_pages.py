@@ -32,7 +32,20 @@ PORTS: Final = {"http": 80, "https": 443}
 HEADERS: Final = {"User-Agent": "Cairn (document ingestion)", "Accept": "*/*", "Accept-Encoding": "identity"}
 """No compression: what is counted is what arrives."""
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+EMBEDDING: Final = tuple(map(ipaddress.ip_network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")))
+"""IPv6 addresses whose last 32 bits are an IPv4 address: compatible, mapped, translated, NAT64."""
+NOT_PUBLIC: Final = tuple(map(ipaddress.ip_network, (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+    "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+    "168.63.129.16/32", "::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23",
+    "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10",
+    "ff00::/8",
+)))  # fmt: skip
+"""Special purposes by the registries of IANA, multicast, and the address by which machines at Azure are told of themselves: an own
+list, since that of `ipaddress` is another one in each release of Python."""
+PUBLIC_IPV6: Final = ipaddress.ip_network("2000::/3")
+"""All that is given to anybody; whatever lies outside is for a special purpose, or for none yet."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -194,9 +207,19 @@ class PageFetcher:
         return found
 
     def _may_reach(self, address: Address) -> bool:
-        inner = _inner(address)
-        public = inner.is_global and not inner.is_multicast and not getattr(inner, "is_site_local", False)
-        return public or any(inner in network for network in self._private)
+        meant = {address, _inner(address)}
+        return is_public(address) or any(one in network for one in meant for network in self._private)
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address belongs to somebody on the Internet, and to no special purpose, and so does what it stands for."""
+    if (inner := _inner(address)) != address and not is_public(inner):
+        return False
+    if any(address in network for network in EMBEDDING):
+        return True
+    if any(address in network for network in NOT_PUBLIC):
+        return False
+    return isinstance(address, ipaddress.IPv4Address) or address in PUBLIC_IPV6
 
 
 def _authorities() -> ssl.SSLContext:
@@ -209,9 +232,9 @@ def _inner(address: Address) -> Address:
     """The IPv4 address that an IPv6 address stands for, by any of the ways to write one in the other."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in NAT64:
+    if any(address in network for network in EMBEDDING):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
+    return address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
 def _name(url: httpx2.URL, kind: str) -> str:

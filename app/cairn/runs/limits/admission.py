@@ -11,7 +11,7 @@ import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from cairn.errors import OverloadedError
@@ -71,7 +71,8 @@ class Gate:
             if turn.done() and not turn.cancelled():
                 self._give_back()  # the place was given in the moment in which nobody wanted it any more
             else:
-                self._waiting.remove(turn)
+                with suppress(ValueError):  # whoever gave a place back in this same moment took it out of the queue
+                    self._waiting.remove(turn)
             if isinstance(error, TimeoutError):
                 raise self.refusal() from None
             raise
