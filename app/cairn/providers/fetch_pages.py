@@ -42,8 +42,8 @@ NOT_PUBLIC: Final = tuple(map(ipaddress.ip_network, (
     "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10",
     "ff00::/8",
 )))  # fmt: skip
-"""Special purposes by the registries of IANA, multicast, and the address by which machines at Azure are told of themselves: an own
-list, since that of `ipaddress` is another one in each release of Python."""
+"""Special purposes by the registries of IANA, multicast, and the address by which machines at Azure are told of themselves: an
+own list, since that of `ipaddress` is another one in each release of Python."""
 PUBLIC_IPV6: Final = ipaddress.ip_network("2000::/3")
 """All that is given to anybody; whatever lies outside is for a special purpose, or for none yet."""
 
