@@ -462,6 +462,8 @@ BAD_ROWS: dict[str, tuple[dict[str, Any], str]] = {
     "long id": (given("x" * 600), "1 to 512 characters"),
     "metadata": (given(metadata="[1]"), "not an object"),
     "metadata not JSON": (given(metadata="{"), "not JSON"),
+    "metadata with NaN": (given(metadata='{"a": [1, NaN]}'), "NaN"),
+    "media type of two lines": (given(media_type="text/plain\nx"), "media type"),
     "metadata with nul": (given(metadata='{"a": "\\u0000"}'), "NUL"),
     "negative page": (given(passages=[{"start": 0, "end": 33, "page": -1}]), "page"),
     "long title": (given(title="x" * 3000), "title"),
@@ -552,6 +554,8 @@ def change_manifest(**changes: Any) -> Callable[[Path], None]:
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "cut off": (cut_off, "is no Parquet file, or is damaged"),
     "text": (text_in_its_place, "is no Parquet file, or is damaged"),
+    "pipe": (lambda out: os.mkfifo(out / "b.parquet"), "b.parquet is no file"),
+    "folder": (lambda out: (out / "b.parquet").mkdir(), "b.parquet is no file"),
     "foreign": (of_another_shape, "holds no prepared documents: it has no column external_id"),
     "types": (with_texts_that_are_numbers, "the column text is int64"),
     "columns": (with_an_unknown_column, "has a column 'metdata'"),

@@ -39,7 +39,11 @@ def check_metadata(metadata: Mapping[str, Any], what: str = "metadata") -> None:
         ]
     if keys > MAX_METADATA_KEYS:
         raise InputError(f"{what} may have {MAX_METADATA_KEYS:,} keys and items, these have more")
-    size = len(json.dumps(metadata, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+    try:
+        written = json.dumps(metadata, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        raise InputError(f"{what}: holds NaN or Infinity, which JSON has no word for") from None
+    size = len(written.encode("utf-8", "replace"))
     if size > MAX_METADATA_BYTES:
         raise InputError(f"{what} may have {MAX_METADATA_BYTES:,} bytes as JSON, these have {size:,}")
 

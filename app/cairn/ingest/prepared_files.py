@@ -423,6 +423,8 @@ def _check_part(file: Any, part: Path, manifest: PreparedManifest) -> None:
 @contextmanager
 def _opened(part: Path) -> Iterator[Any]:
     pa = _arrow()
+    if not part.is_file():  # a pipe would be waited for
+        raise InputError(f"{part} is no file")
     try:
         with pa.parquet.ParquetFile(part, buffer_size=1 << 20, page_checksum_verification=True) as file:
             yield file

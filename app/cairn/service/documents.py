@@ -70,6 +70,8 @@ def check_source(source: Source, settings: Settings) -> Source:
         )
     if len(source.title or "") > MAX_TITLE:
         raise InputError(f"a title has at most {MAX_TITLE:,} characters, this one {len(source.title or ''):,}")
+    if any(not char.isprintable() for char in source.media_type or ""):
+        raise InputError("a media type is one line of printable characters, such as text/plain")
     if source.byte_size > settings.ingest.max_file_bytes:
         raise TooLargeError(
             f"{source.name} has {source.byte_size:,} bytes; at most {settings.ingest.max_file_bytes:,} are "
