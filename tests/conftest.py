@@ -95,6 +95,10 @@ sys.addaudithook(_guard)
 _OUTSIDE = ("CAIRN_", "OPENAI_", "AZURE_", "COHERE_", "CO_API", "ANTHROPIC_", "HF_", "PG", "HTTP_PROXY", "HTTPS_PROXY")
 
 
+PROXIES = {name: text for name, text in os.environ.items() if name.lower().endswith("_proxy")}
+"""By which an installer reaches its index."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def closed_world() -> Iterator[None]:
     """No network but loopback, and nothing from outside that changes what the product does."""

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from cairn.distribution import NAME
-from tests.conftest import REPO, temporary_home
+from tests.conftest import PROXIES, REPO, temporary_home
 from tests.office_files import workbook
 from tests.waiting import patience, wait_until
 
@@ -97,8 +97,9 @@ PIP: list[str | Path] = [
 
 
 def clean() -> dict[str, str]:
-    """Without what Cairn and Python are told by variables."""
-    return {name: text for name, text in os.environ.items() if not name.startswith(("CAIRN_", "PYTHON", "OPENAI_"))}
+    """Without what Cairn and Python are told by variables; an installer reaches its index as outside of the tests."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(("CAIRN_", "PYTHON", "OPENAI_"))}
+    return PROXIES | kept
 
 
 def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
