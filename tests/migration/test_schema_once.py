@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,8 +46,7 @@ def go_back(dsn: str, revision: str) -> None:
             await connection.run_sync(lambda _: command.downgrade(config, revision))
             await connection.commit()
 
-    with threading.Lock():
-        asyncio.run(main())
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("revision", sorted(SOURCE.revisions))

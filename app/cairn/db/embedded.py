@@ -182,9 +182,8 @@ def ensure_running(home: Path, *, durable: bool = True) -> EmbeddedServer:
 
 def _start(place: ClusterFolders, durable: bool) -> str:
     """The socket folder of the running server, started if need be. The caller holds the start lock."""
-    runtime.install(
-        place.root
-    )  # before the time counts in which a server has to be ready: the first time it may be fetched
+    # before the time counts in which a server has to be ready: the first time it may be fetched
+    runtime.install(place.root)
     began = time.monotonic()
     while (waited := time.monotonic() - began) < _WAIT_SECONDS:
         if not _supervised(place):
