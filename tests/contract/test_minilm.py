@@ -243,7 +243,8 @@ async def test_broken_model_is_a_provider_error(model_folder: Path, tmp_path: Pa
 def test_processes_that_start_together_make_one_model(tmp_path: Path) -> None:
     """Beside the first, who wait for it and find it."""
     script = (
-        "import sys; from pathlib import Path; from cairn.providers.minilm import make_model; from cairn.distribution import packages; "
+        "import sys; from pathlib import Path; from cairn.providers.minilm import make_model; "
+        "from cairn.distribution import packages; "
         "packages.tell.set(print); print(make_model(Path(sys.argv[1]))); print(make_model(Path(sys.argv[1])))"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
