@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cairn.domain.plan import Classification, FusionWeights, QueryType
 from cairn.language.lexicon import languages
 from cairn.query.classify import classify, fusion_weights
-from cairn.query.complexity import KEYWORDS, WEIGHTS, about_collection, complexity, effective_top_k, keywords
+from cairn.query.complexity import KEYWORDS, WEIGHTS, about_collection, complexity, keywords
 from cairn.query.entities import entities
 from cairn.settings import RoutingSettings
 from tests.waiting import patience
@@ -255,13 +255,6 @@ def test_questions_about_the_collection(text: str) -> None:
 )
 def test_documents_that_one_needs_are_not_the_collection(text: str) -> None:
     assert not about_collection(text)
-
-
-def test_depth_is_rounded_half_up() -> None:
-    assert effective_top_k("MODERATE", 10, SETTINGS) == 15
-    assert effective_top_k("MODERATE", 5, SETTINGS) == 8
-    assert effective_top_k("MODERATE", 3, SETTINGS) == 5
-    assert [effective_top_k(level, 10, SETTINGS) for level in ("SIMPLE", "COMPLEX", "AMBIGUOUS")] == [10, 10, 10]
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, get_args
@@ -39,6 +38,8 @@ TYPE_FACTOR: Final[Mapping[QueryType, float]] = {
 """UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
 SEVERAL_STEPS: Final = "several_steps"
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65
+ENHANCED_FACTOR: Final = 1.5
+"""By which enhanced retrieval multiplies its depth (spec of CogniDoc)."""
 SHORT: Final = 15
 """Characters under which a message may be ambiguous."""
 _QUESTION_ENDS = bounded(r"[?？؟]+")
@@ -82,11 +83,6 @@ def complexity(
     also = {"database_meta": "; it asks about the collection itself", SEVERAL_STEPS: f"; it goes through {inner!r}"}
     told = f"{_sentence(score, level, factors, found)}{also.get(override or '', '')}."
     return ComplexityScore(score, level, factors, told, override)
-
-
-def effective_top_k(level: Level, top_k: int, settings: RoutingSettings) -> int:
-    """Depth of retrieval: half as much again where the level is MODERATE, rounded half up."""
-    return math.floor(top_k * settings.enhanced_factor + 0.5) if level == "MODERATE" else top_k
 
 
 def about_collection(text: str) -> bool:

@@ -18,6 +18,9 @@ MAX_CHARS: Final = 2000
 MIN_CHARS: Final = 8
 """A part that is shorter is no question: it is joined to the one before."""
 
+MAX_SUBQUESTIONS: Final = 4
+"""That a message is split into at most."""
+
 _AND: Final = any_of(lambda one: one.split.joins)
 _SENTENCE = bounded(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
 _BULLET = bounded(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
@@ -56,7 +59,9 @@ _ASKING = bounded(rf"^\W*(?:{_QUESTION}|{any_of(lambda one: one.split.orders)})\
 _TOGETHER = bounded(rf"\b{any_of(lambda one: one.split.together)}\b", re.IGNORECASE)
 
 
-def split(text: str, language: str, *, limit: int = 4, names: Sequence[str] | None = None) -> tuple[str, ...]:
+def split(
+    text: str, language: str, *, limit: int = MAX_SUBQUESTIONS, names: Sequence[str] | None = None
+) -> tuple[str, ...]:
     """Independent questions in the order of the text, at most `limit`; () where it is one question.
 
     `names`: entities of the text; one of them that holds an "and" ("Johnson and Johnson") is not split.

@@ -23,6 +23,7 @@ from cairn.language.tokens import content_words
 from cairn.prompts import prompt
 from cairn.providers.protocols import ChatModel, Completion, Message
 from cairn.providers.reader import json_array, json_object, without_thought
+from cairn.query.decompose import MAX_SUBQUESTIONS
 from cairn.settings import RewriteSettings
 
 SHOWN_CHARS: Final = 1200
@@ -54,23 +55,23 @@ async def rewrite_by_model(
     shown = "\n".join(f"{turn.role}: {quoted(turn.content[:SHOWN_CHARS])}" for turn in history)
     reply = await _ask(
         chat, settings, "rewrite", history=shown or "(none)", message=quoted(message[:MESSAGE_CHARS]),
-        most=str(settings.max_subquestions),
+        most=str(MAX_SUBQUESTIONS),
     )  # fmt: skip
     said = (message, *(turn.content for turn in history))
     data = json_object(reply.text)
     text = str(data.get("query", "")) if isinstance(data, dict) else _plain(reply.text)
     text = checked(text, message, said)
     listed = data.get("subquestions") if isinstance(data, dict) else None
-    parts = _several(listed if isinstance(listed, list) else [], text, (*said, text), settings.max_subquestions)
+    parts = _several(listed if isinstance(listed, list) else [], text, (*said, text), MAX_SUBQUESTIONS)
     return ModelRewrite(text, parts if len(parts) > 1 else ())
 
 
 async def split_by_model(question: str, chat: ChatModel, settings: RewriteSettings) -> tuple[str, ...]:
     """Sub-questions; () where it is one question. Raises ProviderError for no or an unusable reply."""
     reply = await _ask(
-        chat, settings, "decompose", question=quoted(question[:MESSAGE_CHARS]), most=str(settings.max_subquestions)
+        chat, settings, "decompose", question=quoted(question[:MESSAGE_CHARS]), most=str(MAX_SUBQUESTIONS)
     )
-    parts = _several(_array(reply.text), question, (question,), settings.max_subquestions)
+    parts = _several(_array(reply.text), question, (question,), MAX_SUBQUESTIONS)
     return parts if len(parts) > 1 else ()
 
 

@@ -237,8 +237,7 @@ def _plan(
     with run.step("classify"):
         text = carried.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else carried.text
         named = entities(text, language, known)
-        most = run.settings.rewrite.max_subquestions
-        parts = parts or parts_alone(split(text, language, limit=most, names=named), language, _named)
+        parts = parts or parts_alone(split(text, language, names=named), language, _named)
         kind = classify(text, language)
         score = complexity(text, kind, named, parts, run.settings.routing, inner=bridge(text, language))
         restricted: Mapping[str, Any] = found.filters if found else {}

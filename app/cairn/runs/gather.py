@@ -17,6 +17,7 @@ from cairn.domain.passage import Passage, SearchResult
 from cairn.domain.trace import BELOW_TOP_K, LegTrace
 from cairn.errors import CairnError, ProviderError
 from cairn.providers.protocols import ChatModel
+from cairn.query.complexity import ENHANCED_FACTOR
 from cairn.query.filters import scoped
 from cairn.query.rewrite_by_model import expand_by_model, split_by_model
 from cairn.retrieve.operators import parse_operators
@@ -58,7 +59,7 @@ async def gather(
     """`factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
     instead. `purpose`: "rewrite" for a query that is searched alone. Raises CairnError when the search for the question
     itself fails; other searches that fail are reported."""
-    factor = factor or (run.settings.routing.enhanced_factor if run.route.strategy in WIDE else 1.0)
+    factor = factor or (ENHANCED_FACTOR if run.route.strategy in WIDE else 1.0)
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
     read = read or half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k, purpose)

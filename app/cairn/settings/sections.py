@@ -315,14 +315,12 @@ class RewriteSettings(SettingsSection):
     model: bool = Field(True, description="Let the chat model rewrite, split and rephrase if there is one.")
     seconds: float = Field(5, gt=0, description="Longest the model may take to rewrite, split or rephrase, seconds.")
     max_tokens: int = Field(512, ge=32, description="Most tokens of such a reply; some models think first.")
-    max_subquestions: int = Field(4, ge=1, le=10, description="Questions that a message is split into at most.")
     filters: bool = Field(True, description="Read metadata filters and named documents from messages.")
 
 
 class RoutingSettings(SettingsSection):
     moderate_from: float = Field(0.35, ge=0, le=1, description="Complexity from which on retrieval is enhanced.")
     complex_from: float = Field(0.55, ge=0, le=1, description="Complexity from which on the agent answers.")
-    enhanced_factor: float = Field(1.5, ge=1, le=5, description="Enhanced retrieval multiplies its depth by this.")
     exemplar_threshold: float = Field(
         0.55, gt=0, le=1, description="Least cosine to an exemplar that decides a message's intent."
     )

@@ -25,6 +25,7 @@ from cairn.domain.answer import coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
 from cairn.errors import ProviderError
+from cairn.query.complexity import ENHANCED_FACTOR
 from cairn.runs.context import Outcome, Run, half_up
 from cairn.runs.gather import widen
 from cairn.runs.progress import counted, reading
@@ -148,7 +149,7 @@ async def _material(run: Run, rounds: Rounds, answers: Answers) -> Material:
         rounds.degraded.append(ranked.problem)
     if ranked.reranker and relevant:
         answers.moved = _moved(relevant, ranked.passages)
-    read = half_up(run.settings.routing.enhanced_factor * run.settings.rag.top_k)
+    read = half_up(ENHANCED_FACTOR * run.settings.rag.top_k)
     passages = (*ranked.passages, *rounds.doubtful)
     run.record.merged = rounds.trace(passages, read)
     return Material(
