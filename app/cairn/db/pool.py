@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Any, Final, Literal
 
 import asyncpg
 import structlog
@@ -164,12 +165,39 @@ async def _execute(connection: Any, statement: str, *, seconds: float = ANSWER_S
         raise
 
 
+OWN_OIDS: Final = 10_000
+"""PostgreSQL itself gives the types below, the same ones in every database of every release."""
+
+_described: dict[int, list[Any]] = {}
+"""Rows of asyncpg's question about a type below OWN_OIDS, by its OID."""
+
+
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
     """A pooled connection that needs no cleaning: nothing here sets session state, and RESET ALL after every use would be
-    a round trip of its own. A transaction that is left open is rolled back in any case."""
+    a round trip of its own. A transaction that is left open is rolled back in any case.
+
+    asyncpg asks each connection anew what uuid[], int8[] and the like are made of, by a recursive query over the catalog
+    that takes longer than what is then asked. A process asks it once."""
 
     def get_reset_query(self) -> str:
         return ""
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> tuple[list[Any], Any]:
+        rows: list[Any] = []
+        statement: Any = _NOT_ASKED
+        for oid in (wanted := set(typeoids)):
+            if oid < OWN_OIDS:
+                if oid not in _described:
+                    _described[oid], statement = await super()._introspect_types([oid], timeout)
+                rows += _described[oid]
+        if others := [oid for oid in wanted if oid >= OWN_OIDS]:
+            found, statement = await super()._introspect_types(others, timeout)
+            rows += found
+        return rows, statement
+
+
+_NOT_ASKED: Final = SimpleNamespace(name="not asked")
+"""In place of the statement by which asyncpg asked, which would have displaced an unnamed one (there is none of a name)."""
 
 
 @asynccontextmanager
