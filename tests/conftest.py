@@ -144,6 +144,49 @@ def server(closed_world: None) -> Iterator[EmbeddedServer]:
 Psql = Callable[..., str]
 
 
+class Clones:
+    """Makes and drops databases by one session of psql: a process and a connection for each would take as long as the copy.
+    It is made anew where a test has killed it, with its server or alone."""
+
+    def __init__(self, program: Path, dsn: str) -> None:
+        self._command: list[str | Path] = [program, "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", dsn]
+        self._psql = self._open()
+
+    def make(self, name: str, template: str = "template1") -> None:
+        self._run(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+
+    def drop(self, name: str) -> None:
+        self._run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def close(self) -> None:
+        self._psql.communicate()
+
+    def _open(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def _run(self, sql: str) -> None:
+        if self._said(sql):
+            return
+        self._psql.wait()
+        self._psql = self._open()
+        assert self._said(sql), f"{sql}: psql says above why it was not done"
+
+    def _said(self, sql: str) -> bool:
+        assert self._psql.stdin is not None
+        assert self._psql.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._psql.stdin.write(f"{sql};\n\\echo done\n")
+            self._psql.stdin.flush()
+        return self._psql.stdout.readline() == "done\n"
+
+
+@pytest.fixture(scope="session")
+def clones(server: EmbeddedServer) -> Iterator[Clones]:
+    session = Clones(runtime.program(server.home / "postgres" / runtime.VERSION, "psql"), server.dsn("postgres"))
+    yield session
+    session.close()
+
+
 @pytest.fixture(scope="session")
 def psql(server: EmbeddedServer) -> Psql:
     """Runs SQL with psql as superuser, outside any event loop: psql("SELECT 1", database="cairn") -> "1"."""
@@ -170,21 +213,21 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture
-def database(server: EmbeddedServer, psql: Psql, template: str) -> Iterator[str]:
+def database(server: EmbeddedServer, clones: Clones, template: str) -> Iterator[str]:
     """DSN (superuser) of a migrated database that only this test sees."""
     name = f"test_{next(_numbers)}"
-    psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    clones.make(name, template)
     yield server.dsn(name)
-    psql(f"DROP DATABASE {name} WITH (FORCE)")
+    clones.drop(name)
 
 
 @pytest.fixture
-def empty_database(server: EmbeddedServer, psql: Psql) -> Iterator[str]:
+def empty_database(server: EmbeddedServer, clones: Clones) -> Iterator[str]:
     """DSN (superuser) of a database without anything in it: for migrations and plain SQL."""
     name = f"empty_{next(_numbers)}"
-    psql(f"CREATE DATABASE {name} STRATEGY file_copy")
+    clones.make(name)
     yield server.dsn(name)
-    psql(f"DROP DATABASE {name} WITH (FORCE)")
+    clones.drop(name)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -69,6 +69,7 @@ async def where(database: Database) -> str:
         return "standby" if await connection.fetchval("SELECT pg_is_in_recovery()") else "primary"
 
 
+@pytest.mark.siege
 async def test_a_thousand_reads_after_writes_are_never_stale_and_nearly_all_on_the_standby(pair: Pair) -> None:
     async with opened(pair) as database:
         before, stale = reads(database), 0

@@ -108,6 +108,7 @@ def test_preparing_goes_on_where_it_was_killed(start: Start, texts: Path, tmp_pa
     assert contents(out) == contents(whole)
 
 
+@pytest.mark.siege
 def test_two_processes_prepare_into_one_folder(start: Start, texts: Path, tmp_path: Path) -> None:
     """As xargs does it: each names some of the files."""
     files, out, whole = sorted(texts.iterdir()), tmp_path / "out", tmp_path / "whole"

@@ -234,6 +234,7 @@ def test_a_stale_pid_that_belongs_to_somebody_else_now(home: Path) -> None:
         stranger.wait()
 
 
+@pytest.mark.siege
 def test_a_starter_killed_at_any_moment_of_the_first_start(make_home: Callable[[], Path]) -> None:
     for delay in (0.25, 0.35, 0.5, 0.7, 0.9):
         home = make_home()
@@ -245,6 +246,7 @@ def test_a_starter_killed_at_any_moment_of_the_first_start(make_home: Callable[[
         wait_until(lambda home=home: not left_over(home))  # type: ignore[misc]
 
 
+@pytest.mark.siege
 def test_twenty_processes_start_at_once_and_share_one_server(make_home: Callable[[], Path]) -> None:
     home = make_home()
     script = """

@@ -184,6 +184,7 @@ async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: 
     await yard.until(lambda: _nothing_left(yard))
 
 
+@pytest.mark.siege
 async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     """Searches find every document once at all times; passages, vectors and statistics end as those of a fresh index."""
     services = yard.services

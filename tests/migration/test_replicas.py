@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from cairn.db.embedded import EmbeddedServer
 from cairn.db.migrate import migrate
@@ -14,6 +15,7 @@ from tests.migration_support import Release
 from tests.waiting import patience
 
 
+@pytest.mark.siege
 async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tmp_path: Path) -> None:
     """With an index built concurrently: it waits for whoever waits for the lock in a transaction with a snapshot."""
     release = Release.copy(tmp_path / "release").add_revision(

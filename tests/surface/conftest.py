@@ -17,6 +17,7 @@ from serving import Api, serving
 from cairn.db import runtime
 from cairn.db.embedded import EmbeddedServer
 from cairn.providers.minilm import find_model
+from tests.conftest import Clones
 
 # the scripted model server and the breakable network live with the tests that they were made for
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("contract", "faults")]
@@ -34,19 +35,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fresh_database(server: EmbeddedServer, psql: Callable[..., str], template: str) -> Iterator[Callable[[], str]]:
+def fresh_database(server: EmbeddedServer, clones: Clones, template: str) -> Iterator[Callable[[], str]]:
     """Makes databases (DSN) that live as long as the test module."""
     made: list[str] = []
 
     def make() -> str:
         name = f"surface_{next(_numbers)}"
-        psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        clones.make(name, template)
         made.append(name)
         return server.dsn(name)
 
     yield make
     for name in made:
-        psql(f"DROP DATABASE {name} WITH (FORCE)")
+        clones.drop(name)
 
 
 HoldCollections = Callable[[str], contextlib.AbstractContextManager[None]]

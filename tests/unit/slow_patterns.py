@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from re._parser import SubPattern, parse  # type: ignore[import-not-found]
 from typing import Any
@@ -35,11 +36,13 @@ def _ring(*_: object) -> None:
     raise _TooLongError
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """What a text begins with, and what is repeated; each ends in what completes no repetition."""
-    for fragment in FRAGMENTS:
-        yield "", fragment
-    for fragment in FRAGMENTS[:8]:
+def texts(pattern: str, sieve: int) -> Iterator[tuple[str, str]]:
+    """What a text begins with, and what is repeated; each ends in what completes no repetition. `sieve`: of what is no white
+    space one in so many is taken, others for each pattern."""
+    for number, fragment in enumerate(FRAGMENTS):
+        if not fragment.strip() or (zlib.crc32(pattern.encode()) + number) % sieve == 0:
+            yield "", fragment
+    for fragment in FRAGMENTS[:8] if sieve == 1 else ():
         yield "who is alice", fragment
 
 
@@ -56,9 +59,9 @@ def seconds(pattern: re.Pattern[str], text: str) -> float:
     return time.thread_time() - begun
 
 
-def slow(pattern: re.Pattern[str]) -> str | None:
+def slow(pattern: re.Pattern[str], sieve: int) -> str | None:
     """The text on which the pattern is slow, and how."""
-    for begin, fragment in texts():
+    for begin, fragment in texts(pattern.pattern, sieve):
 
         def made(length: int, begin: str = begin, fragment: str = fragment) -> str:
             return begin + (fragment * (length // len(fragment) + 1))[:length] + "x"
@@ -84,10 +87,10 @@ def repeats(node: Any) -> bool:
 
 def main() -> None:
     signal.signal(signal.SIGVTALRM, _ring)
-    share, shares = map(int, sys.argv[1:3])
+    share, shares, sieve = map(int, sys.argv[1:4])
     patterns = sorted(record().items())
     for (pattern, flags), where in patterns[share::shares]:
-        if repeats(parse(pattern, flags)) and (problem := slow(re.compile(pattern, flags))):
+        if repeats(parse(pattern, flags)) and (problem := slow(re.compile(pattern, flags), sieve)):
             print(f"{where} {problem}: {pattern[:200]!r}", flush=True)
     print(f"scanned {len(patterns)} patterns")
 

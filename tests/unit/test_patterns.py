@@ -11,27 +11,28 @@ import pytest
 from cairn.language.linear import bound, bounded
 from tests.unit.patterns import FRAGMENTS, ROOT
 
-SHARES = 2
-"""Processes."""
 
+@pytest.mark.parametrize(("processes", "sieve"), [(1, 8), pytest.param(2, 1, marks=pytest.mark.siege)])
+async def test_every_pattern_takes_linear_time(processes: int, sieve: int) -> None:
+    """On white space and a share of the other texts, other ones for each pattern; in a siege on all.
 
-async def test_every_pattern_takes_linear_time() -> None:
-    """What to do where one does not: compile it by cairn.language.linear.bounded, or let a repetition begin only where none of it
+    What to do where one does not: compile it by cairn.language.linear.bounded, or let a repetition begin only where none of it
     stands before ("(?<!\\s)\\s*+,"), or let what is repeated not begin as it goes on."""
-    said = await asyncio.gather(*(_scan(share) for share in range(SHARES)))
+    said = await asyncio.gather(*(_scan(share, processes, sieve) for share in range(processes)))
     counts = [lines.pop() for lines in said]
     assert len(FRAGMENTS) > 100
     assert all(int(line.split()[1]) > 800 for line in counts)
     assert [line for lines in said for line in lines] == []
 
 
-async def _scan(share: int) -> list[str]:
+async def _scan(share: int, processes: int, sieve: int) -> list[str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "tests.unit.slow_patterns",
         str(share),
-        str(SHARES),
+        str(processes),
+        str(sieve),
         cwd=ROOT,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -80,6 +80,7 @@ def test_better_means_that_the_interval_lies_above_nought_and_nothing_liked_is_l
     assert chosen.helpful.difference.high < 0, "an answer that failed is no answer"
 
 
+@pytest.mark.measurement
 def test_noise_is_seldom_taken_for_better_also_where_many_are_tried() -> None:
     """Eight settings that are no better, sixty times: the best of them on one half must not pass on the other more often than
     a 95 % interval is wrong on one side; judged on the questions that chose it, it would nearly always."""
