@@ -12,8 +12,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from cairn.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret, strike_secrets
+from cairn.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret
 from cairn.domain.principal import Caller, KeyLimits
+from cairn.domain.secrets import strike_secrets
 from cairn.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
 from cairn.service import authenticate_local
 from cairn.service.authenticate_local import KeyRing
@@ -262,8 +263,13 @@ def test_secrets_are_struck_out() -> None:
         assert secret[:22] not in struck
         assert "b" * 20 not in struck
         assert "[struck out]" in struck
-    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys"):
+    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys", "task-force-of-the-year-2026-and-more",
+                 "sk-learn is a library", "the bearer of good news", "Bearer certificates of 2019", "AKIA", "a ghp_1"):  # fmt: skip
         assert strike_secrets(text) == text
+    pem = "-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-256-CBC\n\nMIIEow=\n-----END RSA PRIVATE KEY----- and on"
+    assert "MIIEow" not in strike_secrets(pem)
+    for text in ("sk-ant-api03-" + "a1" * 20, "AKIA" + "Q7" * 8, "github_pat_" + "1a" * 20, "Bearer " + "a.9" * 9, "hf_" + "b2" * 12):
+        assert strike_secrets(f"It is {text}, they say").endswith("[struck out], they say"), text
 
 
 async def test_watching_leaves_nothing_behind(services: Services) -> None:

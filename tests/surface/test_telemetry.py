@@ -135,6 +135,16 @@ def test_spans_have_no_words_of_questions_documents_or_errors(api: Api, collecto
     assert SECRET_WORDS.encode() not in collector.raw.lower()
 
 
+def test_spans_have_no_keys_wherever_they_were_sent(api: Api, collector: Collector) -> None:
+    key, before = "sk-proj-" + "A1b2" * 10, len(collector.named("POST /query"))
+    headers = {"User-Agent": f"client {key}"}
+    api.client.post("/query", json={"collection": "stones", "question": f"What is {key}?"}, headers=headers)
+    api.client.get(f"/collections/{key}", headers=headers)
+    wait_until(lambda: len(collector.named("POST /query")) > before and collector.named("GET /collections/{name}"))
+    assert b"A1b2" not in collector.raw
+    assert "A1b2" not in api.log
+
+
 def test_probes_are_not_traced_and_jobs_are(api: Api, collector: Collector) -> None:
     api.client.get("/health/ready")
     api.client.get("/metrics")

@@ -17,7 +17,7 @@ WRITES = """
 import logging, sys, warnings, structlog
 from cairn.interfaces.http import logs
 logs.configure()
-structlog.get_logger().info("own", stage="search")
+structlog.get_logger().info("own", stage="search", body={"texts": ["of " + sys.argv[1]]})
 warnings.warn("old spelling", DeprecationWarning)
 warnings.warn(f"{sys.argv[1]} was seen")
 logging.getLogger("library").info("too chatty")
@@ -70,6 +70,7 @@ def fail(secret):
     except ValueError:
         structlog.get_logger("test").exception("failed")
 fail("cairn_" + "k" * 20)
+structlog.get_logger("test").warning("quoted", said=["sk-proj-" + "a1" * 20], exc_info=KeyError("AKIA" + "Q7" * 8))
 """
 
 
@@ -78,4 +79,7 @@ def test_a_stack_trace_of_a_command_shows_no_values_of_variables() -> None:
     shown = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, check=True)
     assert "ValueError: something about 26 characters" in shown.stderr
     assert "k" * 20 not in shown.stderr
+    assert shown.stderr.count("[struck out]") == 2
+    assert "a1a1" not in shown.stderr
+    assert "Q7Q7" not in shown.stderr
     assert shown.stdout == ""

@@ -19,6 +19,7 @@ from pgvector import HalfVector
 
 from cairn.domain.passage import CacheAddress, CacheCounts, SearchRequest, SearchResult
 from cairn.domain.principal import Principal
+from cairn.domain.secrets import has_secrets
 from cairn.errors import ReadOnlyError, named_reason
 from cairn.language.identifiers import identifier_terms
 from cairn.language.lexicon import every
@@ -63,7 +64,7 @@ async def cached_search(
 ) -> SearchResult:
     """Like `search`, from the cache where the same was searched before and nothing has changed since.
 
-    `strategy` is part of the key. Filters bypass the cache; so does `request.model`, because its vectors may still be in
+    `strategy` is part of the key. Filters bypass the cache, and what looks like a key in the query does; so does `request.model`, because its vectors may still be in
     the making, and `request.cache` False, which uses no query embeddings either. Raises what `search` raises.
     """
     context = plan_search(deps, principal, request, settings, run_id, answering=answering, meter=meter)
@@ -93,7 +94,9 @@ async def cached_search(
 
 def _bypasses(context: SearchContext) -> bool:
     request = context.request
-    return bool(not request.cache or request.filters or request.model or not context.settings.cache.enabled)
+    if not request.cache or request.filters or request.model or not context.settings.cache.enabled:
+        return True
+    return has_secrets(request.query)  # an entry says what was searched for
 
 
 def _compares_meaning(context: SearchContext, entry: LookUp) -> bool:

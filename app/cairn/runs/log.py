@@ -20,6 +20,7 @@ from cairn.domain.event import TERMINAL, Event, Numbered, RunState, Surface, Tok
 from cairn.domain.ids import new_id
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
+from cairn.domain.secrets import Mask
 from cairn.domain.trace import RunTrace
 from cairn.errors import DatabaseUnavailableError, NotFoundError, QueryTimeoutError, reason_of
 from cairn.store import runs, traces
@@ -120,6 +121,7 @@ class DurableLog:
         self._lease = lease
         self._owner = new_id()
         self._stored = 0
+        self._mask: Mask | None = None
         self._waiting: list[Event] = []
         self._ended = self._in_text = False
         self._appended, self._urgent = asyncio.Event(), asyncio.Event()
@@ -127,6 +129,7 @@ class DurableLog:
 
     async def open(self, question: Question, surface: Surface, trace: RunTrace | None = None) -> bool:
         """False: the run id is taken. `trace`: of the run as it begins, which is there from then on."""
+        self._mask = Mask.of(question.text)
         async with self._database.transaction(self._principal) as connection:
             if not await runs.open_run(connection, self._principal, question, surface, self._owner, self._lease):
                 return False
@@ -199,7 +202,8 @@ class DurableLog:
     async def _append(self, batch: list[Event], retried: bool) -> Signal | None:
         run_id, principal = self._run_id, self._principal
         async with self._database.transaction(principal) as connection:
-            signal = await runs.append(connection, principal, run_id, self._owner, self._lease, self._stored, batch)
+            place = (run_id, self._owner, self._lease, self._stored)
+            signal = await runs.append(connection, principal, *place, batch, self._mask)
             if signal is None and retried:
                 state = await runs.get(connection, principal, run_id)
                 if state and (state.owner, state.last_seq) == (self._owner, self._stored + len(batch)):

@@ -30,6 +30,7 @@ from cairn.domain.event import (
 from cairn.domain.passage import Passage
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
+from cairn.domain.secrets import Mask
 from cairn.errors import CairnError, RunLostError, TextDeletedError
 from cairn.store import documents, traces
 
@@ -57,15 +58,16 @@ async def append(
     lease: timedelta,
     stored: int,
     events: Sequence[Event],
+    mask: Mask | None = None,
 ) -> Signal | None:
-    """Add events after the `stored` ones before them, and renew the lease; without events only that. None: the run is not
-    the owner's any more, or these events are stored already.
+    """Add events after the `stored` ones before them, and renew the lease; without events only that. `mask`: covers the keys
+    that stood in the question. None: the run is not the owner's any more, or these events are stored already.
 
     What they quote from a document that is gone by now is not kept.
     """
     quoted = set().union(*map(documents_in, events))
     gone = bool(quoted - await documents.hold(connection, principal, quoted))
-    texts = [event_to_text(event) for event in events]
+    texts = [event_to_text(event, mask) for event in events]
     cancel = await connection.fetchval(
         SQL["append"], principal.tenant_id, run_id, owner, lease, stored, [kind for kind, _ in texts],
         [isinstance(event, TERMINAL) for event in events], [data for _, data in texts], _status(events), gone,
@@ -151,13 +153,15 @@ KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 GONE = "a document that this run quotes, or its conversation, was deleted since, and its text with it; ask again"
 
 
-def event_to_text(event: Event) -> tuple[str, str]:
+def event_to_text(event: Event, mask: Mask | None = None) -> tuple[str, str]:
     """Kind and fields. Plain ASCII, so that NUL and lone surrogates of a model's reply can be stored."""
+    kind, fields = type(event).__name__, {}
     if isinstance(event, Failed):
         error = event.error
-        return "Failed", json.dumps({"code": error.code, "detail": error.detail, "extra": error.extra}, default=str)
-    kind = type(event).__name__
-    return kind, json.dumps(_adapter(kind).dump_python(event, mode="json"))
+        fields = {"code": error.code, "detail": error.detail, "extra": error.extra}
+    else:
+        fields = _adapter(kind).dump_python(event, mode="json")
+    return kind, json.dumps(fields if mask is None else mask.value(fields), default=str)
 
 
 def event_from_text(kind: str, data: str | None, *, terminal: bool) -> Event | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from pydantic_core import to_json
 
 from cairn.db.queries import load_queries
 from cairn.domain.principal import Principal
+from cairn.domain.secrets import Mask, may_have_secrets
 from cairn.domain.trace import BELOW_TOP_K, LegTrace, RunSummary, RunTrace, StageVerdict
 from cairn.errors import ReadOnlyError, RunLostError
 from cairn.store import documents
@@ -92,7 +93,28 @@ async def _deleted_sessions(connection: Any, traces: Sequence[RunTrace]) -> set[
 
 def _runs(traces: Sequence[RunTrace]) -> str:
     """Rows of rag.runs."""
-    return to_json([{name: getattr(trace, name) for name in _RUN_COLUMNS} for trace in traces], fallback=dict).decode()
+    rows = [{name: getattr(trace, name) for name in _RUN_COLUMNS} for trace in traces]
+    written: str = to_json(rows, fallback=dict).decode()
+    if not may_have_secrets(written):
+        return written
+    return to_json([_masked(row) for row in rows], fallback=dict).decode()
+
+
+def _masked(row: dict[str, Any]) -> dict[str, Any]:
+    """Without keys that somebody typed into the question, or that a model or an error repeated."""
+    mask = Mask.of(*_texts(row))
+    return row if mask is None else {name: mask.value(value, derived=name == "plan") for name, value in row.items()}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 def _legs(traces: Sequence[RunTrace]) -> list[Any]:

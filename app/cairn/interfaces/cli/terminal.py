@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cairn.distribution import packages
+from cairn.domain.secrets import strike_secrets
 from cairn.language.text import normalise
 from cairn.settings import SettingsStore, read_environment
 
@@ -75,7 +76,7 @@ async def services(tenant: str | None = None, *, database: str | None = None) ->
 
 def quiet_logs() -> None:
     """Only warnings, and on stderr: stdout belongs to the result. Stack traces are plain: structlog's own show the values of
-    variables, among which may be keys."""
+    variables, among which may be keys; what looks like one is struck out."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -85,6 +86,7 @@ def quiet_logs() -> None:
             structlog.dev.ConsoleRenderer(
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             ),
+            lambda _logger, _method, line: strike_secrets(line),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

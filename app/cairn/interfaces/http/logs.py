@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_all, strike_secrets
 
 
 class LogStream:
@@ -49,7 +49,7 @@ def configure() -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    rendered: tuple[Processor, ...] = (_without_secrets, in_colour) if sys.stderr.isatty() else structured
+    rendered: tuple[Processor, ...] = (_without_secrets, in_colour, strike_rendered) if sys.stderr.isatty() else structured
     stream = LogStream(sys.stderr)
     structlog.configure(
         processors=[*began, *rendered],
@@ -71,6 +71,10 @@ def configure() -> None:
 def _without_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Keys and tokens struck out, wherever a caller sent them: in a path, as a request id, in a text that an error quotes."""
     for name, value in event.items():
-        if isinstance(value, str):
-            event[name] = strike_secrets(value)
+        event[name] = strike_all(value)
     return event
+
+
+def strike_rendered(_logger: object, _method: str, line: str) -> str:
+    """The same of a line for people, whose stack trace is made when it is rendered."""
+    return strike_secrets(line)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn import telemetry
 from cairn.domain.ids import new_id
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_secrets
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.browser import secure
 from cairn.interfaces.http.rate_limits import RESPONSE_HEADERS

@@ -18,7 +18,7 @@ import structlog
 
 from cairn import telemetry
 from cairn.distribution import install_command
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_secrets
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
@@ -80,11 +80,11 @@ def _provider() -> TracerProvider:
         """Queries of addresses have what users look for, and paths may have what they should not."""
 
         def on_start(self, span: Span, parent_context: Any = None) -> None:
-            attributes = span.attributes or {}
-            if "url.query" in attributes:
-                span.set_attribute("url.query", "REDACTED")
-            if "url.path" in attributes:
-                span.set_attribute("url.path", strike_secrets(str(attributes["url.path"])[:300]))
+            for name, value in dict(span.attributes or {}).items():
+                if name == "url.query":
+                    span.set_attribute(name, "REDACTED")
+                elif isinstance(value, str):
+                    span.set_attribute(name, strike_secrets(value[:300] if name == "url.path" else value))
 
         def on_end(self, span: ReadableSpan) -> None: ...
 

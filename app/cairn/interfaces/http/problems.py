@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_secrets
 from cairn.errors import CairnError
 from cairn.interfaces.http import shapes
 from cairn.interfaces.http.policy import POLICIES, policy_for

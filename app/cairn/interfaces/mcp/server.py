@@ -13,7 +13,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from cairn.distribution import release
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_secrets
 from cairn.errors import CairnError, ForbiddenError
 from cairn.interfaces.mcp import prompts, resources, toolbox
 from cairn.service.documents import list_collections

@@ -10,7 +10,7 @@ import structlog
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import ValidationError
 
-from cairn.domain.key import strike_secrets
+from cairn.domain.secrets import strike_secrets
 from cairn.domain.principal import Principal
 from cairn.errors import CairnError, ForbiddenError
 from cairn.interfaces.mcp import asking, finding, shapes, writing
