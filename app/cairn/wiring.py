@@ -17,8 +17,9 @@ from cairn.db.migrate import migrate
 from cairn.db.pool import Database
 from cairn.db.roles import SERVER_LOGIN, ensure_server_login
 from cairn.db.vector_indexes import ensure_model, vector_ddl
+from cairn.domain.names import check_named
 from cairn.domain.principal import Principal
-from cairn.errors import MigrationError
+from cairn.errors import InputError, MigrationError
 from cairn.graph.refresh import KIND as COMMUNITIES
 from cairn.ingest.chunkers import find_chunkers
 from cairn.ingest.chunkers import warm as warm_splitters
@@ -382,6 +383,8 @@ async def _dimensions(embedder: Embedder) -> int:
 
 
 async def _identify(database: Database, tenant: str, model_name: str) -> tuple[Principal, vectors.EmbeddingModel]:
+    if check_named(tenant, "tenant") != tenant:
+        raise InputError(f"CAIRN_TENANT={tenant!r}: the name of a tenant has no white space at its ends, and single spaces within")
     async with database.connection() as connection:
         tenant_id = await connection.fetchval("SELECT rag.ensure_tenant($1)", tenant)
         model = await vectors.model(connection, model_name)

@@ -22,7 +22,8 @@ from cairn.db.vector_indexes import ensure_model
 from cairn.distribution import NAME
 from cairn.domain.ids import new_id
 from cairn.domain.job import PlannedIndex
-from cairn.errors import ConflictError, SettingsError, TenantFileError, reason_of
+from cairn.domain.names import check_named
+from cairn.errors import ConflictError, InputError, SettingsError, TenantFileError, reason_of
 from cairn.settings import VectorSettings
 
 OLDEST_READABLE: Final = "0026"
@@ -75,8 +76,12 @@ async def import_tenant(
 
 
 def _check_name(name: str) -> None:
-    if not (0 < len(name) <= 200 and name.isprintable() and name == name.strip()):
-        raise TenantFileError(f"{name[:40]!r} is no name for a tenant: up to 200 printable characters are")
+    try:
+        same = check_named(name, "tenant") == name
+    except InputError as error:
+        raise TenantFileError(f"{error.detail}; call it otherwise by --as") from None
+    if not same:
+        raise TenantFileError(f"{name[:40]!r} is no name for a tenant: it has white space at an end, or too much")
 
 
 def _check_revision(file: Path, manifest: Manifest) -> None:

@@ -20,6 +20,7 @@ from cairn.domain.document import (
 )
 from cairn.domain.graph import NO_GRAPH
 from cairn.domain.ids import new_id
+from cairn.domain.names import clean_title
 from cairn.errors import EmptyDocumentError
 from cairn.graph.code.rows import code_graph
 from cairn.graph.rows import document_graph
@@ -76,7 +77,7 @@ def assemble(
     dominant: str | None = None, *, most_tokens: int | None = None,
 ) -> PreparedDocument:  # fmt: skip
     """The same of a document that is cut already; without `most_tokens` chunks stay as they are."""
-    title = source.title or loaded.title
+    title = source.title or clean_title(loaded.title or "")
     default = settings.ingest.language
     detect = settings.ingest.detect_language and loaded.markup != "code"
     language, config = detect_language(loaded.text, dominant or default) if detect else (None, default)

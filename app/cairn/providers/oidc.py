@@ -20,9 +20,9 @@ import jwt
 import structlog
 
 from cairn.domain.key import TokenClaims
+from cairn.domain.names import check_named
 from cairn.domain.principal import ALL_SCOPES, Caller, Scope
-from cairn.errors import IssuerUnavailableError, SettingsError, UnauthenticatedError, named_reason
-from cairn.language.text import normalise
+from cairn.errors import InputError, IssuerUnavailableError, SettingsError, UnauthenticatedError, named_reason
 from cairn.settings import OidcIssuer
 
 log = structlog.get_logger(__name__)
@@ -43,7 +43,6 @@ RETRY_SECONDS: Final = 10.0
 FETCH_SECONDS: Final = 5.0
 MAX_BYTES: Final = 256_000
 MIN_RSA_BITS: Final = 2048
-MAX_NAME: Final = 200
 LONGEST_SECONDS: Final = 366 * 24 * 3600.0
 INVALID: Final = "the token does not count: it is not of the issuer, not for this server, or expired"
 
@@ -181,7 +180,10 @@ def _name(value: object) -> str:
     """Raises ValueError."""
     if not isinstance(value, str):
         raise ValueError("a name is missing")
-    name = " ".join(normalise(value).split())
-    if name != value or not 0 < len(name) <= MAX_NAME:
+    try:
+        usable = check_named(value, "tenant") == value
+    except InputError:
+        usable = False
+    if not usable:
         raise ValueError("a name is not usable")
-    return name
+    return value

@@ -17,6 +17,7 @@ from typing import Any, Final
 from cairn.distribution import release
 from cairn.domain.document import Indexed, PreparedDocument, Rejected, Source
 from cairn.errors import CairnError, InputError
+from cairn.domain.names import clean_title
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import Target
 from cairn.ingest.outlines import OutlineReader, outline_reader
@@ -168,7 +169,7 @@ def prepare_one(source: Source, environment: Environment, settings: Settings) ->
 
 
 async def _prepare_one(source: Source, environment: Environment, settings: Settings) -> PreparedRow:
-    check_source(source, settings)
+    source = check_source(source, settings)
     async with _kept_embedder(environment, settings) as embedder, outline_reader(settings) as outlines:
         return await embed_apart(await read_apart(source, settings, embedder, outlines), settings, embedder)
 
@@ -289,7 +290,8 @@ async def _documents(
                 if isinstance(found.vectors, InputError):
                     raise found.vectors
                 document, made = document_of(found.values, found.vectors, settings, tokens, dominant)
-                check_source(document.source, settings)
+                source = check_source(document.source, settings)
+                document = replace(document, source=source, title=clean_title(document.title) or source.name)
                 yield Embedded(document, {model_id: made})
             except DOCUMENT_ERRORS as error:
                 external_id = str(found.values["external_id"] or "")

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from cairn.domain.ids import new_id
+from cairn.domain.names import clean_title
 from cairn.domain.question import Conversation, SavedMessage
 from cairn.errors import InputError, NotFoundError
 from cairn.language.text import normalise
@@ -86,7 +87,7 @@ async def get_conversation(services: Services, session_id: str) -> Conversation:
 
 async def rename_conversation(services: Services, session_id: str, title: str) -> Conversation:
     """Give it a title; an empty one: it is shown by what was said first again. Raises InputError, NotFoundError."""
-    session_id, title = check_session_id(session_id), _one_line(title, "the title")
+    session_id, title = check_session_id(session_id), _one_line(clean_title(title), "the title")
     async with services.database.transaction(services.principal) as connection:
         await memory.rename(connection, services.principal, session_id, title or None)
         return _known(await memory.get(connection, services.principal, session_id), session_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from cairn.domain.document import Collection, Document, Outcome, Source, TextPar
 from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentSort, ListOrder
 from cairn.domain.graph_view import Refreshed
 from cairn.domain.job import Job, RecallCheck
+from cairn.domain.names import check_external_id, clean_title
 from cairn.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
@@ -36,8 +38,6 @@ from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-MAX_EXTERNAL_ID = 512
-"""Characters; a longer one would not fit into the unique index."""
 LONGEST_TEXT = 2**30
 """Code points; PostgreSQL holds no longer text."""
 MAX_TITLE = 2000
@@ -61,13 +61,9 @@ def collection_of(path: Path) -> str:
 
 
 def check_source(source: Source, settings: Settings) -> Source:
-    """Raises InputError or TooLargeError for what can be said before reading the content."""
-    if not source.external_id or len(source.external_id) > MAX_EXTERNAL_ID:
-        raise InputError(f"a document id has 1 to {MAX_EXTERNAL_ID} characters, this one {len(source.external_id)}")
-    if ".." in source.external_id.replace("\\", "/").split("/"):
-        raise InputError(
-            f"the document id {source.external_id[:200]!r} has a part '..', so it may be another one; resolve it"
-        )
+    """The same, its title without what cannot be seen. Raises InputError or TooLargeError for what can be said before reading the
+    content."""
+    check_external_id(source.external_id)
     if len(source.title or "") > MAX_TITLE:
         raise InputError(f"a title has at most {MAX_TITLE:,} characters, this one {len(source.title or ''):,}")
     if any(not char.isprintable() for char in source.media_type or ""):
@@ -78,7 +74,8 @@ def check_source(source: Source, settings: Settings) -> Source:
             "accepted (setting ingest.maxFileBytes)"
         )
     check_metadata(source.metadata)
-    return source
+    title = source.title and clean_title(source.title)
+    return source if title == source.title else replace(source, title=title or None)
 
 
 async def create_collection(services: Services, name: str) -> Collection:

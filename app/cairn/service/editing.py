@@ -9,6 +9,7 @@ from uuid import UUID
 
 from cairn.domain.document import Collection, Document, check_metadata
 from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, ListOrder
+from cairn.domain.names import clean_title
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.graph.refresh import follow
 from cairn.ingest.enrichment import order_enrichment
@@ -46,6 +47,7 @@ async def change_document(
     if metadata is not None:
         check_metadata(merge(document.metadata, metadata))
     found = await get_collection(services, collection)
+    title = title if title is None else clean_title(title)
     if title is not None and title != document.title:
         await _change_title(services, found, document, title)
     if metadata is not None:

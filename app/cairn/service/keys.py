@@ -10,15 +10,14 @@ from typing import Final
 from uuid import UUID
 
 from cairn.domain.key import ApiKey, new_secret
+from cairn.domain.names import check_named
 from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 from cairn.errors import ForbiddenError, InputError, NotFoundError
-from cairn.language.text import normalise
+from cairn.language.text import storable
 from cairn.store import audit, keys, tenants
 from cairn.store.session import at_primary
 from cairn.wiring import Services
 
-MAX_NAME = 200
-"""Characters of the name of a key or a tenant."""
 LONGEST = timedelta(days=3660)
 """Ten years: a key that is to last longer does not expire."""
 MOST: Final = KeyLimits(1_000_000, 10_000, 10**15, 1e9)
@@ -31,7 +30,7 @@ async def create_key(
 ) -> tuple[ApiKey, str]:  # fmt: skip
     """The key, and its secret, which nobody can read again. Raises InputError; ForbiddenError for a scope that the caller does
     not have: nobody gives more than they have."""
-    name = _checked_name(name, "key")
+    name = check_named(name, "key")
     if not scopes:
         raise InputError(f"a key needs a scope: {', '.join(sorted(ALL_SCOPES))}")
     if missing := set(scopes) - services.principal.caller.scopes:
@@ -72,19 +71,12 @@ async def of_tenant(services: Services, tenant: str | None, *, create: bool = Fa
     NotFoundError."""
     if tenant is None:
         return services
-    name = _checked_name(tenant, "tenant")
+    name = check_named(tenant, "tenant") if create else " ".join(storable(tenant).split())
     async with services.database.connection() as connection:
         tenant_id = await (keys.ensure_tenant if create else tenants.find_id)(connection, name)
     if tenant_id is None:
         raise NotFoundError(f"there is no tenant {name}; `cairn tenant list` has those there are")
     return replace(services, principal=Principal(tenant_id, name, services.principal.caller))
-
-
-def _checked_name(name: str, of: str) -> str:
-    name = " ".join(normalise(name).split())
-    if not 0 < len(name) <= MAX_NAME:
-        raise InputError(f"the name of a {of} has 1 to {MAX_NAME} characters")
-    return name
 
 
 def _checked_limits(limits: KeyLimits) -> KeyLimits:

@@ -12,13 +12,13 @@ from pydantic import AwareDatetime, WithJsonSchema
 
 from cairn.domain.document import Status, check_metadata
 from cairn.domain.document_list import DocumentFilter
+from cairn.domain.names import MAX_EXTERNAL_ID
 from cairn.errors import InputError, NotFoundError
 from cairn.interfaces.http.collections import CollectionName
 from cairn.interfaces.http.models import ID_EXAMPLE, cleaned
 from cairn.interfaces.http.running import ServicesDep
 from cairn.language.text import normalise
 from cairn.service import documents
-from cairn.service.documents import MAX_EXTERNAL_ID
 
 BY_EXTERNAL_ID: Final = "by-external-id"
 """Stands in an address in the place of the id of the document that `external_id` names."""

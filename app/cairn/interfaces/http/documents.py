@@ -27,6 +27,7 @@ from cairn.domain.document import (
 )
 from cairn.domain.document_list import DocumentSort, place_of
 from cairn.domain.job import Job
+from cairn.domain.names import check_distinct, id_of_file_name
 from cairn.errors import CairnError, InputError, TooLargeError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.collections import CollectionName
@@ -247,30 +248,25 @@ def _metadata(field: str | None) -> Metadata:
 async def _sources(files: Sequence[UploadFile], metadata: Metadata, settings: Settings) -> list[Source]:
     sources = []
     for file in files:
-        name = relative_path(file.filename or "")
+        name = id_of_file_name(sent_name(file))
         media_type = normalise(file.content_type or "")[:200] or None
         source = Source(name, name, await file.read(), media_type=media_type, metadata=metadata)
         sources.append(documents.check_source(source, settings))
-    names = Counter(source.external_id for source in sources)
-    if repeated := [name for name, count in names.items() if count > 1]:
-        raise InputError(f"file names must differ within one upload; repeated: {', '.join(repeated[:5])}")
+    check_distinct((sent_name(file), source.external_id) for file, source in zip(files, sources, strict=True))
     return sources
 
 
-def relative_path(filename: str) -> str:
-    """The name as a relative path with '/': no drive, no root, and each '..' resolved from there, as in an address.
-    Raises InputError when nothing is left."""
-    kept: list[str] = []
-    for part in re.split(r"[/\\]+", normalise(filename).replace("\n", " ")):
-        if part.strip() == "..":
-            kept = kept[:-1]
-        elif part.strip() not in ("", "."):
-            kept.append(part.strip())
-    if kept and re.fullmatch(r"[A-Za-z]:", kept[0]):
-        kept = kept[1:]
-    if not kept:
-        raise InputError("each file needs a name; it becomes the document's id")
-    return "/".join(kept)
+_OF_A_DISK: Final = re.compile(r""";[ \t]*filename="?((?:[^"\\]:\\|\\\\)(?:[^"\\]|\\.)*+)""")
+
+
+def sent_name(file: UploadFile) -> str:
+    """The file name as the client sent it. The parser of forms takes everything up to the last backslash off where it is a path of
+    Windows, so that two of them would come to one name unseen."""
+    found = _OF_A_DISK.search(file.headers.get("content-disposition", ""))
+    if not found:
+        return file.filename or ""
+    folder = found[1].replace("\\\\", "\\").rpartition("\\")[0].encode("latin-1", "replace").decode(errors="replace")
+    return f"{folder}\\{file.filename or ''}"
 
 
 # --- read and delete --------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cairn.domain.key import ApiKey
 from cairn.domain.principal import KeyLimits, Scope
 from cairn.errors import InputError
+from cairn.domain.names import MAX_NAME
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import ID_EXAMPLE, Body, example
 from cairn.interfaces.http.running import (
@@ -24,7 +25,7 @@ from cairn.interfaces.http.running import (
     encode_cursor,
 )
 from cairn.service import keys as key_service
-from cairn.service.keys import LONGEST, MAX_NAME
+from cairn.service.keys import LONGEST
 
 router = APIRouter(tags=["keys"], route_class=TypedRoute)
 
