@@ -101,8 +101,28 @@ BEGIN
     IF open IS NOT NULL THEN
         RAISE WARNING 'analysts may write large objects and the log, and hold locks; let an administrator run: REVOKE EXECUTE ON FUNCTION % FROM PUBLIC;', open;
     END IF;
-    IF (SELECT rolconnlimit < 0 FROM pg_roles WHERE oid = login) THEN
-        RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
+    -- Migration has taken it from everybody, but a copy of a database (CREATE DATABASE ... TEMPLATE, a dump) comes without that.
+    IF has_database_privilege('public', current_database(), 'TEMPORARY') THEN
+        BEGIN
+            EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO cairn_app', current_database());
+            EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+        EXCEPTION WHEN insufficient_privilege THEN
+            NULL;
+        END;
+        IF has_database_privilege('public', current_database(), 'TEMPORARY') THEN  -- who may not revoke is only warned
+            RAISE WARNING 'analysts may make temporary tables; let an administrator run: REVOKE TEMPORARY ON DATABASE % FROM PUBLIC;',
+                quote_ident(current_database());
+        END IF;
+    END IF;
+    IF (SELECT rolconnlimit < 0 AND NOT rolsuper FROM pg_roles WHERE oid = login) THEN
+        BEGIN
+            IF pg_has_role(login, 'cairn_app', 'MEMBER') THEN  -- it also serves, or owns the database
+                RAISE insufficient_privilege;
+            END IF;
+            EXECUTE format('ALTER ROLE %s CONNECTION LIMIT 10', login);
+        EXCEPTION WHEN insufficient_privilege THEN
+            RAISE WARNING '% may take every connection of the server: ALTER ROLE % CONNECTION LIMIT 4;', login, login;
+        END;
     END IF;
 END
 $$;

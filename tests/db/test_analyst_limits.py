@@ -61,6 +61,10 @@ async def analyst(database: str, owner: Any) -> AsyncIterator[Open]:
         "SELECT pg_logical_emit_message(true, 'x', 'x'::bytea)",
         "SELECT count(pg_advisory_lock(n)) FROM generate_series(1, 1000000) AS n",
         "SELECT pg_try_advisory_xact_lock(1)",
+        "SET temp_buffers = '8GB'; CREATE TEMP TABLE t (a int)",
+        "SET temp_buffers = '8GB'; SELECT 1 AS a INTO TEMP t",
+        "SET temp_buffers = '8GB'; CREATE TEMP VIEW v AS SELECT 1",
+        "SET temp_file_limit = -1",
         "BEGIN; LOCK TABLE rag.documents",
         "BEGIN; LOCK TABLE analyst.documents IN SHARE MODE",
     ],
@@ -76,6 +80,26 @@ async def test_the_connection_limit_of_the_recipe_holds(analyst: Open) -> None:
         await analyst()
     with pytest.raises(asyncpg.TooManyConnectionsError):
         await analyst()
+
+
+async def test_a_login_without_a_connection_limit_gets_one(database: str, owner: Any) -> None:
+    await owner.execute("SELECT rag.ensure_tenant('one'); CREATE ROLE greedy LOGIN")
+    opened: list[Any] = []
+    try:
+        await owner.execute("SELECT rag.grant_analyst('greedy', 'one')")
+        with pytest.raises(asyncpg.TooManyConnectionsError):
+            for _ in range(60):
+                opened.append(await asyncpg.connect(database.replace("//cairn@", "//greedy@")))
+        assert len(opened) == 10
+        await owner.execute("ALTER ROLE greedy CONNECTION LIMIT 20; SELECT rag.grant_analyst('greedy', 'one')")
+        limit = "SELECT rolconnlimit FROM pg_roles WHERE rolname = $1"
+        assert await owner.fetchval(limit, "greedy") == 20, "what its owner decided stays"
+        await owner.execute("CREATE ROLE serves LOGIN; GRANT cairn_app TO serves; SELECT rag.grant_analyst('serves', 'one')")
+        assert await owner.fetchval(limit, "serves") == -1, "serving has connections of its own"
+    finally:
+        for session in opened:
+            await session.close()
+        await owner.execute("DROP OWNED BY greedy; DROP ROLE greedy; DROP OWNED BY serves; DROP ROLE serves")
 
 
 BUSY = {

@@ -24,7 +24,7 @@ from cairn.domain.principal import Principal
 from cairn.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
 from cairn.jobs.context import Handler, JobCancelled, JobContext
 from cairn.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
-from cairn.jobs.worker import Worker
+from cairn.jobs.worker import FALSE_ALARMS, Worker
 from cairn.settings import JobsSettings
 from cairn.store import jobs
 from tests.waiting import hang_guard, until
@@ -689,3 +689,31 @@ async def test_a_job_that_turns_out_to_need_another_process_goes_back(world: Wor
     assert await world.worker(work).run_until_idle() == 1
     back = await world.get(job)
     assert (back.status, back.attempts, back.worker, back.error) == ("queued", 0, None, "no chat model here")
+
+
+async def test_a_flood_of_notifications_wakes_an_idle_worker_seldom(world: World) -> None:
+    """Whoever may connect may notify: an analyst, for example."""
+    looked, done, stop = list[str](), asyncio.Event(), asyncio.Event()
+
+    async def handle(_: JobContext) -> dict[str, Any]:
+        done.set()
+        return {}
+
+    worker = Worker(
+        world.database, {"work": handle}, lambda: JobsSettings.model_validate({"pollSeconds": 1}),
+        able=lambda kind: looked.append(kind) is None,
+    )  # fmt: skip
+    running, clock = asyncio.create_task(worker.run(stop)), asyncio.get_running_loop()
+    stranger = await asyncpg.connect(world.dsn)
+    try:
+        began = clock.time()
+        while clock.time() - began < 2:
+            await stranger.execute("NOTIFY cairn_jobs, 'forged'")
+        assert len(looked) <= (FALSE_ALARMS + 2) * (clock.time() - began + 1)
+        await world.enqueue()
+        async with hang_guard():
+            await done.wait()
+    finally:
+        await stranger.close()
+        stop.set()
+        await running

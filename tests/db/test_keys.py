@@ -193,6 +193,41 @@ async def test_a_notification_of_somebody_else_ends_nothing(services: Services, 
         assert not ended.is_set()
 
 
+async def test_a_flood_of_notifications_takes_no_look_up_from_others(services: Services, database: str) -> None:
+    """Whoever may connect may notify: an analyst, for example."""
+    _, secret = await create_key(services, "x", ["read"])
+    other, other_secret = await create_key(services, "y", ["read"])
+    revoked, revoked_secret = await create_key(services, "z", ["read"])
+    async with listening(services) as ring:
+        grants = {one: await ring.authenticate(one) for one in (secret, other_secret, revoked_secret)}
+        before, ended = await lookups(services, database), asyncio.Event()
+        stranger = await asyncpg.connect(database)
+        with ring.watch(grants[other_secret], ended.set):
+            await stranger.execute("SELECT pg_notify('cairn_keys', gen_random_uuid()::text) FROM generate_series(1, 20000)")
+            await stranger.execute("SELECT pg_notify('cairn_keys', 'echo ' || n) FROM generate_series(1, 1000) AS n")
+            for _ in range(300):
+                await stranger.execute(f"NOTIFY cairn_keys, '{other.id}'")
+            await revoke_key(services, revoked.id)
+            await until(lambda: not ring.keeps(revoked_secret))  # in the order of commits: all of them were heard
+            assert ring.is_proven
+            assert ring.keeps(secret)
+            assert not ring.keeps(other_secret), "of the one that was named the database is asked"
+            for one in (secret, other_secret):
+                await ring.authenticate(one)
+        await stranger.close()
+        assert not ended.is_set()
+        assert await lookups(services, database) - before <= 4
+
+
+async def test_who_overhears_a_proof_cannot_repeat_it(services: Services, database: str) -> None:
+    stranger, overheard = await asyncpg.connect(database), list[str]()
+    await stranger.add_listener("cairn_keys", lambda *said: overheard.append(said[3]))
+    async with listening(services):
+        await until(lambda: len(overheard) >= 3)
+    await stranger.close()
+    assert len(set(overheard)) == len(overheard)
+
+
 async def test_expiry_is_by_the_clock_of_the_database(services: Services, database: str) -> None:
     made, secret = await create_key(services, "x", ["read"], expires_in=timedelta(hours=1))
     ring = KeyRing(services.database)

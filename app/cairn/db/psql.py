@@ -23,6 +23,9 @@ from cairn.errors import DatabaseUnavailableError, NotFoundError, reason_of
 SEARCH_PATH: Final = "-c search_path=analyst,public"
 """So that views need no schema before their names."""
 
+CONNECTIONS: Final = 10
+"""At once of the login of a tenant: the server has them for everybody."""
+
 
 async def ensure_analyst_login(owner_dsn: str, tenant: str) -> str:
     """Name of the login that may read the tenant, made if it is new; of an embedded server, which it brings up to date.
@@ -42,7 +45,7 @@ async def ensure_analyst_login(owner_dsn: str, tenant: str) -> str:
             login = f"cairn_reads_{tenant_id}"
             async with connection.transaction():
                 if not await connection.fetchval(statements["role_exists"], login):
-                    await connection.execute(f"CREATE ROLE {login} LOGIN")
+                    await connection.execute(f"CREATE ROLE {login} LOGIN CONNECTION LIMIT {CONNECTIONS}")
                 await connection.execute(statements["grant_analyst"], login, tenant)
             return login
         finally:

@@ -11,6 +11,7 @@ import os
 import random
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
 from typing import Any
@@ -31,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS = 5.0
 """Longest pause between two looks at a database that is away: recovery is noticed within 30 s."""
+FALSE_ALARMS = 10
+"""In a second, of an idle worker; then it is not woken for the rest of that."""
 UNHEARD_SECONDS = 2.0
 """Longest pause of an idle worker that hears of no job, because a pooler lies between."""
 ANSWER_SECONDS = 10.0
@@ -65,6 +68,9 @@ class Worker:
         self._settings = settings
         self._grace_seconds = grace_seconds
         self._able = able
+        self._roused = False
+        self._alarms: deque[float] = deque(maxlen=FALSE_ALARMS)
+        """When it looked in vain although it was woken."""
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -73,7 +79,10 @@ class Worker:
         failures = 0
         while not stop.is_set():
             try:
-                if not await self._work_once(stop):
+                found, roused, self._roused = await self._work_once(stop), self._roused, False
+                if not found:
+                    if roused:
+                        self._alarms.append(time.monotonic())
                     await self._wait_for_work(stop)
                 failures = 0
             except Exception as error:
@@ -101,6 +110,15 @@ class Worker:
         # the connection is borrowed only while idle, so listening never takes one from a handler
         async with self._database.connection() as connection, jobs.wakeups(connection) as news:
             await _either(seconds, stop.wait(), news.wait())
+            woken = news.is_set()
+        if woken:
+            await self._calm(stop)
+
+    async def _calm(self, stop: asyncio.Event) -> None:
+        """Whoever may connect to the database may notify, and need not have a job: in vain it looks FALSE_ALARMS times a second."""
+        if len(self._alarms) == FALSE_ALARMS and (left := self._alarms[0] + 1.0 - time.monotonic()) > 0:
+            await _either(left, stop.wait())
+        self._roused = True
 
     async def _work_once(self, stop: asyncio.Event) -> bool:
         """Claim a job and see it through; False when there is none."""

@@ -2,6 +2,9 @@
 
 A look-up is kept for seconds, and only while the process is sure to hear of revocations at once: it has a connection that
 listens, and has proved within the last moments that notifications come through it. Else every request asks the database.
+
+Whoever may connect to a database may notify there, analysts too, so a notification is a hint and no more: it names one key, which
+is looked up again.
 """
 
 from __future__ import annotations
@@ -36,8 +39,12 @@ PROVEN_SECONDS: Final = 2.5
 """How long one counts."""
 ECHO_SECONDS: Final = 2.0
 """A notification to oneself that takes longer than this is lost, with the connection."""
+CALM_SECONDS: Final = 0.05
+"""Between two looks at what is under way, however often somebody notifies."""
 RETRY_SECONDS: Final = 1.0
 LOOKUP_SECONDS: Final = 5.0
+READINGS: Final = 3
+"""Of a key that is said to be revoked again and again while it is read."""
 LOOKUPS: Final = 2
 """Look-ups at once: who tries keys takes no more connections of the pool than this."""
 INVALID: Final = "the key does not count: it is unknown, revoked or expired"
@@ -58,6 +65,10 @@ class KeyRing:
         self._database = database
         self._check_tenant = check_tenant
         self._kept: dict[bytes, _Kept] = {}
+        self._hashes: dict[UUID, bytes] = {}
+        """Of the keys that are kept, by their ids."""
+        self._heard: set[UUID] = set()
+        """Ids that were notified of while keys are looked up."""
         self._asked: dict[bytes, asyncio.Task[Grant]] = {}
         self._slots = asyncio.Semaphore(LOOKUPS)
         self._generation = 0
@@ -127,6 +138,8 @@ class KeyRing:
     def _answered(self, key_hash: bytes, task: asyncio.Task[Grant]) -> None:
         if self._asked.get(key_hash) is task:
             del self._asked[key_hash]
+        if not self._asked:
+            self._heard.clear()
         # whoever waited may have left: it is no error that nobody hears
         if not task.cancelled() and isinstance(task.exception(), UnauthenticatedError):
             self._kept.pop(key_hash, None)
@@ -135,6 +148,11 @@ class KeyRing:
         try:
             async with asyncio.timeout(LOOKUP_SECONDS), self._slots:
                 found = await self._find(key_hash)
+                for _ in range(READINGS - 1):
+                    if found is None or found.key.id not in self._heard:
+                        break
+                    self._heard.discard(found.key.id)  # it may have been revoked since it was read
+                    found = await self._find(key_hash)
         except TimeoutError:
             raise DatabaseUnavailableError("the database did not say in time whose key this is; try again") from None
         # a hash cannot be guessed piece by piece, so the index may find it; that it is this one is told in constant time
@@ -146,9 +164,12 @@ class KeyRing:
         now = asyncio.get_running_loop().time()
         ends_at = None if found.seconds_left is None else now + found.seconds_left
         grant = Grant(Principal(found.tenant_id, found.tenant, caller), ends_at, key.id)
-        if generation == self._generation:  # else somebody may have revoked it while it was read
+        # else somebody may have revoked it while it was read
+        if generation == self._generation and key.id not in self._heard:
             if len(self._kept) >= KEPT_KEYS:
                 self._kept.clear()
+                self._hashes.clear()
+            self._hashes[key.id] = key_hash
             self._kept[key_hash] = _Kept(grant, now + FRESH_SECONDS, now + KEPT_SECONDS)
         return grant
 
@@ -198,19 +219,21 @@ class KeyRing:
             await asyncio.sleep(PROOF_SECONDS)
 
     async def _heed(self, connection: object) -> None:
-        token, heard, changed = secrets.token_hex(16), asyncio.Event(), asyncio.Event()
+        token, heard, changed = "", asyncio.Event(), asyncio.Event()
         changed.set()  # what was revoked while nobody listened
 
         def hear(payload: str) -> None:
-            if payload == keys.ECHO + token:
-                heard.set()
-            elif not payload.startswith(keys.ECHO):
-                self.forget()
+            if payload.startswith(keys.ECHO):
+                if payload == keys.ECHO + token:
+                    heard.set()
+            elif (key_id := _as_id(payload)) is not None and self._reconsider(key_id):
                 changed.set()
 
         await keys.listen(connection, hear)
+        looked_at = -CALM_SECONDS
         while True:
             heard.clear()
+            token = secrets.token_hex(16)  # a new one each time: whoever listens as well could repeat an old one
             asked_at = asyncio.get_running_loop().time()
             async with asyncio.timeout(ECHO_SECONDS):
                 await keys.echo(connection, token)
@@ -218,6 +241,8 @@ class KeyRing:
             # notifications come in the order of commits: whatever was revoked before this one has been heard
             self._proven_until = asked_at + PROVEN_SECONDS
             if changed.is_set():
+                await asyncio.sleep(max(0.0, looked_at + CALM_SECONDS - asyncio.get_running_loop().time()))
+                looked_at = asyncio.get_running_loop().time()
                 changed.clear()
                 await self._end_revoked(connection)
             with suppress(TimeoutError):
@@ -227,8 +252,20 @@ class KeyRing:
     def forget(self) -> None:
         """Ask the database for every key again, also where a look-up is under way."""
         self._kept.clear()
+        self._hashes.clear()
+        self._heard.clear()
         self._asked.clear()
         self._generation += 1
+
+    def _reconsider(self, key_id: UUID) -> bool:
+        """Ask the database for this key again, also where a look-up is under way; whether something is under way for it."""
+        if (key_hash := self._hashes.pop(key_id, None)) is not None:
+            self._kept.pop(key_hash, None)
+        if self._asked:
+            self._heard.add(key_id)
+            if len(self._heard) > KEPT_KEYS:
+                self.forget()
+        return key_id in self._watched
 
     async def _end_revoked(self, connection: object) -> None:
         """End what is under way for keys that count no more. The database is asked: anybody there can notify."""
@@ -238,3 +275,10 @@ class KeyRing:
         for key_id in set(self._watched) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()
+
+
+def _as_id(payload: str) -> UUID | None:
+    try:
+        return UUID(payload)
+    except ValueError:
+        return None
