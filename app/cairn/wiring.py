@@ -384,7 +384,9 @@ async def _dimensions(embedder: Embedder) -> int:
 
 async def _identify(database: Database, tenant: str, model_name: str) -> tuple[Principal, vectors.EmbeddingModel]:
     if check_named(tenant, "tenant") != tenant:
-        raise InputError(f"CAIRN_TENANT={tenant!r}: the name of a tenant has no white space at its ends, and single spaces within")
+        raise InputError(
+            f"CAIRN_TENANT={tenant!r}: the name of a tenant has no white space at its ends, and single spaces within"
+        )
     async with database.connection() as connection:
         tenant_id = await connection.fetchval("SELECT rag.ensure_tenant($1)", tenant)
         model = await vectors.model(connection, model_name)

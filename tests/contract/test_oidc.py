@@ -104,6 +104,8 @@ def _wrong_tokens(issuer: ScriptedIssuer) -> dict[str, str]:
         "empty tenant": issuer.token(tenant=""),
         "tenant that is no text": issuer.token(tenant={"name": "acme"}),
         "tenant with a zero": issuer.token(tenant="acme\x00"),
+        "tenant with what is not seen": issuer.token(tenant="ac\u200bme"),
+        "tenant that turns around": issuer.token(tenant="acme\u202e"),
         "tenant with blanks around": issuer.token(tenant=" acme"),
         "long tenant": issuer.token(tenant="a" * 300),
         "nothing": "..",

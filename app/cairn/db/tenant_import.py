@@ -79,7 +79,7 @@ def _check_name(name: str) -> None:
     try:
         same = check_named(name, "tenant") == name
     except InputError as error:
-        raise TenantFileError(f"{error.detail}; call it otherwise by --as") from None
+        raise TenantFileError(f"{name[:40]!r} is no name for a tenant: {error.detail}") from None
     if not same:
         raise TenantFileError(f"{name[:40]!r} is no name for a tenant: it has white space at an end, or too much")
 

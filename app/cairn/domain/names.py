@@ -40,7 +40,9 @@ def check_name(name: str, what: str) -> str:
                 "leave it out"
             )
         if _is_selector(sign) and not _selects(name, place):
-            raise InputError(f"{what} has U+{ord(sign):04X} at character {place + 1}, which changes nothing there; leave it out")
+            raise InputError(
+                f"{what} has U+{ord(sign):04X} at character {place + 1}, which changes nothing there; leave it out"
+            )
     return name
 
 
@@ -79,7 +81,10 @@ def _selects(name: str, place: int) -> bool:
     """Behind an emoji, a symbol or an ideograph, which have variants."""
     if not place:
         return False
-    return unicodedata.category(name[place - 1]) in ("So", "Sm", "Sk", "Lo", "Po") or name[place + 1 : place + 2] == "\u20e3"
+    return (
+        unicodedata.category(name[place - 1]) in ("So", "Sm", "Sk", "Lo", "Po")
+        or name[place + 1 : place + 2] == "\u20e3"
+    )
 
 
 def check_named(name: str, of: str) -> str:

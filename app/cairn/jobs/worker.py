@@ -115,7 +115,8 @@ class Worker:
             await self._calm(stop)
 
     async def _calm(self, stop: asyncio.Event) -> None:
-        """Whoever may connect to the database may notify, and need not have a job: in vain it looks FALSE_ALARMS times a second."""
+        """Whoever may connect to the database may notify, and need not have a job: it looks in vain FALSE_ALARMS times a
+        second."""
         if len(self._alarms) == FALSE_ALARMS and (left := self._alarms[0] + 1.0 - time.monotonic()) > 0:
             await _either(left, stop.wait())
         self._roused = True

@@ -64,8 +64,9 @@ async def cached_search(
 ) -> SearchResult:
     """Like `search`, from the cache where the same was searched before and nothing has changed since.
 
-    `strategy` is part of the key. Filters bypass the cache, and what looks like a key in the query does; so does `request.model`, because its vectors may still be in
-    the making, and `request.cache` False, which uses no query embeddings either. Raises what `search` raises.
+    `strategy` is part of the key. Filters bypass the cache, and so does a query with what looks like a key; so does
+    `request.model`, because its vectors may still be in the making, and `request.cache` False, which uses no query embeddings
+    either. Raises what `search` raises.
     """
     context = plan_search(deps, principal, request, settings, run_id, answering=answering, meter=meter)
     if _bypasses(context):

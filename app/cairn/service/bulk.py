@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from cairn.distribution import release
 from cairn.domain.document import Indexed, PreparedDocument, Rejected, Source
-from cairn.errors import CairnError, InputError
 from cairn.domain.names import clean_title
+from cairn.errors import CairnError, InputError
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import Target
 from cairn.ingest.outlines import OutlineReader, outline_reader

@@ -86,7 +86,7 @@ def quiet_logs() -> None:
             structlog.dev.ConsoleRenderer(
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             ),
-            lambda _logger, _method, line: strike_secrets(line),
+            lambda _logger, _method, line: strike_secrets(str(line)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -260,8 +260,8 @@ _OF_A_DISK: Final = re.compile(r""";[ \t]*filename="?((?:[^"\\]:\\|\\\\)(?:[^"\\
 
 
 def sent_name(file: UploadFile) -> str:
-    """The file name as the client sent it. The parser of forms takes everything up to the last backslash off where it is a path of
-    Windows, so that two of them would come to one name unseen."""
+    """The file name as the client sent it. Of a path of Windows the parser of forms keeps what stands behind the last backslash,
+    so that two of them would come to one name unseen."""
     found = _OF_A_DISK.search(file.headers.get("content-disposition", ""))
     if not found:
         return file.filename or ""

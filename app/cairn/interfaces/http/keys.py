@@ -10,9 +10,9 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from cairn.domain.key import ApiKey
+from cairn.domain.names import MAX_NAME
 from cairn.domain.principal import KeyLimits, Scope
 from cairn.errors import InputError
-from cairn.domain.names import MAX_NAME
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import ID_EXAMPLE, Body, example
 from cairn.interfaces.http.running import (

@@ -49,7 +49,9 @@ def configure() -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    rendered: tuple[Processor, ...] = (_without_secrets, in_colour, strike_rendered) if sys.stderr.isatty() else structured
+    rendered: tuple[Processor, ...] = (
+        (_without_secrets, in_colour, _strike_rendered) if sys.stderr.isatty() else structured
+    )
     stream = LogStream(sys.stderr)
     structlog.configure(
         processors=[*began, *rendered],
@@ -75,6 +77,6 @@ def _without_secrets(_logger: object, _method: str, event: MutableMapping[str, A
     return event
 
 
-def strike_rendered(_logger: object, _method: str, line: str) -> str:
+def _strike_rendered(_logger: object, _method: str, line: Any) -> str:
     """The same of a line for people, whose stack trace is made when it is rendered."""
-    return strike_secrets(line)
+    return strike_secrets(str(line))

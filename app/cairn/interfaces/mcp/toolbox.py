@@ -10,8 +10,8 @@ import structlog
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import ValidationError
 
-from cairn.domain.secrets import strike_secrets
 from cairn.domain.principal import Principal
+from cairn.domain.secrets import strike_secrets
 from cairn.errors import CairnError, ForbiddenError
 from cairn.interfaces.mcp import asking, finding, shapes, writing
 from cairn.interfaces.mcp.tooling import McpTool, Report, ToolAnswer, ToolWork, schema_of
