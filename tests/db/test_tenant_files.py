@@ -447,7 +447,7 @@ async def test_a_file_that_is_not_right_changes_nothing(
             await bring(second, cut)
     with pytest.raises(TenantFileError, match=r"No such file"):
         await bring(second, tmp_path / "none.cairn")
-    for name in ("", " a", "a\nb", "x" * 300):
+    for name in ("", " a", "a\nb", "a\u200bb", "x" * 300):
         with pytest.raises(TenantFileError, match=r"is no name for a tenant"):
             await bring(second, file, name or " ")
     with pytest.raises(ConflictError, match=r"there is a tenant 'next' already"):
