@@ -259,6 +259,14 @@ async def _create(connection: Any, source: SchemaSource) -> None:
             await connection.execute(statement)
 
 
+async def make_schema(connection: Any, source: SchemaSource) -> None:
+    """All of the schema in an empty database after bootstrap(), in a transaction of the caller, whose search_path is public.
+    Raises MigrationError."""
+    await connection.execute(_MAKE_LOCK_TABLE)
+    await _create(connection, source)
+    await apply_objects(connection, source)
+
+
 async def _distribute(connection: Any, source: SchemaSource) -> None:
     """With the lock held: all or nothing. Policies, functions and views are made anew, for what a distributed database takes."""
     async with connection.transaction():

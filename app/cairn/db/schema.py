@@ -28,6 +28,13 @@ _BREAKING = re.compile(r"^BREAKING *= *True\b", re.MULTILINE)
 LAST_COMMIT_WITH_OLDER = "e0ad900e"
 """Of this repository: its `cairn migrate` brings every older database to the baseline."""
 
+OLDEST_READABLE = "0026"
+"""Of revisions whose dumps and tenant files this code reads. A migration that converts rows, not only adds to them, makes itself
+the oldest."""
+
+PARTITION_DAYS = 366
+"""How far back traces out of a file get partitions; older ones stand in the default one until they expire."""
+
 
 @dataclass(frozen=True)
 class SqlFile:
@@ -237,14 +244,14 @@ def objects_sql(source: SchemaSource) -> str:
     return "\n".join(["BEGIN;", "SET LOCAL check_function_bodies = off;", *parts, "COMMIT;"])
 
 
-async def apply_roles(connection: Any, source: SchemaSource) -> None:
-    """The roles alone: what a dump names. Raises MigrationError."""
-    await _execute(connection, [source.roles])
+async def apply_row_security(connection: Any, source: SchemaSource) -> None:
+    """Row security and rights alone, as apply_objects leaves them. Raises MigrationError."""
+    await _execute(connection, [source.row_security, source.distributed])
 
 
 async def _apply(connection: Any, source: SchemaSource) -> None:
     await connection.execute("SET LOCAL check_function_bodies = off")
-    await apply_roles(connection, source)
+    await _execute(connection, [source.roles])
     try:
         async with connection.transaction():
             await _execute(connection, source.objects)
@@ -255,7 +262,7 @@ async def _apply(connection: Any, source: SchemaSource) -> None:
         log.warning("migrate.views_dropped", reason=error.detail)
         await _drop_views(connection)
         await _execute(connection, source.objects)
-    await _execute(connection, [source.row_security, source.distributed])
+    await apply_row_security(connection, source)
     await _validate(connection)
     await connection.execute("DELETE FROM rag.schema_objects")
     for file in source.files:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from cairn.db.schema import SchemaSource
+from cairn.db.schema import OLDEST_READABLE, PARTITION_DAYS, SchemaSource
 from cairn.db.tenant_file import Manifest, ModelPart, TablePart, TenantReader, known_tenant_file
 from cairn.db.tenant_tables import KEPT, MODEL, SQL, Progress, TenantTable, list_tables, owner_connection, row_count
 from cairn.db.vector_indexes import ensure_model
@@ -26,14 +26,8 @@ from cairn.domain.names import check_named
 from cairn.errors import ConflictError, InputError, SettingsError, TenantFileError, reason_of
 from cairn.settings import VectorSettings
 
-OLDEST_READABLE: Final = "0026"
-"""Of revisions whose files this code reads. A migration that converts rows, not only adds to them, makes itself the oldest."""
-
 PAGES: Final = 4096
 """Of the temporary table whose rows are added by one statement, which keeps a note of each row until its end."""
-
-PARTITION_DAYS: Final = 366
-"""How far back traces get partitions; older ones stand in the default one until they expire."""
 
 
 async def import_tenant(

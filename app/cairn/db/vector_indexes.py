@@ -86,17 +86,60 @@ async def _create(connection: Any, name: str, dimensions: int, settings: VectorS
     log.info("models.registered", model=name, dimensions=dimensions)
 
 
-def _shared(name: str, model_id: int, dimensions: int, settings: VectorSettings) -> str:
+def _shared(name: str, model_id: int, dimensions: int, settings: VectorSettings, how: str = "CONCURRENTLY") -> str:
     return (
-        f"CREATE INDEX CONCURRENTLY {name} ON rag.embeddings "
+        f"CREATE INDEX {how} {name} ON rag.embeddings "
         f"USING hnsw ((embedding::halfvec({dimensions})) halfvec_cosine_ops) "
         f"{_parameters(settings)} WHERE model_id = {model_id} AND NOT own"
+    )
+
+
+def _own(index: PlannedIndex, settings: VectorSettings, how: str = "CONCURRENTLY") -> str:
+    return (
+        f"CREATE INDEX {how} {index.name} ON rag.embeddings "
+        f"USING hnsw ((embedding::halfvec({index.dimensions})) halfvec_cosine_ops) "
+        f"{_parameters(settings)} WHERE tenant_id = {index.tenant_id} "
+        f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id} AND own"
     )
 
 
 def _parameters(settings: VectorSettings) -> str:
     """Of a build. As shipped: halfvec, recall@10 .983 at efSearch 80 on 100k x 384."""
     return f"WITH (m = {settings.m}, ef_construction = {settings.ef_construction})"
+
+
+# --- All at once, in a database that nobody uses yet ---
+
+_MODELS = "SELECT id, dimensions FROM rag.embedding_models WHERE dimensions <= $1 ORDER BY id"
+_IN_USE = """
+SELECT x.tenant_id, x.collection_id, x.model_id, m.dimensions, x.chunk_count
+FROM rag.vector_indexes AS x JOIN rag.embedding_models AS m ON m.id = x.model_id AND m.dimensions <= $1
+WHERE x.state = 'ready' AND x.exclusive ORDER BY x.tenant_id, x.collection_id, x.model_id
+"""
+_CALL = "UPDATE rag.vector_indexes SET name = $4 WHERE tenant_id = $1 AND collection_id = $2 AND model_id = $3 AND name <> $4"
+
+
+async def build_indexes(connection: Any, settings: VectorSettings) -> None:
+    """In a transaction of the owner, where rows are there and indexes are not: the shared ones, those of collections that
+    rag.vector_indexes calls ready, under the names that this code gives them, and the functions that search by them."""
+    for row in await connection.fetch(_MODELS, MAX_INDEXED_DIMENSIONS):
+        name = f"embeddings_hnsw_{row['id']}"
+        await _build_here(connection, name, _shared(name, row["id"], row["dimensions"], settings, how=""))
+    for row in await connection.fetch(_IN_USE, MAX_INDEXED_DIMENSIONS):
+        index = PlannedIndex(**row, wanted=True, ready=True)
+        await connection.execute(_CALL, index.tenant_id, index.collection_id, index.model_id, index.name)
+        await _build_here(connection, index.name, _own(index, settings, how=""))
+
+
+async def _build_here(connection: Any, name: str, statement: str) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(statement)
+    except asyncpg.DiskFullError:
+        # /dev/shm of a container is too small for parallel workers
+        await connection.execute("SET LOCAL max_parallel_maintenance_workers = 0")
+        await connection.execute(statement)
+    await connection.execute(_MAKE_SEARCH, f"rag.{name}")
 
 
 # --- Building and dropping HNSW indexes of single collections: as the owner, concurrently, one at a time ---
@@ -166,13 +209,7 @@ class VectorDdl:
 
     async def create(self, index: PlannedIndex, report: Report) -> None:
         """Build it while everybody reads and writes. Takes minutes for millions of chunks."""
-        statement = (
-            f"CREATE INDEX CONCURRENTLY {index.name} ON rag.embeddings "
-            f"USING hnsw ((embedding::halfvec({index.dimensions})) halfvec_cosine_ops) "
-            f"{_parameters(self._settings)} WHERE tenant_id = {index.tenant_id} "
-            f"AND collection_id = '{index.collection_id}'::uuid AND model_id = {index.model_id} AND own"
-        )
-        await self._build(index.name, statement, report)
+        await self._build(index.name, _own(index, self._settings), report)
 
     async def _build(self, name: str, statement: str, report: Report) -> None:
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.errors import CairnError, InputError
-from cairn.interfaces.cli.terminal import quiet_logs, say, services
+from cairn.interfaces.cli.terminal import note, quiet_logs, say, services
 from cairn.interfaces.guardian import GuardedProcess
 from cairn.settings import Environment, SettingsStore, check_process, read_environment
 
@@ -90,14 +90,19 @@ async def backup(file: Path) -> int:
 
 
 async def restore(file: Path) -> int:
-    """Fill an empty database from such a file. Raises the same, MigrationError and DatabaseAheadError."""
-    from cairn.db.backup import restore as restore_database
+    """Fill an empty database from such a file. Raises the same, MigrationError, DatabaseAheadError and SettingsError."""
+    from cairn.db.restore import restore as restore_database
 
     quiet_logs()
+    environment = read_environment()
+    vectors = SettingsStore(environment.settings_path).current.vector
     with contextlib.ExitStack() as stack:
-        server = await asyncio.to_thread(owned_server, read_environment(), stack)
-        revision = await restore_database(server.dsn, file, binaries=server.binaries)
-    say(f"Restored (revision {revision}).")
+        server = await asyncio.to_thread(owned_server, environment, stack)
+        done = await restore_database(server.dsn, file, vectors, binaries=server.binaries)
+    if done.left_out:
+        shown = ", ".join(repr(name) for name in done.left_out[:5]) + (", ..." if len(done.left_out) > 5 else "")
+        note(f"Left out, because it is nothing of Cairn: {shown}.")
+    say(f"Restored (revision {done.revision}).")
     return 0
 
 
