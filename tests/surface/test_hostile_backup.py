@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import structlog
 from commands import Cairn, in_process
 
 from cairn.db.programs import find_program
+from tests.catalog import differences, read_catalog
 
 Psql = Callable[..., str]
 Attack = Callable[[str], Path]
@@ -77,15 +79,176 @@ def attack(database: str, psql: Psql, tmp_path: Path, marker: Path) -> Attack:
     return make
 
 
-def test_a_check_that_runs_a_command_is_not_restored(
-    cairn: Cairn, attack: Attack, marker: Path, empty_database: str, psql: Psql, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = attack("ALTER TABLE rag.tenants ADD CONSTRAINT struck CHECK (rag.strike());")
+@pytest.fixture
+def restored(
+    cairn: Cairn, database: str, empty_database: str, psql: Psql, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], str]:
+    """Restores a file and gives what was said of it. Fails where anything ran, or the database is not what this release makes
+    of the honest rows."""
     monkeypatch.setenv("CAIRN_DATABASE_URL", empty_database)
-    done = cairn("restore", file)
-    assert not marker.exists()
-    assert done.code == 0, done.err
-    assert psql("SELECT name FROM rag.tenants ORDER BY id", urlsplit(empty_database).path[1:]).split() == [
-        "honest",
-        "other",
-    ]
+    name = urlsplit(empty_database).path[1:]
+
+    def restore(file: Path) -> str:
+        fresh = [line for line in read_catalog(clean) if "search_" not in line]
+        done = cairn("restore", file)
+        assert not marker.exists()
+        assert done.code == 0, done.err
+        found = [line for line in read_catalog(empty_database) if "search_" not in line]
+        assert differences(found, fresh) == []
+        assert psql("SELECT id, name FROM rag.tenants ORDER BY id", name).split() == ["1|honest", "2|other"]
+        assert (
+            psql("SELECT count(*) FROM rag.jobs JOIN rag.tenants AS t ON t.id = tenant_id AND kind = 'none'", name)
+            == "2"
+        )
+        assert psql("SELECT rag.ensure_tenant('new')", name) == "3"
+        assert not marker.exists()
+        return done.err
+
+    clean = database.replace(urlsplit(database).path, "/cairn_template")
+    return restore
+
+
+@pytest.fixture
+def refused(
+    cairn: Cairn, empty_database: str, psql: Psql, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], str]:
+    """Tries to restore a file, and gives the one line that says why that was not done; nothing is left behind."""
+    monkeypatch.setenv("CAIRN_DATABASE_URL", empty_database)
+    name = urlsplit(empty_database).path[1:]
+
+    def restore(file: Path) -> str:
+        done = cairn("restore", file)
+        assert not marker.exists()
+        assert (done.code, done.out) == (1, "")
+        assert re.fullmatch(r"cairn: [^\n]+\n", done.err), done.err
+        left = (
+            "SELECT count(*) FROM pg_class WHERE relnamespace IN (to_regnamespace('rag'), to_regnamespace('analyst'))"
+        )
+        assert psql(left, name) == "0"
+        return done.err
+
+    return restore
+
+
+SCHEMA = """
+ALTER TABLE rag.tenants ADD CONSTRAINT struck CHECK (rag.strike());
+ALTER TABLE rag.run_legs ADD CONSTRAINT struck CHECK (rag.strike());
+CREATE DOMAIN rag.struck AS text CHECK (rag.strike());
+ALTER TABLE rag.jobs ALTER kind TYPE rag.struck;
+CREATE TRIGGER struck BEFORE INSERT ON rag.tenants FOR EACH ROW EXECUTE FUNCTION rag.strike_at_rows();
+ALTER TABLE rag.tenants ENABLE ALWAYS TRIGGER struck;
+CREATE INDEX struck_names ON rag.tenants (rag.strike_constantly(name));
+ALTER TABLE rag.tenants ADD struck text GENERATED ALWAYS AS (rag.strike_constantly(name)) STORED;
+ALTER TABLE rag.jobs ALTER error SET DEFAULT rag.strike()::text;
+CREATE MATERIALIZED VIEW rag.struck_rows AS SELECT rag.strike() AS x;
+CREATE VIEW analyst.struck AS SELECT rag.strike() AS x;
+CREATE RULE struck AS ON INSERT TO rag.jobs DO ALSO SELECT rag.strike();
+CREATE POLICY struck ON rag.tenants USING (rag.strike()) WITH CHECK (rag.strike());
+CREATE STATISTICS rag.struck_names ON (rag.strike_constantly(name)), id FROM rag.tenants;
+CREATE OR REPLACE FUNCTION rag.record_deed(tenant bigint, action text, target text, detail jsonb) RETURNS void
+    LANGUAGE sql SECURITY DEFINER AS 'SELECT rag.strike()';
+"""
+
+
+def test_nothing_of_a_stranger_s_schema_comes_in(attack: Attack, restored: Callable[[Path], str]) -> None:
+    assert restored(attack(SCHEMA)) == ""
+
+
+def test_nothing_of_a_whole_database_comes_in(attack: Attack, restored: Callable[[Path], str], marker: Path) -> None:
+    """A dump without restrictions: with owners, rights, an extension, an event trigger and schemas of its own."""
+    statements = """
+    ALTER TABLE rag.tenants OWNER TO cairn_app;
+    ALTER FUNCTION rag.strike() OWNER TO cairn_app;
+    GRANT ALL ON ALL TABLES IN SCHEMA rag TO PUBLIC;
+    ALTER DEFAULT PRIVILEGES IN SCHEMA rag GRANT ALL ON TABLES TO PUBLIC;
+    CREATE SCHEMA struck;
+    CREATE TABLE struck.tenants AS SELECT rag.strike() AS x;
+    CREATE FUNCTION rag.strike_at_ddl() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM rag.strike(); END';
+    CREATE EVENT TRIGGER struck ON ddl_command_end EXECUTE FUNCTION rag.strike_at_ddl();
+    ALTER EVENT TRIGGER struck DISABLE;
+    SELECT lo_from_bytea(0, 'x');
+    """
+    file = attack(statements, "--format=custom")
+    whole = file.read_bytes()
+    said = re.search(rb"COMMENT ON EXTENSION vector IS '[^']*';\n", whole)
+    assert said
+    file.write_bytes(
+        whole.replace(said[0], f"COPY (SELECT 1) TO PROGRAM 'touch {marker}';\n".encode().ljust(len(said[0])))
+    )
+    assert restored(file) == ""
+
+
+def test_tables_that_are_none_of_cairn_stay_outside_and_are_named(
+    attack: Attack, restored: Callable[[Path], str]
+) -> None:
+    statements = """
+    CREATE TABLE rag.struck AS SELECT rag.strike() AS x;
+    CREATE TABLE rag."a\n\\! touch x" AS SELECT rag.strike() AS x;
+    CREATE TABLE rag.runs_x (LIKE rag.runs);
+    """
+    said = restored(attack(statements))
+    assert said.startswith("Left out, because it is nothing of Cairn: ")
+    assert "'a', " in said
+    assert "'struck'" in said
+    assert "'runs_x'" in said
+
+
+def test_a_column_of_another_release_is_refused(attack: Attack, refused: Callable[[Path], str]) -> None:
+    said = refused(attack("ALTER TABLE rag.tenants ADD struck boolean DEFAULT rag.strike();"))
+    assert "column 'tenants.struck', which this release does not fill: restore it with the release that made it" in said
+
+
+JOBS = b"COPY rag.jobs (tenant_id, id, kind, payload, "
+
+
+FORGED = [
+    (b"COPY pg_catalog.pg_authid (rolname, rolsuper) FROM stdin;\n", "none of Cairn: 'pg_catalog.pg_authid'"),
+    (b"COPY rag.alembic_version (version_num) FROM stdin;\n", "none of Cairn: 'rag.alembic_version'"),
+    (b"COPY rag.passages (tenant_id, search_vector) FROM stdin;\n", "column 'passages.search_vector'"),
+    (b'COPY rag."jobs\n" (tenant_id) FROM stdin;\n', "a statement where rows should be"),
+    (b"COPY rag.jobs (tenant_id) FROM PROGRAM 'touch %s';\n", "a statement where rows should be"),
+    (b"COPY rag.jobs (tenant_id) FROM stdin; SELECT 1;\n", "a statement where rows should be"),
+    (b"\\! touch %s\n", "a statement where rows should be"),
+    (b"SET x = 1; COPY (SELECT 1) TO PROGRAM 'touch %s';\n", "a statement where rows should be"),
+    (b"SET session_authorization = $$x$$;\n", "a statement where rows should be"),
+    (b"COPY rag.jobs (tenant_id, id, kind, nothing) FROM stdin;\n", "column 'jobs.nothing'"),
+    (b"COPY rag.jobs (tenant_id, id) FROM stdin;\n", "could not be restored: extra data after last expected column"),
+    (b"-- none\n", "a statement where rows should be"),
+]
+"""Texts in the place of the line that begins the rows of a table, and why each is refused."""
+
+
+def test_a_forged_archive_is_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
+    """What pg_restore prints before the rows of a table is a text of the archive, and may be any."""
+    file = attack("SELECT 1")
+    whole = file.read_bytes()
+    begin = whole.index(JOBS)
+    end = whole.index(b"FROM stdin;\n", begin) + len(b"FROM stdin;\n")
+    for forged, why in FORGED:
+        text = forged.replace(b"%s", str(marker).encode())
+        if missing := end - begin - len(text):
+            text = b"--".ljust(missing - 1, b"-") + b"\n" + text
+        assert len(text) == end - begin
+        file.write_bytes(whole[:begin] + text + whole[end:])
+        assert why in refused(file), forged
+
+
+def test_rows_that_end_in_a_statement_are_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
+    placeholder = b"PLACEHOLDER".ljust(200, b"-")
+    file = attack(
+        f"INSERT INTO rag.jobs (tenant_id, id, kind) VALUES (1, gen_random_uuid(), '{placeholder.decode()}');",
+        *AS_CAIRN, "--compress=0",
+    )  # fmt: skip
+    end = f"\n\\.\nCOPY (SELECT 1) TO PROGRAM 'touch {marker}';\nSELECT 1; --"
+    file.write_bytes(file.read_bytes().replace(placeholder, end.encode().ljust(200, b"-")))
+    assert "could not be restored: missing data for column" in refused(file)
+
+
+def test_a_table_of_rows_that_break_the_schema_is_refused(attack: Attack, refused: Callable[[Path], str]) -> None:
+    """Constraints of the release hold for what a dump brings, whatever constraints it brings."""
+    lost = """
+    ALTER TABLE rag.uploads DROP CONSTRAINT uploads_tenant_id_job_id_fkey;
+    ALTER TABLE rag.uploads DROP CONSTRAINT uploads_tenant_id_collection_id_fkey;
+    INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, content)
+    VALUES (1, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'x', 'x', 'x');"""
+    assert "violates foreign key constraint" in refused(attack(lost))
