@@ -11,9 +11,11 @@ from typing import Any
 import asyncpg
 import pytest
 
+from cairn.db.backup import dump
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
+from cairn.db.restore import restore
 from cairn.db.tenant_delete import delete_tenant
 from cairn.db.tenant_export import export_tenant
 from cairn.db.tenant_import import import_tenant
@@ -119,6 +121,34 @@ async def test_the_next_release_and_its_backfill(bare_server: EmbeddedServer, tm
     for path in (release.folder / "sql" / "functions").glob("*.sql"):
         path.write_text(path.read_text(encoding="utf-8") + "-- changed\n", encoding="utf-8")
     assert (await migrate(dsn, source=release.source)).action == "migrated"
+
+
+async def test_an_owner_backs_up_and_restores(bare_server: EmbeddedServer, tmp_path: Path) -> None:
+    """Into another database of theirs, and into one of somebody who must be told that the roles of Cairn are not theirs."""
+    first = await database_of(bare_server, "first", "CREATEROLE")
+    await migrate(first)
+    added = "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) SELECT id, gen_random_uuid(), 'c', 1 FROM rag.tenants"
+    await run(first, "SELECT rag.ensure_tenant('one'), rag.ensure_tenant('two')", added, "SELECT")
+    file = tmp_path / "first.dump"
+    await dump(first, file)
+    admin = bare_server.dsn("postgres")
+    await run(admin, "CREATE DATABASE again OWNER first", "SELECT")
+    again = bare_server.dsn("again", "first")
+    await run(bare_server.dsn("again"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
+    assert (await restore(again, file)).left_out == ()
+    named = "SELECT t.name, c.name FROM rag.collections AS c JOIN rag.tenants AS t ON t.id = c.tenant_id ORDER BY 1"
+    assert await run(again, named) == [("one", "c"), ("two", "c")]
+    right = "SELECT has_table_privilege('cairn_definer', 'rag.schema_objects', 'INSERT')"
+    assert await run(again, right) == [(False,)]
+    await serve_with(again)
+    await run(admin, "CREATE ROLE second LOGIN CREATEROLE", "CREATE DATABASE second OWNER second", "SELECT")
+    second = bare_server.dsn("second", "second")
+    with pytest.raises(MigrationError, match=r"this role may not enable it"):
+        await restore(second, file)
+    await run(bare_server.dsn("second"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
+    with pytest.raises(MigrationError, match=r"second may not prepare the roles"):
+        await restore(second, file)
+    assert await run(second, "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rag')") == [(0,)]
 
 
 async def test_strangers_may_not_connect(bare_server: EmbeddedServer) -> None:

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from cairn.db.programs import first_words, running
 from cairn.errors import BackupError
@@ -102,13 +102,13 @@ class DumpFile:
                     raise self._refused(f"it has a statement where rows should be: {_text(line)[:60]!r}")
 
     @asynccontextmanager
-    async def _opened(self, *options: str) -> AsyncIterator[_Printed]:
+    async def _opened(self, *options: str) -> AsyncIterator[Printed]:
         command = [self._program, "--schema=rag", *options, str(self._file)]
         async with running(command) as process:
             assert process.stdout is not None
             words = asyncio.ensure_future(first_words(process.stderr))
             try:
-                printed = _Printed(process.stdout, self._refused)
+                printed = Printed(process.stdout, self._refused)
                 try:
                     yield printed
                 except BackupError:
@@ -124,10 +124,16 @@ class DumpFile:
         return BackupError(f"{self._file} cannot be read as a dump of PostgreSQL: {why}")
 
 
-class _Printed:
+class Pipe(Protocol):
+    """Where a program's output comes from; nothing when it has ended."""
+
+    async def read(self, size: int, /) -> bytes: ...
+
+
+class Printed:
     """What a program prints: lines, and rows between them."""
 
-    def __init__(self, pipe: asyncio.StreamReader, refused: Callable[[str], BackupError]) -> None:
+    def __init__(self, pipe: Pipe, refused: Callable[[str], BackupError]) -> None:
         self._pipe, self._refused = pipe, refused
         self._buffer = bytearray()
         self.ended = False
