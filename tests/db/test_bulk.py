@@ -3,8 +3,10 @@ prepared them; what is refused, and what is left as it is."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import pickle
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -573,6 +575,26 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "empty": (lambda out: [part.unlink() for part in out.glob("*.parquet")] and None, "there are no Parquet files"),
 }  # fmt: skip
+
+
+async def test_a_pickled_type_in_a_part_is_not_made(bulk: Services, tmp_path: Path) -> None:
+    """Old releases of pyarrow made Python objects of what a file calls an extension type."""
+    marker = tmp_path / "was-here"
+
+    class Strike:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (marker,))
+
+    kind = {b"ARROW:extension:name": b"arrow.py_extension_type", b"ARROW:extension:metadata": pickle.dumps(Strike())}
+    out = write(tmp_path / "given", [given()])
+    table = pq.read_table(out / "a.parquet")
+    column = table.schema.get_field_index("external_id")
+    field = pa.field("external_id", pa.string(), metadata=kind)
+    pq.write_table(table.cast(table.schema.set(column, field)), out / "a.parquet")
+    assert b"arrow.py_extension_type" in base64.b64decode(pq.read_metadata(out / "a.parquet").metadata[b"ARROW:schema"])
+    report = await loaded(bulk, out)
+    assert not marker.exists()
+    assert [one.change for one in report.indexed] == ["added"]
 
 
 async def test_folders_that_are_wrong_are_refused_before_anything_is_stored(
