@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -185,6 +186,31 @@ async def test_a_row_of_every_table_comes_back(database: str, empty_database: st
     assert await digests(empty_database) == before
     assert not [table for table, (rows, _) in before.items() if rows < 2]
     assert set(VALUES) >= {"halfvec", "sparsevec", "regconfig"}, "types that need an extension or a name"
+
+
+async def test_rows_name_no_index_and_no_function(database: str, empty_database: str, tmp_path: Path) -> None:
+    """Which index a collection has is a row; what it is called, and which function searches by it, is not for a row to say."""
+    collection = UUID("00000000-0000-7000-8000-00000000000a")
+    await fetch(database, "SELECT rag.ensure_tenant('one')")
+    await fetch(
+        database, "INSERT INTO rag.embedding_models (id, name, dimensions) VALUES (7, 'a', 2), (8, 'long', 9000)"
+    )
+    await fetch(
+        database, "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES (1, $1, 'c', 1)", collection
+    )
+    for model, name in ((7, "embeddings_hnsw_7; DROP TABLE rag.jobs"), (8, "jobs"), (9, "of no model")):
+        ready = "INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state, exclusive) "
+        await fetch(database, ready + "VALUES (1, $1, $2, $3, 'ready', true)", collection, model, name)
+    await move(database, empty_database, tmp_path)
+    made = "SELECT relname FROM pg_class WHERE relnamespace = 'rag'::regnamespace AND relname ~ 'hnsw' ORDER BY 1"
+    assert [row[0] for row in await fetch(empty_database, made)] == [
+        "embeddings_hnsw_7",
+        "embeddings_hnsw_7_c00000000000b",
+    ]
+    named = await fetch(empty_database, "SELECT name FROM rag.vector_indexes ORDER BY model_id")
+    assert [row[0] for row in named] == ["embeddings_hnsw_7_c00000000000b", "jobs", "of no model"]
+    searched = "SELECT * FROM rag.search_7_c00000000000b(1, $1, 7::smallint, '[1,0]', 3)"
+    assert (await fetch(empty_database, searched, collection))[0]["chunks_found"] == 0
 
 
 async def test_text_is_text(database: str, empty_database: str, tmp_path: Path) -> None:

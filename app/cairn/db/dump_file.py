@@ -1,14 +1,14 @@
 """What a dump of PostgreSQL holds, as pg_restore writes it without a connection: rows to be copied, never statements to be run.
 
 A dump is a script of whoever made it. So nothing of it reaches psql or a server but the rows between the lines that begin and end
-them. Those lines are read by a grammar that knows four kinds; any other text is a dump that is refused.
+them. Those lines are read by a grammar that knows four kinds; a dump that has any other is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,13 +112,16 @@ class DumpFile:
                 try:
                     yield printed
                 except BackupError:
-                    if printed.ended and await process.wait():  # what failed says it best
-                        raise self._refused(await words) from None
+                    if printed.ended:  # a program that failed says best what was wrong
+                        await self._check_end(process, words)
                     raise
-                if await process.wait():
-                    raise self._refused(await words or f"pg_restore ended with {process.returncode}")
+                await self._check_end(process, words)
             finally:
                 words.cancel()
+
+    async def _check_end(self, process: asyncio.subprocess.Process, words: Awaitable[str]) -> None:
+        if await process.wait():
+            raise self._refused(await words or f"pg_restore ended with {process.returncode}") from None
 
     def _refused(self, why: str) -> BackupError:
         return BackupError(f"{self._file} cannot be read as a dump of PostgreSQL: {why}")

@@ -3,7 +3,7 @@
 pg_restore would run what the dump says, as the owner of the database, who may be a superuser: a function in a constraint, an
 index or a trigger is a program of whoever made the file. So tables, functions, views, rights and policies are those of this
 release, as in a database that was just migrated. Rows go into tables and columns that it knows, by COPY statements of our own,
-under a role that may do nothing but add rows.
+under a role that may neither read files nor run programs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SESSION: Final = {
 }
 _OF_RELEASE: Final = frozenset({"alembic_version", "schema_revisions", "schema_objects"})
 """Tables that say which schema a database has: that of this release, whatever the dump says."""
-_PARTITION: Final = re.compile(r"([a-z_]+?)_(?:default|(\d{4})(\d\d)(\d\d))")
+_PARTITION: Final = re.compile(r"([a-z_]+?)_(?:default|(\d{4})(\d\d)(\d\d))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
