@@ -93,6 +93,37 @@ def test_questions_beyond_the_queue_are_refused_and_everything_else_goes_on(api:
     assert api.client.post("/query", json=QUESTION).status_code == 200
 
 
+def test_of_questions_that_come_together_those_without_room_are_refused_before_anything_is_asked(
+    api: Api, psql: Psql, hold_collections: Hold
+) -> None:
+    """The three that there is room for hang in the database, on their way to the queue: the fourth must not go after them."""
+    count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    body = json.dumps(QUESTION | {"strategy": "fast"}).encode()
+    with ExitStack() as stack:
+        with hold_collections(api.database):
+            coming = [stack.enter_context(connect(api)) for _ in range(3)]
+            for connection in coming:
+                connection.sendall(head_of("/query", len(body)) + body)
+            api.await_until(lambda: int(psql(count, api.database)) >= 3)
+            answer = api.client.post("/query", json=QUESTION)
+        assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert int(answer.headers["retry-after"]) > 0
+        for connection in coming:
+            assert connection.recv(12) == b"HTTP/1.1 200"
+
+
+def test_questions_without_their_bodies_or_without_a_collection_keep_no_room(api: Api) -> None:
+    with ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(connect(api)).sendall(head_of("/query", 500) + b'{"question": ')
+        api.await_until(lambda: "cairn_http_in_flight 3.0" in api.client.get("/metrics").text)
+        for _ in range(4):
+            assert api.client.post("/query", json=QUESTION | {"collection": "nowhere"}).status_code == 404
+        assert api.client.post("/query", json=QUESTION).status_code == 200
+    api.await_until(lambda: "cairn_http_in_flight 0.0" in api.client.get("/metrics").text)
+
+
 def test_readiness_does_not_wait_for_the_pool(api: Api, psql: Psql, hold_collections: Hold) -> None:
     """Every connection of the pool hangs on a lock; readiness has one of its own."""
     count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 
 import pytest
@@ -110,3 +111,38 @@ async def test_each_kind_has_its_own_settings(kind: str, places: str, room: str)
         with pytest.raises(OverloadedError):
             await gate.enter()
     assert gate.running == 0
+
+
+async def test_who_is_expected_has_room_and_nobody_else_takes_it() -> None:
+    gate = make_gate(places=1, room=1)
+    release = await gate.enter()
+    with gate.expecting():
+        assert gate.is_full
+        with pytest.raises(OverloadedError), gate.expecting():
+            pass
+        entering = asyncio.create_task(gate.enter())  # a copy of this context: it is the one that is expected
+        await until(lambda: gate.waiting == 1)
+        assert (gate.expected, gate.is_full) == (0, True)
+        release()
+        (await entering)()
+    assert (gate.running, gate.waiting, gate.expected) == (0, 0, 0)
+
+
+async def test_who_was_not_expected_does_not_take_the_last_room_of_one_who_is() -> None:
+    gate = make_gate(places=1, room=0)
+    stranger = contextvars.copy_context()
+    with gate.expecting():
+        with pytest.raises(OverloadedError):
+            await asyncio.create_task(gate.enter(), context=stranger)
+        (await gate.enter())()
+    (await asyncio.create_task(gate.enter(), context=stranger))()
+    assert (gate.running, gate.expected) == (0, 0)
+
+
+async def test_who_is_expected_and_does_not_come_is_not_counted_any_more() -> None:
+    gate = make_gate(places=1, room=0)
+    with gate.expecting() as coming:
+        coming.over()
+        assert not gate.is_full
+        coming.over()
+    assert gate.expected == 0

@@ -3,11 +3,14 @@
 Two layers. The outer one refuses what would find its queue full, before anything else is done for it: refusing must cost next
 to nothing, or refusing many costs those that are served. The inner one, behind keys and bodies, waits for the place and holds it
 until the answer is on its way. Questions take their place where their run begins (cairn/service/ask.py), since a run may outlive
-its request. Health, metrics and what problems mean are always answered.
+its request; until then the inner layer has them counted, so that of hundreds that come at once only those that find room are worked
+on. Not in the outer layer: who has no key, or sends no body, must not take room. Health, metrics and what problems mean are always
+answered.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Final
@@ -23,6 +26,7 @@ from cairn.interfaces.http.authorize import PRINCIPAL
 from cairn.interfaces.http.browser import secure
 from cairn.interfaces.http.policy import Kind, RoutePolicy, policy_for
 from cairn.interfaces.http.running import Running
+from cairn.wiring import Services
 
 log = structlog.get_logger(__name__)
 
@@ -79,12 +83,15 @@ class AdmissionMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         services, policy = self.running.services, _counted(scope)
-        if scope["type"] != "http" or services is None or policy is None or policy.kind == "answer":
+        if scope["type"] != "http" or services is None or policy is None:
             await self.app(scope, receive, send)
             return
         caller = scope["state"].get(PRINCIPAL)
         try:
             here = services if caller is None else self.running.serving(caller)
+            if policy.kind == "answer":
+                await self._lead(here, scope, receive, send)
+                return
             release = await here.admission.gates[policy.kind].enter()
         except CairnError as error:
             await problems.response_of(scope, error)(scope, receive, send)
@@ -99,6 +106,18 @@ class AdmissionMiddleware:
             await self.app(scope, receive, passing)
         finally:
             release()
+
+    async def _lead(self, here: Services, scope: Scope, receive: Receive, send: Send) -> None:
+        """A question, counted by its gate until it is there. Raises OverloadedError before anything is done for it."""
+        with here.admission.answer.expecting() as coming:
+
+            async def passing(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    coming.over()  # also where none was needed: a question without its collection
+                await send(message)
+
+            await asyncio.sleep(0)  # who came in the same moment and is refused hears so before work begins
+            await self.app(scope, receive, passing)
 
 
 def _counted(scope: Scope) -> RoutePolicy | None:

@@ -10,8 +10,9 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from typing import Final
 
 from cairn.errors import OverloadedError
@@ -24,6 +25,24 @@ _SMOOTHING: Final = 0.1
 """Weight of the newest request in the mean time that a place is held."""
 _LONGEST_RETRY: Final = 60
 
+_coming: ContextVar[Expected | None] = ContextVar("coming", default=None)
+"""What the door counted of the request that is worked on here."""
+
+
+class Expected:
+    """One that is on its way to a gate, and counted there until it arrives or gives up."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self._counted = True
+        gate.expected += 1
+
+    def over(self) -> None:
+        """It has arrived, or will not come; calling it again does nothing."""
+        if self._counted:
+            self._counted = False
+            self.gate.expected -= 1
+
 
 class Gate:
     """At most `running` places, and so many waiting for one, first come, first served."""
@@ -33,6 +52,7 @@ class Gate:
         self.name = name
         self.running = 0
         self.refused = 0
+        self.expected = 0
         self._limits = limits
         self._wait_seconds = wait_seconds
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -46,7 +66,7 @@ class Gate:
     def is_full(self) -> bool:
         """Whether whoever comes now is refused."""
         places, room = self._limits()
-        return self.running >= places and len(self._waiting) >= room
+        return max(places - self.running, 0) + max(room - len(self._waiting), 0) <= self.expected
 
     def refusal(self) -> OverloadedError:
         """For one more that is refused, with the time in which the queue should have gone by, seconds."""
@@ -57,11 +77,12 @@ class Gate:
 
     async def enter(self) -> Release:
         """A place, after waiting for one if need be. Raises OverloadedError."""
-        places, room = self._limits()
-        if self.running < places and not self._waiting:
-            return self._take()
-        if len(self._waiting) >= room:
+        if (coming := _coming.get()) is not None and coming.gate is self:
+            coming.over()  # it has its room, which is_full does not count any more
+        if self.is_full:
             raise self.refusal()
+        if self.running < self._limits()[0] and not self._waiting:
+            return self._take()
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -77,6 +98,19 @@ class Gate:
                 raise self.refusal() from None
             raise
         return self._taken()
+
+    @contextmanager
+    def expecting(self) -> Iterator[Expected]:
+        """Within the block one is on its way, and finds room when it enters. Raises OverloadedError."""
+        if self.is_full:
+            raise self.refusal()
+        coming = Expected(self)
+        token = _coming.set(coming)
+        try:
+            yield coming
+        finally:
+            _coming.reset(token)
+            coming.over()
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
