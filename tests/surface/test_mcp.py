@@ -275,6 +275,40 @@ def test_the_layers_of_the_api_stand_before_it(keyed: Api, secrets: Keys) -> Non
         assert 200 <= post(keyed, secrets.victim, body).status_code < 500
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "told", "answers"),
+    [
+        ([CALL], -32600, "batches are not supported: send one message at a time", None),
+        ([], -32600, "batches are not supported", None),
+        (None, -32600, "a message is a JSON object", None),
+        (3, -32600, "a message is a JSON object", None),
+        ("nonsense", -32600, "a message is a JSON object", None),
+        (b"nonsense", -32700, "not valid JSON", None),
+        (b"[" * 100_000, -32700, "not valid JSON", None),
+        (b"\xff\xfe{", -32700, "not valid JSON", None),
+        ({}, -32600, 'jsonrpc must be "2.0"', None),
+        ({**CALL, "jsonrpc": "1.0", "id": "x"}, -32600, 'jsonrpc must be "2.0"', "x"),
+        ({**CALL, "id": {}}, -32600, "id must be a string or a whole number", None),
+        ({**CALL, "id": 7, "method": 3}, -32600, "method must be a string", 7),
+        ({**CALL, "id": 7, "params": [1]}, -32600, "params must be a JSON object", 7),
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_told_in_our_words(
+    keyed: Api, secrets: Keys, body: Any, code: int, told: str, answers: Any
+) -> None:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    answer = keyed.client.post("/mcp", content=content, headers=headers | bearer(secrets.victim))
+    if content.startswith(b"[["):
+        assert answer.status_code in (400, 413)  # so many brackets are refused before anything parses them
+        return
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
+    found = answer.json()
+    assert (found["jsonrpc"], found["id"], found["error"]["code"]) == ("2.0", answers, code)
+    assert told in found["error"]["message"]
+    assert "validation" not in answer.text.lower()
+
+
 def test_a_plain_request_gets_a_plain_answer_and_no_session(keyed: Api, secrets: Keys) -> None:
     answer = post(
         keyed,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from cairn.distribution import require_part
@@ -27,6 +27,9 @@ PATH: Final = "/mcp"
 STREAM: Final = "text/event-stream"
 UNLIMITED: Final = 2**40
 """Bytes: cairn/interfaces/http/bodies.py has the limit."""
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+"""As JSON-RPC 2.0 has them."""
 
 router = APIRouter(route_class=TypedRoute, include_in_schema=False)
 
@@ -86,16 +89,53 @@ async def exchange(request: Request) -> Response:
     require_part("mcp", "MCP")
     check_media_type(request, "application/json")
     body = await request.body()
-    streaming = STREAM in request.headers.get("accept", "") and wants_progress(body)
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return refusal(PARSE_ERROR, "the body is not valid JSON")
+    if (wrong := what_is_wrong(message)) is not None:
+        return refusal(INVALID_REQUEST, wrong, message)
+    streaming = STREAM in request.headers.get("accept", "") and wants_progress(message)
     return _Exchange(request, body, await request.app.state.mcp.manager(streaming=streaming))
 
 
-def wants_progress(body: bytes) -> bool:
+def what_is_wrong(message: Any) -> str | None:
+    """Why it is no message of JSON-RPC 2.0, in words; None where it is one. The SDK would say it in those of its validation."""
+    if isinstance(message, list):
+        return "batches are not supported: send one message at a time"
+    if not isinstance(message, dict):
+        return "a message is a JSON object with jsonrpc, method and, where an answer is expected, id"
+    if message.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if "id" in message and id_of(message) is None:
+        return "id must be a string or a whole number"
+    if "method" not in message and ("result" in message or "error" in message):
+        return None  # the answer of a client, which nobody waits for here
+    if not isinstance(message.get("method"), str):
+        return "method must be a string, such as tools/list"
+    if not isinstance(message.get("params"), dict | None):
+        return "params must be a JSON object"
+    return None
+
+
+def id_of(message: Any) -> str | int | None:
+    """By which its sender knows the answer; None where there is none that could be."""
+    found = message.get("id") if isinstance(message, dict) else None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+
+
+def refusal(code: int, reason: str, message: Any = None) -> Response:
+    """An error of JSON-RPC for a body that is no message."""
+    told = {"jsonrpc": "2.0", "id": id_of(message), "error": {"code": code, "message": reason}}
+    return JSONResponse(told, status_code=400)
+
+
+def wants_progress(message: Any) -> bool:
     """Whether a message carries a token for progress."""
     try:
-        return json.loads(body)["params"]["_meta"]["progressToken"] is not None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False  # whatever else is wrong with it, the SDK says
+        return message["params"]["_meta"]["progressToken"] is not None
+    except (KeyError, TypeError):
+        return False
 
 
 class _Exchange(Response):
