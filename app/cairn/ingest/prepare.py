@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 from uuid import UUID
 
 from cairn.domain.document import (
@@ -33,10 +35,20 @@ from cairn.providers.protocols import TokenCounter
 from cairn.providers.windows import windows
 from cairn.settings import Settings
 
+HASHED_HERE: Final = 1 << 20
+"""Bytes that are hashed at once: it takes a millisecond or two."""
+
 
 def source_hash(source: Source) -> bytes:
     """SHA-256 of title and content: equal hash under the same identity means nothing to do."""
     return hashlib.sha256((source.title or "").encode() + b"\0" + source.content).digest()
+
+
+async def source_hash_aside(source: Source) -> bytes:
+    """The same, where others wait for their turn meanwhile: a large file in a thread."""
+    if len(source.content) < HASHED_HERE:
+        return source_hash(source)
+    return await asyncio.to_thread(source_hash, source)
 
 
 def search_terms(title: str | None, headings: tuple[str, ...], content: str, above: str = "") -> str:

@@ -64,7 +64,7 @@ def identify(text: str) -> tuple[str, float]:
 
     Probabilities are calibrated for length: those of short texts are low.
     """
-    sample = text.encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
+    sample = text[:SAMPLE_BYTES].encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")
     code, probability = _identifier().classify(sample)
     return str(code), float(probability)
 

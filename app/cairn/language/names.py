@@ -16,6 +16,7 @@ from cairn.language import lexicon
 from cairn.language.identify import by_words
 from cairn.language.lexicon import Nouns, every
 from cairn.language.linear import bounded
+from cairn.language.stretches import find_all, stretches
 from cairn.language.text import fold
 from cairn.language.tokens import message_words
 
@@ -47,6 +48,8 @@ _BESIDE: Final = 40
 """Words: how far from each other two single letters stand in for names."""
 _DOTTED: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 """U.S., z.B."""
+_LONGEST_WORD: Final = 1000
+"""Characters: what is longer names nothing, and looking for its parts would take long."""
 _ROMAN: Final = re.compile(r"[IVX]{1,5}")
 
 NameSpan = tuple[int, int, str]
@@ -91,14 +94,15 @@ class NameToken:
 
     __slots__ = ("end", "folded", "opens", "start", "word")
 
-    def __init__(self, raw: str, start: int, text: str) -> None:
+    def __init__(self, raw: str, start: int, text: str, first: int) -> None:
+        """`first`: where the text begins, but for white space."""
         cut = _ELISION.match(raw)
         self.start = start + (cut.end() if cut else 0)
         self.end = start + len(raw)
         self.word = _POSSESSIVE.sub("", raw[cut.end() :] if cut else raw)
         self.folded = fold(self.word.replace("’", "'"))
         before = text[max(0, start - 6) : start]
-        self.opens = not (before.strip() or text[:start].strip()) or bool(_SENTENCE_END.search(before))
+        self.opens = start <= first or bool(_SENTENCE_END.search(before))
 
     @property
     def capital(self) -> bool:
@@ -106,25 +110,30 @@ class NameToken:
 
 
 def tokens_of(text: str) -> list[NameToken]:
-    return [NameToken(match.group(), match.start(), text) for match in _TOKEN.finditer(text)]
+    first = len(text) - len(text.lstrip())
+    return [NameToken(match.group(), match.start(), text, first) for match in find_all(_TOKEN, text)]
 
 
 def quoted(text: str) -> Iterator[NameSpan]:
     """What stands in quotation marks or back ticks, up to 80 characters."""
-    for match in QUOTED.finditer(text):
+    for match in find_all(QUOTED, text):
         group = next(i for i, part in enumerate(match.groups(), start=1) if part)
         yield match.start(group), match.end(group), match.group(group)
 
 
 def without_quoted(text: str) -> str:
     """The text with quotations blanked, so that positions stay."""
-    return QUOTED.sub(lambda match: " " * len(match.group()), text)
+    parts = (text[start:end] for start, end in stretches(text))
+    return "".join(QUOTED.sub(lambda match: " " * len(match.group()), part) for part in parts)
 
 
 def loud(text: str) -> bool:
     """Written in capitals, so that capitals say nothing."""
-    letters = [c for c in text if c.isalpha()]
-    return len(letters) > 8 and sum(map(str.isupper, letters)) > 0.7 * len(letters)
+    letters = capitals = 0
+    for start, end in stretches(text):
+        found = [c for c in text[start:end] if c.isalpha()]
+        letters, capitals = letters + len(found), capitals + sum(map(str.isupper, found))
+    return letters > 8 and capitals > 0.7 * letters
 
 
 def identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
@@ -137,7 +146,10 @@ def identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
 def is_identifier(token: NameToken) -> bool:
     word = token.word
     return bool(
-        len(word) > 1 and _IDENTIFIER.fullmatch(word) and not _MEASURE.fullmatch(word) and not _DOTTED.fullmatch(word)
+        1 < len(word) <= _LONGEST_WORD
+        and _IDENTIFIER.fullmatch(word)
+        and not _MEASURE.fullmatch(word)
+        and not _DOTTED.fullmatch(word)
     )
 
 

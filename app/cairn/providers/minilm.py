@@ -108,6 +108,10 @@ def _build(packages: Path, folder: Path, precision: Precision) -> None:
 # --- the embedder ---------------------------------------------------------------------------------------------------
 
 
+COUNTED_AT_ONCE: Final = 256
+"""Texts: the tokenizer makes much of each token, and of a document with ten million of them that would be gigabytes."""
+
+
 class WordPieces:
     """TokenCounter of the model's own tokenizer. Counts content, without the two tokens the model adds to each text."""
 
@@ -137,7 +141,11 @@ class WordPieces:
         return len(self.encode([text], framed=False)[0])
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
-        return [len(ids) for ids in self.encode(texts, framed=False)]
+        return [
+            len(ids)
+            for start in range(0, len(texts), COUNTED_AT_ONCE)
+            for ids in self.encode(texts[start : start + COUNTED_AT_ONCE], framed=False)
+        ]
 
 
 class MiniLM:

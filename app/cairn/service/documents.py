@@ -19,7 +19,7 @@ from cairn.domain.names import check_external_id, clean_title
 from cairn.errors import ConflictError, InputError, NotFoundError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
-from cairn.ingest.prepare import source_hash
+from cairn.ingest.prepare import source_hash_aside
 from cairn.jobs import vector_indexes
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.language.text import normalise
@@ -172,13 +172,14 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
     """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
+    hashes = {id(source): await source_hash_aside(source) for source in sources}
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(
             connection, services.principal, INDEX_UPLOADS, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
-            await documents.register(connection, services.principal, target.id, source, source_hash(source))
+            await documents.register(connection, services.principal, target.id, source, hashes[id(source)])
             await jobs.add_upload(connection, services.principal, job_id=job.id, collection_id=target.id, source=source)
         await limits.check_waiting(connection, services.settings.current.limits.holding)
     return job

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -42,6 +43,8 @@ CHUNK_COLUMNS = (
 
 VectorsByModel = Mapping[int, Sequence[HalfVector]]
 """Vectors of all chunks of a document, by model id."""
+ROWS_OF_A_TURN: Final = 256
+"""Rows of a COPY that are made and sent before others have their turn: some milliseconds."""
 MODELS_CHANGED = "CR001"
 """SQLSTATE of rag.require_models."""
 
@@ -227,6 +230,14 @@ async def republish(
     return done
 
 
+async def in_turns(rows: Iterable[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
+    """The rows, and a turn for others between some of them: those of a long document take a second to be made and sent."""
+    for number, row in enumerate(rows, 1):
+        yield row
+        if number % ROWS_OF_A_TURN == 0:
+            await asyncio.sleep(0)
+
+
 async def _publish(ask: Callable[..., Awaitable[Any]], statement: str, *arguments: Any) -> Any:
     try:
         return await ask(statement, *arguments)
@@ -243,17 +254,19 @@ async def _stage(connection: Any, collection_id: UUID, model_id: int, versions: 
         "stage_passages",
         schema_name="pg_temp",
         columns=PASSAGE_COLUMNS,
-        records=[(*_passage_row(passage), one.document_id) for one in versions for passage in one.document.passages],
+        records=in_turns(
+            (*_passage_row(passage), one.document_id) for one in versions for passage in one.document.passages
+        ),
     )
     await connection.copy_records_to_table(
         "stage_chunks",
         schema_name="pg_temp",
         columns=CHUNK_COLUMNS,
-        records=[
+        records=in_turns(
             (*_chunk_row(chunk, one.document.token_counter, vector), one.document_id)
             for one in versions
             for chunk, vector in zip(one.document.chunks, one.vectors[model_id], strict=True)
-        ],
+        ),
     )
     others = [
         (chunk.id, other, vector)
@@ -263,7 +276,7 @@ async def _stage(connection: Any, collection_id: UUID, model_id: int, versions: 
         for chunk, vector in zip(one.document.chunks, column, strict=True)
     ]
     if others:
-        await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=others)
+        await connection.copy_records_to_table("stage_vectors", schema_name="pg_temp", records=in_turns(others))
     await graph_stage.copy(connection, collection_id, [one.document.graph for one in versions])
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from cairn.ingest.chunkers.base import Span
 from cairn.ingest.chunkers.rows import cells_of, end_of_table, is_inside, islands, rows_of
+from cairn.language.stretches import stretches
 from cairn.language.tables import Table
 
 SEPARATORS = ("\n\n", "\n", ". ", "。", " ")
@@ -95,14 +96,14 @@ def code_separators(language: str) -> list[str]:
 
 
 def _islands(text: str, span: Span) -> Iterator[Span]:
-    """The parts between long runs of white space."""
-    start, end = span
-    for gap in _GAP.finditer(text, start, end):
-        if gap.start() > start:
-            yield start, gap.start()
-        start = gap.end()
-    if start < end:
-        yield start, end
+    """The parts between long runs of white space, none longer than a stretch: the splitter looks through each in one go."""
+    for start, end in stretches(text, *span):
+        for gap in _GAP.finditer(text, start, end):
+            if gap.start() > start:
+                yield start, gap.start()
+            start = gap.end()
+        if start < end:
+            yield start, end
 
 
 def _slices(span: Span, limit: int) -> Iterator[Span]:

@@ -7,6 +7,7 @@ from html import unescape
 
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.text import decode
+from cairn.language.stretches import stretches
 from cairn.language.tables import PIECE_CHARS, TableWriter, tables_in
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -64,7 +65,8 @@ def strip_images(text: str) -> str:
 
 
 def _strip(text: str) -> str:
-    return _EMPTY_LINK.sub("", _IMAGE.sub(_shown, text))
+    parts = (text[start:end] for start, end in stretches(text))
+    return "".join(_EMPTY_LINK.sub("", _IMAGE.sub(_shown, part)) for part in parts)
 
 
 def _shown(match: re.Match[str]) -> str:

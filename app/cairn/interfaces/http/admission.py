@@ -3,9 +3,9 @@
 Two layers. The outer one refuses what would find its queue full, before anything else is done for it: refusing must cost next
 to nothing, or refusing many costs those that are served. The inner one, behind keys and bodies, waits for the place and holds it
 until the answer is on its way. Questions take their place where their run begins (cairn/service/ask.py), since a run may outlive
-its request; until then the inner layer has them counted, so that of hundreds that come at once only those that find room are worked
-on. Not in the outer layer: who has no key, or sends no body, must not take room. Health, metrics and what problems mean are always
-answered.
+its request; until then the inner layer has them counted, so that of hundreds that come at once only those that find room are
+worked on. Not in the outer layer: who has no key, or sends no body, must not take room. Health, metrics and what problems mean
+are always answered.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ it, so that there is one way to say what is wrong. Why: docs/adr/0075-thin-edge.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from fastapi.datastructures import DefaultPlaceholder
 from fastapi.routing import APIRoute
@@ -23,6 +24,9 @@ from starlette.types import Receive, Scope, Send
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Provider = Callable[[Request], Any]
+
+READ_HERE: Final = 1 << 20
+"""Bytes of JSON that are parsed and checked at once; more in a thread, so that others have their turn between the steps of it."""
 
 
 class DirectRoute(BaseRoute):
@@ -78,10 +82,13 @@ def answer_directly(route: APIRoute, provided: Mapping[Callable[..., Any], Provi
         arguments[route.dependant.request_param_name] = lambda request: request
     endpoint, to_json = route.endpoint, TypeAdapter(route.response_model).dump_json
 
+    def read(content: bytes) -> BaseModel:
+        return model.model_validate(json.loads(content))
+
     async def answer(request: Request) -> Response:
         content = await request.body()
         try:
-            body = model.model_validate(json.loads(content))
+            body = read(content) if len(content) < READ_HERE else await asyncio.to_thread(read, content)
         except (ValueError, RecursionError):
             return await handle(request)
         result = await endpoint(**{name: body}, **{one: provide(request) for one, provide in arguments.items()})

@@ -25,11 +25,11 @@ _SMOOTHING: Final = 0.1
 """Weight of the newest request in the mean time that a place is held."""
 _LONGEST_RETRY: Final = 60
 
-_coming: ContextVar[Expected | None] = ContextVar("coming", default=None)
+_coming: ContextVar[OnTheWay | None] = ContextVar("coming", default=None)
 """What the door counted of the request that is worked on here."""
 
 
-class Expected:
+class OnTheWay:
     """One that is on its way to a gate, and counted there until it arrives or gives up."""
 
     def __init__(self, gate: Gate) -> None:
@@ -100,11 +100,11 @@ class Gate:
         return self._taken()
 
     @contextmanager
-    def expecting(self) -> Iterator[Expected]:
+    def expecting(self) -> Iterator[OnTheWay]:
         """Within the block one is on its way, and finds room when it enters. Raises OverloadedError."""
         if self.is_full:
             raise self.refusal()
-        coming = Expected(self)
+        coming = OnTheWay(self)
         token = _coming.set(coming)
         try:
             yield coming
