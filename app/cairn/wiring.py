@@ -44,6 +44,7 @@ from cairn.providers.configured import (
     ConfiguredEmbedders,
     ConfiguredRerankers,
     embedding_model_name,
+    judge_model_name,
 )
 from cairn.providers.fetch_pages import PageFetcher
 from cairn.providers.minilm import MiniLM
@@ -69,10 +70,13 @@ from cairn.strategies.registry import all_strategies
 
 @dataclass(frozen=True)
 class SharedModels:
-    """What a process has once, however many databases it works with. `name` of the embedding model."""
+    """What a process has once, however many databases it works with. `name` of the embedding model of the settings, `judge_name`
+    of the one that thresholds were fitted to."""
 
     name: str
     embedder: Embedder
+    judge_name: str
+    judge: Embedder
     embedders: ConfiguredEmbedders
     chats: ConfiguredChatModels
     reranker: ConfiguredRerankers
@@ -151,8 +155,8 @@ class Services:
         model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
         be had is tried again when it is needed."""
         try:
-            if isinstance(self.search_deps.embedder, MiniLM):
-                await self.search_deps.embedder.warm()
+            if isinstance(self.search_deps.judge, MiniLM):
+                await self.search_deps.judge.warm()
                 await self.exemplars.warm()
             self.chat_for(self.settings.current)
         finally:
@@ -230,8 +234,8 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with _open_shared(environment, settings) as models:
-        if load_ahead and isinstance(models.embedder, MiniLM):
-            models.embedder.begin_loading()
+        if load_ahead and isinstance(models.judge, MiniLM):
+            models.judge.begin_loading()
         async with _open_database(environment, settings, models, pool_size=pool_size) as services:
             yield services
 
@@ -249,8 +253,12 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         stack.push_async_callback(chats.close)
         reranker = ConfiguredRerankers(environment, settings, chats, circuits, partial(prompt, "rerank"))
         stack.push_async_callback(reranker.close)
-        exemplars = Exemplars(KeptEmbedder(embedder, _kept_in(environment.home, embedder)))
-        yield SharedModels(name, embedder, embedders, chats, reranker, circuits, exemplars, started_with)
+        judge_name = judge_model_name(started_with)
+        judge = embedders.get(judge_name)
+        exemplars = Exemplars(KeptEmbedder(judge, _kept_in(environment.home, judge)))
+        yield SharedModels(
+            name, embedder, judge_name, judge, embedders, chats, reranker, circuits, exemplars, started_with
+        )
 
 
 @asynccontextmanager
@@ -264,7 +272,8 @@ async def _open_database(
         if embedded:
             await ensure_server_login(owner_dsn)
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
-        await ensure_model(owner_dsn, models.name, await _dimensions(models.embedder), settings.current.vector)
+        for name, embedder in {models.name: models.embedder, models.judge_name: models.judge}.items():
+            await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )
@@ -275,7 +284,7 @@ async def _open_database(
         stack.push_async_callback(database.close)
         probe = await open_database(max_size=1)
         stack.push_async_callback(probe.close)
-        principal, model = await _identify(database, environment.tenant, models.name)
+        principal, model, judge_model = await _identify(database, environment.tenant, models.name, models.judge_name)
         started_with = models.started_with
         traces = TraceWriter(database.bookkeeping, started_with.trace.queue_size)
         stack.push_async_callback(traces.close)
@@ -284,7 +293,7 @@ async def _open_database(
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(
-            database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders
+            database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders, models.judge, judge_model
         )  # fmt: skip
         spending = Spending(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(spending.close)
@@ -348,20 +357,23 @@ def _kept_in(home: Path, embedder: Embedder) -> Path:
 
 @asynccontextmanager
 async def open_models(environment: Environment, settings: Settings) -> AsyncIterator[tuple[Embedder, ChatModel | None]]:
-    """The models alone, for what needs no database. Raises ProviderError, SettingsError."""
+    """The models that judge and answer, alone, for what needs no database. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         circuits = Circuits(lambda: _limits(settings))
         embedders = ConfiguredEmbedders(environment, circuits, settings.providers)
         chats = ConfiguredChatModels(environment, circuits)
         stack.push_async_callback(embedders.close)
         stack.push_async_callback(chats.close)
-        yield embedders.get(embedding_model_name(settings)), chats.get(settings)
+        yield embedders.get(judge_model_name(settings)), chats.get(settings)
 
 
 @asynccontextmanager
 async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
     """The embedding model alone, which knows its dimensions. Raises ProviderError, SettingsError."""
-    async with open_models(environment, settings) as (embedder, _):
+    async with AsyncExitStack() as stack:
+        embedders = ConfiguredEmbedders(environment, Circuits(lambda: _limits(settings)), settings.providers)
+        stack.push_async_callback(embedders.close)
+        embedder = embedders.get(embedding_model_name(settings))
         await _dimensions(embedder)
         yield embedder
 
@@ -382,14 +394,19 @@ async def _dimensions(embedder: Embedder) -> int:
     return embedder.dimensions
 
 
-async def _identify(database: Database, tenant: str, model_name: str) -> tuple[Principal, vectors.EmbeddingModel]:
+async def _identify(
+    database: Database, tenant: str, model_name: str, judge_name: str
+) -> tuple[Principal, vectors.EmbeddingModel, vectors.EmbeddingModel]:
+    """The caller, the model of the settings, and the one that judges. Raises InputError, MigrationError."""
     if check_named(tenant, "tenant") != tenant:
         raise InputError(
             f"CAIRN_TENANT={tenant!r}: the name of a tenant has no white space at its ends, and single spaces within"
         )
     async with database.connection() as connection:
         tenant_id = await connection.fetchval("SELECT rag.ensure_tenant($1)", tenant)
-        model = await vectors.model(connection, model_name)
-    if model is None:
-        raise MigrationError(f"embedding model {model_name} is not registered")
-    return Principal(tenant_id, tenant), model
+        found = {name: await vectors.model(connection, name) for name in {model_name, judge_name}}
+    model, judge = found[model_name], found[judge_name]
+    if model is None or judge is None:
+        lacking = ", ".join(sorted(name for name, one in found.items() if one is None))
+        raise MigrationError(f"embedding model {lacking} is not registered")
+    return Principal(tenant_id, tenant), model, judge

@@ -38,7 +38,7 @@ ORDER BY chosen.place
 
 -- name: chunk_vectors
 -- Vectors of the chunks of some passages, as the collection's own model made them, in order within each.
-SELECT k.passage_id, k.char_start, k.char_end, e.embedding
+SELECT k.passage_id, k.char_start, k.char_end, e.model_id, e.embedding
 FROM rag.chunks k
 JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = k.id AND e.model_id = (
   SELECT coalesce(c.model_id, e.model_id) FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = k.collection_id)

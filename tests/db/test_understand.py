@@ -49,7 +49,7 @@ class Asking:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.exemplars = Exemplars(services.search_deps.embedder)
+        self.exemplars = Exemplars(services.search_deps.judge)
         self.looked = self.embedded = 0
 
     async def look(self, words: Sequence[str]) -> Vocabulary:

@@ -75,7 +75,7 @@ async def evaluate(
     started = datetime.now(UTC)
     asked = await _ask_all(agents, data.queries, where.name, strategy, step)
     await agents.flush()
-    meant = await judge_meaning(data.queries, asked, expected, bench.search_deps.embedder)
+    meant = await judge_meaning(data.queries, asked, expected, bench.search_deps.judge)
     results = [_judge(data, one, expected.get(one.query_id), meant[one.query_id], bool(expected)) for one in asked]
     shown = _figures(data, results, expected, group_by)
     run_ids = [one.run_id for one in asked]

@@ -30,6 +30,12 @@ def embedding_model_name(settings: Settings) -> str:
     return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
 
 
+def judge_model_name(settings: Settings) -> str:
+    """The model that thresholds and regressions are read by. They were fitted to the local one, whichever local model serves a
+    collection. Who named a model of a provider may not have the local one: there that judges, as well as it can."""
+    return embedding_model_name(settings)
+
+
 class ConfiguredEmbedders:
     """Embedding models by name: built in, or of the provider that OPENAI_BASE_URL or OPENAI_API_KEY gives."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,23 @@ class Embedder(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class EmbedsQuestions(Protocol):
+    """What an embedder has besides that reads questions otherwise than the texts that may answer them, as models do that were
+    trained with a word before each of the two. For others both sides are the same."""
+
+    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """As `Embedder.embed`, for what is asked; to be compared with vectors of `embed`. Raises ProviderError."""
+        ...
+
+
+async def embed_questions(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Vectors of questions, to be compared with those of `embed`. Raises ProviderError."""
+    if isinstance(embedder, EmbedsQuestions):
+        return await embedder.embed_questions(texts)
+    return await embedder.embed(texts)
 
 
 class Embedders(Protocol):

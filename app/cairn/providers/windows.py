@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from cairn.errors import InputTooLongError
-from cairn.providers.protocols import Embedder, TokenCounter, Vectors
+from cairn.providers.protocols import Embedder, TokenCounter, Vectors, embed_questions
 
 Span = tuple[int, int]
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
@@ -132,6 +133,10 @@ class WholeTexts(EmbedderAround):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`."""
         return await embed_whole(texts, self.max_tokens, self.tokens, self._embedder.embed)
+
+    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """See `EmbedsQuestions.embed_questions`."""
+        return await embed_whole(texts, self.max_tokens, self.tokens, partial(embed_questions, self._embedder))
 
     async def close(self) -> None:
         await self._embedder.close()

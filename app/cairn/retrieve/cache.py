@@ -31,7 +31,7 @@ from cairn.retrieve.graph import question_keys
 from cairn.retrieve.plan import plan_search
 from cairn.retrieve.search import search_planned
 from cairn.settings import Settings
-from cairn.store import cache
+from cairn.store import cache, vectors
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -122,8 +122,19 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
             models, found = await cache.look_up(connection, context.principal, where, settings.cache, context.run_id)
             really = [model or default for model in models]
             if really == serving or len(models) < len(serving):  # a collection that is not there has no results
+                await _note_serving(connection, context, models)
                 return LookUp(where, found, set(really) <= {default})
             serving = really
+
+
+async def _note_serving(connection: Any, context: SearchContext, models: Sequence[int | None]) -> None:
+    """Remember which model serves the one collection that is searched, so that the question is embedded by it."""
+    serving = context.deps.serving
+    if len(models) != 1 or (model_id := models[0]) is None or model_id == context.deps.model.id:
+        return
+    model = serving.by_id(model_id) or (await vectors.models(connection, [model_id])).get(model_id)
+    if model is not None:
+        serving.note(context.principal, context.request.collections[0], model)
 
 
 async def _look_up_similar(context: SearchContext, where: CacheAddress, vector: HalfVector) -> cache.Similar | None:

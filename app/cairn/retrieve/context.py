@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -24,6 +24,10 @@ from cairn.store.vectors import EmbeddingModel
 from cairn.telemetry import record, span
 
 T = TypeVar("T")
+
+
+MOST_KNOWN: Final = 10_000
+"""Collections whose model is remembered."""
 
 
 class Stopwatch:
@@ -58,8 +62,9 @@ class Stopwatch:
 @dataclass(frozen=True, slots=True)
 class SearchDeps:
     """What the search engine is made of, the same for all searches of a process. `embedder` and `model` are those of the
-    settings, which serve new collections; others are had from `embedders` by name. `reranker` is chosen anew for each
-    state of the settings.
+    settings, which serve new collections; others are had from `embedders` by name. `judge` and `judge_model` are those that
+    thresholds and regressions were fitted to, whichever model serves a collection. `reranker` is chosen anew for each state of
+    the settings.
 
     `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
     """
@@ -71,10 +76,36 @@ class SearchDeps:
     ledger: CacheLedger
     embeddings: QueryEmbeddings
     embedders: Embedders
+    judge: Embedder
+    judge_model: EmbeddingModel
+
+    serving: ServingModels = field(default_factory=lambda: ServingModels())
 
     def embedder_of(self, model: EmbeddingModel) -> Embedder:
         """Raises ProviderError or SettingsError when it cannot be had."""
         return self.embedder if model.id == self.model.id else self.embedders.get(model.name)
+
+
+class ServingModels:
+    """Which model served a collection when that was last seen, so that a question is embedded by the right one before anything is
+    read. What it says may be out of date: each search reads what is so."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], EmbeddingModel] = {}
+        self._models: dict[int, EmbeddingModel] = {}
+
+    def get(self, principal: Principal, collection: str) -> EmbeddingModel | None:
+        return self._known.get((principal.tenant_id, collection))
+
+    def by_id(self, model_id: int) -> EmbeddingModel | None:
+        """A model that serves some collection."""
+        return self._models.get(model_id)
+
+    def note(self, principal: Principal, collection: str, model: EmbeddingModel) -> None:
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[principal.tenant_id, collection] = model
+        self._models[model.id] = model
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +135,9 @@ class SearchContext:
 
     `text` is the query without its operators, which are the `conditions`. `legs` are the retrievers that run, of those requested;
     `graph_choice` says why the graph is among them or not. `fusion` is the form in force. `whole`: how many passages are read
-    with their text, because they are reranked or shown. `answering`: an answer will be made of the passages. Steps that learn
-    something pass on a copy; only the stopwatch is shared.
+    with their text, because they are reranked or shown. `answering`: an answer will be made of the passages. `expected`: the
+    model that served the collection when that was last seen, None where several are searched. Steps that learn something
+    pass on a copy; only the stopwatch is shared.
     """
 
     deps: SearchDeps
@@ -122,6 +154,7 @@ class SearchContext:
     reranks: bool = False
     answering: bool = False
     vectors: QueryVectors = field(default_factory=QueryVectors)
+    expected: EmbeddingModel | None = None
     run_id: UUID = field(default_factory=new_id)
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
@@ -159,7 +192,7 @@ class Retrieved:
 class Reason(Enum):
     """Why retrievers have to run again. What is done about each stands in cairn/retrieve/execute.py."""
 
-    OTHER_MODEL = "another model than that of the settings serves the collection"
+    OTHER_MODEL = "another model than the one that was expected serves the collection"
     COLLECTION_CHANGED = "the collection changed between two statements"
     STATEMENT_FAILED = "the statement failed, which does not say which retriever did"
     RETRIEVER_FAILED = "a retriever failed and took the transaction with it"

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from cairn.domain.principal import Principal
 from cairn.errors import ProviderError, SettingsError, named_reason
-from cairn.providers.protocols import Vectors
+from cairn.providers.protocols import Vectors, embed_questions
 from cairn.retrieve.context import QueryVectors, SearchContext, SearchDeps
 from cairn.retrieve.operators import parse_operators
 from cairn.settings import Settings
@@ -21,21 +21,27 @@ log = structlog.get_logger(__name__)
 
 
 async def query_vectors(deps: SearchDeps, principal: Principal, texts: Sequence[str], settings: Settings) -> Vectors:
-    """Vectors of texts under the model of the settings, float32 of shape (len(texts), dimensions).
+    """Vectors of questions under the model that judges, float32 of shape (len(texts), dimensions).
 
     They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
     ProviderError.
     """
-    capacity, model = settings.cache.query_embeddings, deps.model
+    capacity, model = settings.cache.query_embeddings, deps.judge_model
     rows = []
     for text in (parse_operators(text).text for text in texts):
         known = await deps.embeddings.get(principal, model, text, capacity)
         if known is None:
-            made = await deps.embedder.embed([text])
+            made = await embed_questions(deps.judge, [text])
             known = HalfVector(made[0].astype(np.float16))
             deps.embeddings.put(principal, model, text, known, capacity)
         rows.append(known.to_numpy().astype(np.float32))
     return np.stack(rows)
+
+
+def serving_model(deps: SearchDeps, principal: Principal, collection: str) -> EmbeddingModel:
+    """The one that served the collection when this process last saw it, else that of the settings; the search reads what is
+    so."""
+    return deps.serving.get(principal, collection) or deps.model
 
 
 async def embed_query(context: SearchContext, models: Iterable[EmbeddingModel]) -> SearchContext:
@@ -67,7 +73,7 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
         log.exception("cache.failed", step="query embeddings")
         degraded = (f"cache: query embeddings failed ({named_reason(error)})",)
     try:
-        made = await context.stopwatch.measure("embed", deps.embedder_of(model).embed([text]))
+        made = await context.stopwatch.measure("embed", embed_questions(deps.embedder_of(model), [text]))
     except (ProviderError, SettingsError) as error:
         return QueryVectors({}, {model.id: f"query embedding failed ({model.name}): {error.detail}"}, degraded)
     if made.shape[1] != model.dimensions:

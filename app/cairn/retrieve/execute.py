@@ -18,7 +18,7 @@ from typing import Literal
 
 from cairn.retrieve import single_statement, stepwise
 from cairn.retrieve.context import Executed, Reason, SearchContext
-from cairn.retrieve.embed import embed_query
+from cairn.retrieve.embed import embed_query, serving_model
 from cairn.retrieve.plan import graph_is_unsure
 from cairn.store.session import again_on_primary
 
@@ -32,7 +32,7 @@ async def execute(context: SearchContext) -> Executed:
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError and QueryTimeoutError where nothing can be read.
     """
     retries: list[Reason] = []
-    context = await _with_default_vector(context)
+    context = await _with_expected_vector(context)
     way = _first_way(context)
     while True:
         executed = await _attempt(context, way)
@@ -43,7 +43,7 @@ async def execute(context: SearchContext) -> Executed:
         if reason is Reason.VECTORS_MISSING:
             context = await embed_query(context, executed.models)
         elif reason is Reason.GRAPH_UNSURE:
-            context = await _with_default_vector(replace(context, legs=context.request.legs))
+            context = await _with_expected_vector(replace(context, legs=context.request.legs))
             way = _first_way(context)
         elif reason in (Reason.STATEMENT_FAILED, Reason.RETRIEVER_FAILED):
             way = "isolated"
@@ -65,8 +65,13 @@ def _first_way(context: SearchContext) -> Way:
     return "single statement" if single_statement.suits(context) else "stepwise"
 
 
-async def _with_default_vector(context: SearchContext) -> SearchContext:
-    """With the vector of the settings' model, which nearly always serves; a request for another one may need none."""
+async def _with_expected_vector(context: SearchContext) -> SearchContext:
+    """With the vectors of the models that serve the collections, as far as that is known; a request for another model may need
+    none."""
     if "vector" not in context.legs or context.request.model is not None:
         return context
-    return await embed_query(context, context.vectors.missing([context.deps.model]))
+    names = set(context.request.collections)
+    expected = {serving_model(context.deps, context.principal, name) for name in names}
+    if len(names) == 1:
+        context = replace(context, expected=next(iter(expected)))
+    return await embed_query(context, context.vectors.missing(expected))

@@ -25,20 +25,26 @@ from cairn.retrieve.weights import text_shares
 from cairn.store import search as store
 from cairn.store.passages import passage
 from cairn.store.search import SearchedCollection
+from cairn.store.vectors import EmbeddingModel
 
 log = structlog.get_logger(__name__)
 
 
 def suits(context: SearchContext) -> bool:
-    """One collection, by the model of the settings, without filters, operators and grouping; the query is embedded."""
+    """One collection, by the model that is expected to serve it, without filters, operators and grouping; the query is
+    embedded."""
     request = context.request
     return (
         len(set(request.collections)) == 1
         and not (request.filters or context.conditions or request.model)
         and request.group_by == "passage"
         and not {"vector", "lexical"}.isdisjoint(context.legs)
-        and ("vector" not in context.legs or context.deps.model.id in context.vectors.by_model)
+        and ("vector" not in context.legs or _expected(context).id in context.vectors.by_model)
     )
+
+
+def _expected(context: SearchContext) -> EmbeddingModel:
+    return context.expected or context.deps.model
 
 
 async def retrieve(context: SearchContext) -> Executed:
@@ -143,7 +149,7 @@ async def _passages_at(
 
 async def _search_collection(connection: Any, context: SearchContext) -> SearchedCollection | None:
     settings, depth = context.settings, 3 * context.request.top_k
-    model, text_legs = context.deps.model, [leg for leg in context.legs if leg != "graph"]
+    model, text_legs = _expected(context), [leg for leg in context.legs if leg != "graph"]
     return await store.search_collection(
         connection, context.principal, settings,
         collection=context.request.collections[0],

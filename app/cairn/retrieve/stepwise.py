@@ -105,6 +105,9 @@ async def _serving_models(
     known = {default.id: default}
     if others := {item.model_id for item in named if item.model_id is not None} - known.keys():
         known |= await vectors.models(connection, others)
+    for item in named:
+        if item.model_id:
+            context.deps.serving.note(context.principal, item.name, known[item.model_id])
     return {item.id: known[item.model_id] if item.model_id else default for item in named}
 
 

@@ -31,6 +31,7 @@ from cairn.runs.choose import Route
 from cairn.runs.corpus import Library, Searcher
 from cairn.runs.recall import window
 from cairn.settings import Settings
+from cairn.store.vectors import EmbeddingModel
 
 AT_ONCE: Final = 2
 """Searches of one run that are under way together; the pool of connections is small."""
@@ -45,12 +46,14 @@ Report = Callable[[StepEvent], None]
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What runs are made with, for one caller and one state of the settings. Without `chat` answers are extracted;
-    `router` recognises intents that rules do not, `web` is asked where the documents have nothing; None where that is off."""
+    `judge` is the embedding model that thresholds and regressions were fitted to, whichever one serves the collection. `router`
+    recognises intents that rules do not, `web` is asked where the documents have nothing; None where that is off."""
 
     searcher: Searcher
     library: Library
     exemplars: Exemplars
-    embedder: Embedder
+    judge: Embedder
+    judge_model: EmbeddingModel
     chat: ChatModel | None
     settings: Settings
     strategies: Mapping[str, Strategy]

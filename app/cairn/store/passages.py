@@ -19,11 +19,12 @@ SQL = load_queries("passages")
 
 @dataclass(frozen=True, slots=True)
 class ChunkVector:
-    """Where a chunk stands (code points of the document's text), and its vector."""
+    """Where a chunk stands (code points of the document's text), and its vector under a model (rag.embedding_models.id)."""
 
     passage_id: UUID
     start: int
     end: int
+    model_id: int
     vector: HalfVector
 
 
@@ -52,7 +53,10 @@ async def chunk_vectors(connection: Any, principal: Principal, ids: Sequence[UUI
     rows = await connection.fetch(SQL["chunk_vectors"], principal.tenant_id, list(ids))
     place = {key: at for at, key in enumerate(ids)}
     rows.sort(key=lambda row: place[row["passage_id"]])  # stable: chunks stay in order
-    return [ChunkVector(row["passage_id"], row["char_start"], row["char_end"], row["embedding"]) for row in rows]
+    return [
+        ChunkVector(row["passage_id"], row["char_start"], row["char_end"], row["model_id"], row["embedding"])
+        for row in rows
+    ]
 
 
 def passage(row: Any, collection: str, fused: Fused | None = None) -> Passage:

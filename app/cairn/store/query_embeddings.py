@@ -1,4 +1,5 @@
-"""Embeddings of repeated queries: an LRU in the process, and behind it rag.query_embeddings for all processes."""
+"""Embeddings of repeated queries, as questions (protocols.py, `embed_questions`): an LRU in the process, and behind it
+rag.query_embeddings for all processes."""
 
 from __future__ import annotations
 

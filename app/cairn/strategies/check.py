@@ -75,7 +75,7 @@ async def check(run: Run, draft: Draft, sources: Sequence[Passage], confidence: 
     began = time.perf_counter()
     try:
         found = await ground(
-            draft.text, sources, embedder=run.deps.embedder, chat=chat, settings=settings, skip_model=simple
+            draft.text, sources, embedder=run.deps.judge, chat=chat, settings=settings, skip_model=simple
         )
     except CairnError as error:
         problem = f"the answer could not be checked ({error.code}: {error.detail})"

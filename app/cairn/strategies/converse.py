@@ -146,13 +146,13 @@ def _asking(run: Run, text: str) -> Run:
 
 async def _simplify(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> Outcome:
     """Of the sentences that answer the question before, those that are easiest to read."""
-    context = assemble(originals, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    context = assemble(originals, run.deps.judge.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages))
     run.emit(reading(len(originals)))
     cited = set(_ids(exchange, cited=True))
     near = [passage for passage in originals if passage.passage_id in cited]
     wide = run.settings.answer.model_copy(update={"max_sentences": CANDIDATES})
-    draft = await extract(_asked(exchange), near or originals, run.deps.embedder, wide, enough=0.0)
+    draft = await extract(_asked(exchange), near or originals, run.deps.judge, wide, enough=0.0)
     kept = simplest(draft.citations, SIMPLEST)
     if kept:
         draft = replace(outline_of(kept, run.plan.language), confidence=draft.confidence)

@@ -77,7 +77,7 @@ class Material:
 async def answer_from(run: Run, material: Material) -> Outcome:
     """Written by the model from the passages, else quoted from them. Raises CairnError."""
     context = assemble_with_graph(
-        material.passages, material.graph, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+        material.passages, material.graph, run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
     )
     run.emit(SourcesFound(context.passages))
     read = context.passages if run.deps.chat else {p.passage_id for p in _quotable(material)}
@@ -248,7 +248,7 @@ async def _extract(
     """`most`: quotations, where not as many as the settings say."""
     if absent := await find_absent(run, text, passages):
         return not_mentioned(absent, run.plan.language)
-    settings, embedder = run.settings.answer, run.deps.embedder
+    settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about

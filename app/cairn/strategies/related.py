@@ -111,7 +111,7 @@ async def _tell(run: Run, ways: Sequence[Way], known: Mapping[UUID, Passage]) ->
         more={"paths": told, "relations": [relation.kind for relation in ways[0].relations]},
         graph=joined_contexts(map(_as_context, ways)),
     )
-    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
     context = assemble_with_graph(passages, material.graph, count, most)
     run.emit(SourcesFound(context.passages if run.deps.chat else passages))
     run.emit(reading(len(context.passages if run.deps.chat else passages)))

@@ -128,7 +128,7 @@ async def _quote(run: Run, material: Material, places: Mapping[UUID, Sequence[Sp
     began = time.perf_counter()
     limit = run.settings.answer.summary_sentences
     if places:
-        draft = await digest(material.passages, run.deps.embedder, limit, places)
+        draft = await digest(material.passages, run.deps.judge, limit, places)
     else:
         draft = outline(material.passages, run.plan.language, limit)
     run.record.spent("answer", began)

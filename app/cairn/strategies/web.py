@@ -40,7 +40,7 @@ async def answer_from_web(run: Run, local: Outcome) -> Outcome:
     if not passages:
         return _with_note(local, "nothing found")
     material = Material(run.plan.text, passages, confidence=1.0, visible=len(passages))
-    context = assemble(passages, run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens)
+    context = assemble(passages, run.deps.judge.tokens.count, run.settings.answer.max_context_tokens)
     run.emit(SourcesFound(context.passages))
     run.emit(reading(len(context.passages)))
     write = partial(write_answer, run, material, context) if run.deps.chat else None
@@ -70,7 +70,7 @@ def as_passage(result: WebResult, place: int) -> Passage:
 
 async def _quote(run: Run, passages: tuple[Passage, ...]) -> Outcome:
     """The best quotation of the excerpts, where there is no chat model or it failed."""
-    draft = await extract(run.plan.text, passages, run.deps.embedder, run.settings.answer)
+    draft = await extract(run.plan.text, passages, run.deps.judge, run.settings.answer)
     return Outcome(draft, "extractive", passages, 1.0)
 
 

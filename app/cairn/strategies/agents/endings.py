@@ -85,7 +85,7 @@ async def _again(run: Run, material: Material, attempts: int) -> Outcome | None:
     ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
     settings = run.settings.model_copy(update={"ground": ground})
     fewer = replace(run, silent=True, deps=replace(run.deps, settings=settings))
-    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
     context = assemble_with_graph(material.passages, material.graph, count, most)
     try:
         return await write_answer(fewer, material, context)

@@ -14,10 +14,13 @@ import numpy as np
 from cairn.answer.grade import Grade, grade_by_model, relevance
 from cairn.domain.passage import Passage
 from cairn.errors import CairnError, ProviderError
+from cairn.providers.protocols import embed_questions
 from cairn.runs.context import Run
 
 BATCH: Final = 5
 """Passages in one call."""
+BEGINNING: Final = 1000
+"""Characters of a passage that are read where no chunk of it was found."""
 AT_ONCE: Final = 3
 """Calls of one run that are under way together."""
 
@@ -85,17 +88,28 @@ async def _by_scores(run: Run, passages: Sequence[Passage]) -> tuple[dict[UUID, 
 
 
 async def _cosines(run: Run, asked: Sequence[str], passages: Sequence[Passage]) -> dict[tuple[int, UUID], float]:
-    """By number of the question and passage: that of the passage's best chunk, from the vectors that are stored."""
+    """By number of the question and passage: that of the passage's best chunk, from the vectors that are stored. Where these are
+    of another model than the one that judges, that one reads the chunk which was found: cosines of two models say nothing to
+    each other, and the regression knows only those of one."""
+    judge, model = run.deps.judge, run.deps.judge_model
     chunks = await run.deps.library.chunk_vectors([passage.passage_id for passage in passages])
-    if not chunks:
-        return {}
-    questions = await run.deps.embedder.embed(list(asked))
-    stored = np.array([chunk.vector.to_numpy() for chunk in chunks], np.float32)
-    if stored.shape[1] != questions.shape[1]:  # a collection that another model serves
+    own = [chunk for chunk in chunks if chunk.model_id == model.id]
+    others = {chunk.passage_id for chunk in chunks} - {chunk.passage_id for chunk in own}
+    places = [chunk.passage_id for chunk in own]
+    rows = [chunk.vector.to_numpy().astype(np.float32) for chunk in own]
+    if foreign := [passage for passage in passages if passage.passage_id in others]:
+        places += [passage.passage_id for passage in foreign]
+        rows += list(await judge.embed([_found_part(passage) for passage in foreign]))
+    if not rows:
         return {}
     best: dict[tuple[int, UUID], float] = {}
-    for n, row in enumerate(questions @ stored.T):
-        for chunk, cosine in zip(chunks, row, strict=True):
-            key = (n, chunk.passage_id)
-            best[key] = max(best.get(key, -1.0), float(cosine))
+    for n, row in enumerate(await embed_questions(judge, list(asked)) @ np.stack(rows).T):
+        for place, cosine in zip(places, row, strict=True):
+            best[n, place] = max(best.get((n, place), -1.0), float(cosine))
     return best
+
+
+def _found_part(passage: Passage) -> str:
+    """The chunk by which the passage was found, else its beginning."""
+    start, end = passage.matched or (passage.start, passage.start + BEGINNING)
+    return passage.content[max(0, start - passage.start) : max(0, end - passage.start)] or passage.content[:BEGINNING]

@@ -208,7 +208,7 @@ class Answers:
 async def _answer(run: Run, material: Material, answers: Answers) -> None:
     """One more answer. A model that fails is replaced by quotations, also where it has begun to write; later, the best
     answer that there is stays."""
-    count, most = run.deps.embedder.tokens.count, run.settings.answer.max_context_tokens
+    count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
     context = assemble_with_graph(material.passages, material.graph, count, most)
     answers.count += 1
     run.emit(SourcesFound(context.passages))

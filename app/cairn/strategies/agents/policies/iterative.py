@@ -165,7 +165,7 @@ class Iterative:
 
 
 def _context(reading: Reading) -> Context:
-    count, most = reading.run.deps.embedder.tokens.count, reading.run.settings.answer.max_context_tokens
+    count, most = reading.run.deps.judge.tokens.count, reading.run.settings.answer.max_context_tokens
     return assemble_with_graph(in_order(reading), reading.graph, count, most)
 
 

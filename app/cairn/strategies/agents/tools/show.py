@@ -46,5 +46,5 @@ def numbered(toolbox: Toolbox, passages: Sequence[Passage], most: int = EXCERPT)
 
 def related(run: Run, graph: GraphContext | None, numbers: Numbers) -> str:
     """What the graph says of passages that have numbers, on lines of its own; "" where that is nothing."""
-    section = graph_section(graph, numbers, run.deps.embedder.tokens.count, GRAPH_TOKENS, quoted)
+    section = graph_section(graph, numbers, run.deps.judge.tokens.count, GRAPH_TOKENS, quoted)
     return f"\n{section}" if section else ""

@@ -83,7 +83,7 @@ def real_marks(text: str, most: int) -> str:
 
 async def _quoted(toolbox: Toolbox, question: str, passages: list[Passage]) -> str:
     run = toolbox.run
-    draft = await extract(question, passages, run.deps.embedder, run.settings.answer)
+    draft = await extract(question, passages, run.deps.judge, run.settings.answer)
     place = {passage.passage_id: n for n, passage in enumerate(passages, 1)}
     return "\n".join(f"{quoted(cited.quote)} [{place[cited.passage_id]}]" for cited in draft.citations)
 
@@ -96,7 +96,7 @@ async def verify_claim(toolbox: Toolbox, asked: Claim) -> ToolResult:
         return ToolResult(f"The documents contain no passage about {quoted(asked.claim)}.", data={"supported": None})
     chat = run.deps.chat and run.record.metered("verify", run.deps.chat, run.settings)
     verdict = await ground(
-        asked.claim, found.passages, embedder=run.deps.embedder, chat=chat, settings=check_settings(run.settings)
+        asked.claim, found.passages, embedder=run.deps.judge, chat=chat, settings=check_settings(run.settings)
     )
     run.record.degraded += verdict.degraded if verdict.grounded is not None else ()
     backing = [found.passages[n - 1] for one in verdict.sentences for n in one.sources if n <= len(found.passages)]
