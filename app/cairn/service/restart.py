@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cairn.errors import CairnError
-from cairn.providers.configured import LOCAL_MODEL, embedding_model_name
+from cairn.providers.configured import embedding_model_name, is_local
 from cairn.settings import Settings
 from cairn.wiring import Services
 
@@ -34,8 +34,8 @@ def restart_warnings(services: Services) -> list[str]:
 
 
 def _matters(key: str, settings: Settings) -> bool:
-    """Only the local model has a precision."""
-    return key != "vector.precision" or settings.rag.embedding_model == LOCAL_MODEL
+    """Only local models have a precision."""
+    return key != "vector.precision" or is_local(settings.rag.embedding_model)
 
 
 def _value(settings: Settings, key: str) -> Any:

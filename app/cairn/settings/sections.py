@@ -74,7 +74,8 @@ class AgenticSettings(SettingsSection):
 
 class RagSettings(SettingsSection):
     embedding_model: str = Field(
-        "all-MiniLM-L6-v2", description="Local ONNX model, an OpenAI embedding model, or PROVIDER:MODEL of a package."
+        "all-MiniLM-L6-v2",
+        description="minilm or e5 (local models, docs/models.md), an OpenAI embedding model, or PROVIDER:MODEL of a package.",
     )
     collection_name: str = Field("default", description="Collection used when a caller names none.")
     chunk_size: int = Field(500, ge=50, le=8000, description="Tokens per chunk; when chunking.strategy is tokens.")

