@@ -26,6 +26,7 @@ from cairn.ingest.chunkers import warm as warm_splitters
 from cairn.ingest.embed import Target
 from cairn.ingest.enrichment import ENRICH
 from cairn.ingest.loaders import find_loaders
+from cairn.ingest.model_choice import ChooseModel, Writing
 from cairn.ingest.reweight import KIND as REWEIGHT
 from cairn.jobs import graph_model, reindex, vector_indexes
 from cairn.jobs.communities import refresh_communities
@@ -36,12 +37,14 @@ from cairn.jobs.urls import FETCH_URLS, fetch_urls
 from cairn.jobs.worker import Worker
 from cairn.language import identify
 from cairn.prompts import prompt
+from cairn.providers import e5
 from cairn.providers.cached_embedder import KeptEmbedder
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import (
     ConfiguredChatModels,
     ConfiguredEmbedders,
     ConfiguredRerankers,
+    chosen_model_name,
     embedding_model_name,
     judge_model_name,
     registered_name,
@@ -59,7 +62,7 @@ from cairn.runs.limits.requests import RequestPermits
 from cairn.runs.limits.slots import RunSlots
 from cairn.runs.limits.spending import Spending
 from cairn.runs.task import Runs
-from cairn.settings import Environment, Settings, SettingsStore
+from cairn.settings import AUTO, Environment, Settings, SettingsStore
 from cairn.store import vectors
 from cairn.store.cache_ledger import CacheLedger
 from cairn.store.query_embeddings import QueryEmbeddings
@@ -123,8 +126,26 @@ class Services:
         has_chat = now.graph.model.enabled and self.extracting_chat(now) is not None
         has_enricher = now.rag.contextual_enrichment_enabled and self.enriching_chat(now) is not None
         return Target(
-            principal, collection_id, found.embedder, found.model, now, found.embedders, has_chat, has_enricher
-        )
+            principal, collection_id, found.embedder, found.model, now, found.embedders,
+            choose=self.chooser, has_chat=has_chat, has_enricher=has_enricher,
+        )  # fmt: skip
+
+    @property
+    def chooser(self) -> ChooseModel | None:
+        """Who says which model serves a new collection, where its documents decide."""
+        return self.choose_model if self.started_with.rag.embedding_model == AUTO else None
+
+    async def choose_model(self, writing: Writing) -> tuple[vectors.EmbeddingModel, Embedder]:
+        """For a new collection of such documents, by the settings of the start. Raises ProviderError where it has to be made and
+        cannot be."""
+        name = chosen_model_name(self.started_with, code=writing == "code")
+        deps = self.search_deps
+        if name == deps.model.name:
+            return deps.model, deps.embedder
+        embedder = await asyncio.to_thread(deps.embedders.get, name)  # it may be built now
+        async with self.database.connection() as connection:
+            model = await vectors.model(connection, name)
+        return model or await self.register_model(name), embedder
 
     def extracting_chat(self, settings: Settings) -> ChatModel | None:
         """The chat model that extracts for the graph: graph.model.model, else the one that answers."""
@@ -278,6 +299,11 @@ async def _open_database(
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
         for name, embedder in {models.name: models.embedder, models.judge_name: models.judge}.items():
             await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
+        if (
+            models.started_with.rag.embedding_model == AUTO
+        ):  # with its index now: not amid the first ingestion that needs it
+            prose = chosen_model_name(models.started_with, code=False)
+            await ensure_model(owner_dsn, prose, e5.DIMENSIONS, settings.current.vector)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )
@@ -373,11 +399,11 @@ async def open_models(environment: Environment, settings: Settings) -> AsyncIter
 
 @asynccontextmanager
 async def open_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
-    """The embedding model alone, which knows its dimensions. Raises ProviderError, SettingsError."""
+    """The embedding model that prepares documents, alone; it knows its dimensions. Raises ProviderError, SettingsError."""
     async with AsyncExitStack() as stack:
         embedders = ConfiguredEmbedders(environment, Circuits(lambda: _limits(settings)), settings.providers)
         stack.push_async_callback(embedders.close)
-        embedder = embedders.get(embedding_model_name(settings))
+        embedder = embedders.get(chosen_model_name(settings, code=False))
         await _dimensions(embedder)
         yield embedder
 

@@ -64,7 +64,7 @@ async def ask_all(home: str, folders: Sequence[Path]) -> list[Asked]:
                 result = await rag.search(query, collection=collection, top_k=5)
                 other = (await rag.search(text, collection=collection, top_k=10)).passages if document else ()
                 asked += await ask(
-                    family_of(folder), text, gold, result.passages, other, rag._services.search_deps.embedder
+                    family_of(folder), text, gold, result.passages, other, rag._services.search_deps.judge
                 )
     return asked
 

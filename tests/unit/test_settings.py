@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_rag_block_has_the_documented_keys_and_defaults() -> None:
     shipped = json.loads((ROOT / "settings.json").read_text())["rag"]
     documented: dict[str, Any] = {
-        "embeddingModel": "all-MiniLM-L6-v2", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
+        "embeddingModel": "auto", "collectionName": "default", "chunkSize": 500, "chunkOverlap": 50,
         "topK": 5, "hybridSearchEnabled": True, "hybridSearchWeight": 0.7, "rerankingEnabled": True, "rerankerProvider": "auto",
         "rerankerModel": "", "contextualEnrichmentEnabled": False, "contextualEnrichmentModel": "",
         "adaptiveRoutingEnabled": False, "adaptiveRoutingModel": "",
@@ -78,8 +78,9 @@ def test_the_fallback_to_the_web_needs_a_server() -> None:
         assert found.web.searxng_url == url
 
 
-def test_the_shipped_file_is_the_defaults() -> None:
+def test_the_shipped_file_is_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sections of the rooms with their constants: parent 2000/200, child 400/50, k = 60, 50."""
+    monkeypatch.delenv("CAIRN_EMBEDDING_MODEL")
     shipped = parse_settings((ROOT / "settings.json").read_bytes())
     assert shipped == Settings()
     chunking = shipped.chunking

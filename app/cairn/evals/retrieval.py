@@ -23,6 +23,7 @@ from cairn.domain.principal import Principal
 from cairn.errors import NotFoundError
 from cairn.evals.datasets import RetrievalSet
 from cairn.evals.metrics import score, summarise
+from cairn.ingest.model_choice import ChooseModel
 from cairn.ingest.pipeline import Target, ingest
 from cairn.ingest.prepare import source_hash
 from cairn.retrieve.context import SearchDeps
@@ -54,6 +55,8 @@ class Bench:
     principal: Principal
     settings: Settings
     code_version: str
+    choose: ChooseModel | None = None
+    """Which model serves a new collection, where its documents decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,9 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
 
     search_deps = bench.search_deps
     target = Target(
-        bench.principal, found.id, search_deps.embedder, search_deps.model, bench.settings, search_deps.embedders
-    )
+        bench.principal, found.id, search_deps.embedder, search_deps.model, bench.settings, search_deps.embedders,
+        choose=bench.choose,
+    )  # fmt: skip
     outcomes = await ingest(search_deps.database, target, missing(), on_outcome=reached)
     rejected = tuple(outcome for outcome in outcomes if isinstance(outcome, Rejected))
     return Corpus(await find_collection(bench, collection), len(outcomes) - len(rejected), rejected)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
 from pgvector import HalfVector
 
-from cairn.domain.document import PreparedDocument
+from cairn.domain.document import PreparedDocument, Source
 from cairn.domain.principal import Principal
 from cairn.errors import ProviderError
+from cairn.ingest.model_choice import ChooseModel, Writing, peek
 from cairn.providers.protocols import Embedder, Embedders
 from cairn.settings import Settings
 from cairn.store import collections, models, vectors
@@ -31,7 +32,8 @@ Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector]], Awaitable[
 class Target:
     """Where documents go: collection, embedding model, and the settings snapshot of this run.
 
-    `embedder` and `model` serve a new collection; one that has another model is found out by `in_use`, from `embedders`.
+    `embedder` and `model` serve a new collection, unless `choose` says otherwise; one that has another model is found out by
+    `in_use`, from `embedders`.
     """
 
     principal: Principal
@@ -40,6 +42,10 @@ class Target:
     model: vectors.EmbeddingModel
     settings: Settings
     embedders: Embedders | None = None
+    choose: ChooseModel | None = None
+    """Who says which model serves a new collection, where its documents decide."""
+    writing: Writing | None = None
+    """What most of the documents are, where that is known before they are read."""
     has_chat: bool = False
     """Whether there is a chat model, which may add to the graph later."""
     has_enricher: bool = False
@@ -60,6 +66,23 @@ class ModelInUse:
 
     model: vectors.EmbeddingModel
     embedder: Embedder
+
+
+async def choose_model(
+    database: Database, target: Target, sources: AsyncIterator[Source]
+) -> tuple[Target, AsyncIterator[Source]]:
+    """The target with the model for a collection that none serves yet, and the same sources. Raises ProviderError."""
+    if target.choose is None:
+        return target, sources
+    async with database.transaction(target.principal, readonly=True) as connection:
+        found = await collections.by_id(connection, target.principal, target.collection_id)
+    if found is not None and found.model_id is not None:
+        return target, sources
+    writing = target.writing
+    if writing is None:
+        writing, sources = await peek(sources)
+    model, embedder = await target.choose(writing)
+    return replace(target, model=model, embedder=embedder), sources
 
 
 async def in_use(database: Database, target: Target) -> tuple[ModelInUse, ...]:

@@ -32,6 +32,7 @@ from cairn.ingest.embed import (
     Check,
     ModelInUse,
     Target,
+    choose_model,
     embed_documents,
     in_use,
     is_large,
@@ -90,11 +91,13 @@ async def ingest(
     `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
     """
 
+    target, arriving = await choose_model(database, target, _each(sources))
+
     async def load_all(run: _Run) -> AsyncIterator[Embedded]:
         async with database.transaction(target.principal, readonly=True) as connection:
             dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
         async with outline_reader(target.settings) as outlines:
-            async for source in _each(sources):
+            async for source in arriving:
                 if check:
                     check()
                 run.begun.add(source.external_id)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
 from cairn.errors import SettingsError
@@ -21,7 +23,7 @@ from cairn.providers.openai_embeddings import MAX_INPUT_TOKENS, OpenAIEmbedder
 from cairn.providers.plugins import added_chat_model, added_embedder, added_reranker
 from cairn.providers.protocols import ChatMeter, ChatModel, Embedder, Reranker, RerankerChoice
 from cairn.providers.windows import WholeTexts
-from cairn.settings import Environment, ProviderSettings, Settings, SettingsStore
+from cairn.settings import AUTO, Environment, ProviderSettings, Settings, SettingsStore
 
 LOCAL_MODELS: Final[Mapping[str, type[MiniLM] | type[E5]]] = {minilm.NAME: MiniLM, e5.NAME: E5}
 """Models that are built at install or at first use, by name."""
@@ -32,7 +34,7 @@ PRECISIONS: Final[tuple[Precision, ...]] = ("int8", "fp32")
 
 def is_local(name: str) -> bool:
     """Whether a name, as settings have it, is that of a local model."""
-    return SHORT_NAMES.get(name, name) in LOCAL_MODELS
+    return name == AUTO or SHORT_NAMES.get(name, name) in LOCAL_MODELS
 
 
 def registered_name(name: str, precision: Precision) -> str:
@@ -41,8 +43,21 @@ def registered_name(name: str, precision: Precision) -> str:
     return f"{name}:{precision}" if name in LOCAL_MODELS else name
 
 
+def chosen_model_name(settings: Settings, *, code: bool) -> str:
+    """The model for a new collection of source code or of prose, as it is registered. Where CAIRN_MODEL_DIR names a folder that
+    has MiniLM alone, that is all there is."""
+    precision = settings.vector.precision
+    if settings.rag.embedding_model != AUTO:
+        return embedding_model_name(settings)
+    alone = bool(os.environ.get("CAIRN_MODEL_DIR")) and e5.find_e5(Path(), precision) is None
+    return registered_name(minilm.NAME if code or alone else e5.NAME, precision)
+
+
 def embedding_model_name(settings: Settings) -> str:
-    """The model of the settings, as it is registered."""
+    """The model of the settings, as it is registered; where the documents of each collection decide, the one that is always
+    there."""
+    if settings.rag.embedding_model == AUTO:
+        return registered_name(minilm.NAME, settings.vector.precision)
     return registered_name(settings.rag.embedding_model, settings.vector.precision)
 
 

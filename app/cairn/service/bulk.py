@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
@@ -36,7 +37,7 @@ from cairn.ingest.prepared_rows import PreparedRow, document_of
 from cairn.ingest.publish_queue import Embedded
 from cairn.ingest.without_database import embed_apart, read_apart
 from cairn.language.text import normalise
-from cairn.providers.configured import LOCAL_MODELS, SHORT_NAMES, embedding_model_name
+from cairn.providers.configured import LOCAL_MODELS, chosen_model_name, is_local
 from cairn.providers.protocols import Embedder
 from cairn.service.documents import check_collection_name, check_source, ensure_collection
 from cairn.service.file_identity import refuse_taken
@@ -94,7 +95,7 @@ async def prepare_files(
         step(outcome.external_id)
 
     async with open_embedder(environment, settings) as embedder, outline_reader(settings) as outlines:
-        manifest = make_manifest(settings, embedding_model_name(settings), embedder.dimensions, release())
+        manifest = make_manifest(settings, _model_name(settings), embedder.dimensions, release())
         writer = await asyncio.to_thread(PartWriter, folder, manifest)
         known = (await asyncio.to_thread(open_prepared, folder)).places
 
@@ -160,6 +161,12 @@ async def _read_ahead(
         await asyncio.wait([reading])
 
 
+def _model_name(settings: Settings) -> str:
+    """Of the model that documents are prepared with. Where the settings leave it to the documents it is that of prose: processes
+    that see some of them each have to agree, and who prepares source code names the model."""
+    return chosen_model_name(settings, code=False)
+
+
 def prepare_one(source: Source, environment: Environment, settings: Settings) -> PreparedRow:
     """A document as a row, from nothing but its content and the settings; in any thread, with an event loop or without. Raises
     CairnError."""
@@ -176,9 +183,9 @@ async def _prepare_one(source: Source, environment: Environment, settings: Setti
 @asynccontextmanager
 async def _kept_embedder(environment: Environment, settings: Settings) -> AsyncIterator[Embedder]:
     """A local model is loaded once in a process; clients of others belong to an event loop."""
-    name = SHORT_NAMES.get(settings.rag.embedding_model, settings.rag.embedding_model)
-    if name in LOCAL_MODELS:
-        yield _local_model(name, environment.home, settings.vector.precision, os.getpid())
+    local, _, precision = _model_name(settings).rpartition(":")
+    if local in LOCAL_MODELS:
+        yield _local_model(local, environment.home, precision, os.getpid())
     else:
         async with open_embedder(environment, settings) as embedder:
             yield embedder
@@ -195,7 +202,7 @@ def write_prepared(rows: Iterable[PreparedRow], folder: Path, settings: Settings
     waiting = iter(rows)
     if (first := next(waiting, None)) is None:
         return []
-    manifest = make_manifest(settings, embedding_model_name(settings), first["vectors"].shape[1], release())
+    manifest = make_manifest(settings, _model_name(settings), first["vectors"].shape[1], release())
     return write_rows((row for some in ([first], waiting) for row in some), folder, manifest)
 
 
@@ -230,7 +237,7 @@ async def load_prepared(
         while (part := await asyncio.to_thread(next, origins, None)) is not None:
             await refuse_taken(services, collection, [_NamedOrigin(Path(path), name) for name, path in part])
     found = await ensure_collection(services, collection)
-    target = services.target(services.principal, found.id)
+    target = await _with_model(services, services.target(services.principal, found.id), prepared.manifest)
     async with aclosing(_documents(services, target, prepared)) as documents:
         outcomes = await ingest_prepared(
             services.database, target, documents, on_outcome=lambda outcome: step(outcome.external_id)
@@ -257,6 +264,8 @@ async def _check_model(services: Services, collection: str, manifest: PreparedMa
         found = await collections.by_name(connection, principal, normalise(collection))
         needed = await models.list_needed(connection, principal, found.id) if found else []
     wanted = needed or [services.search_deps.model]
+    if not needed and services.chooser is not None and is_local(manifest.model.rpartition(":")[0]):
+        wanted = [await services.register_model(manifest.model)]  # whoever prepared them has chosen
     model = next((one for one in wanted if one.name == manifest.model), None)
     if model is None:
         whose = f"collection {collection} is of" if needed else "the settings name"
@@ -268,6 +277,15 @@ async def _check_model(services: Services, collection: str, manifest: PreparedMa
         raise InputError(
             f"vectors of {model.name} have {model.dimensions} dimensions, the manifest says {manifest.dimensions}"
         )
+
+
+async def _with_model(services: Services, target: Target, manifest: PreparedManifest) -> Target:
+    """The target whose new collection is served by the model of the documents."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        model = await vectors.model(connection, manifest.model)
+    if model is None or model.id == target.model.id:
+        return target
+    return dataclasses.replace(target, model=model, embedder=target.embedder_of(model))
 
 
 async def _documents(

@@ -16,14 +16,15 @@ from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentS
 from cairn.domain.graph_view import Refreshed
 from cairn.domain.job import Job, RecallCheck
 from cairn.domain.names import check_external_id, clean_title
-from cairn.errors import ConflictError, InputError, NotFoundError, TooLargeError
+from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
+from cairn.ingest.model_choice import Writing
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
 from cairn.ingest.prepare import source_hash_aside
 from cairn.jobs import vector_indexes
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.language.text import normalise
-from cairn.settings import Settings
+from cairn.settings import AUTO, Settings
 from cairn.store import (
     audit,
     cache,
@@ -78,13 +79,23 @@ def check_source(source: Source, settings: Settings) -> Source:
     return source if title == source.title else replace(source, title=title or None)
 
 
-async def create_collection(services: Services, name: str) -> Collection:
-    """Raises ConflictError when the name is taken."""
+async def create_collection(services: Services, name: str, model: str | None = None) -> Collection:
+    """`model`: the embedding model that is to serve it; None: that of the settings, or what its first documents ask for. Raises
+    ConflictError when the name is taken, InputError for a model that cannot be had, ProviderError."""
+    check_collection_name(name)
+    chosen = None
+    if model is not None and model != AUTO:
+        try:
+            chosen = await services.register_model(model)
+        except SettingsError as error:  # of the caller's choice, and of no setting
+            raise InputError(error.detail) from None
     async with services.database.transaction(services.principal) as connection:
-        collection, created = await collections.ensure(connection, services.principal, check_collection_name(name))
-    if not created:
-        raise ConflictError(f"a collection named {name} exists already")
-    return collection
+        collection, created = await collections.ensure(connection, services.principal, name)
+        if not created:
+            raise ConflictError(f"a collection named {name} exists already")
+        if chosen is not None:
+            await collections.pin_model(connection, services.principal, collection.id, chosen.id)
+    return replace(collection, model_id=chosen.id if chosen else None)
 
 
 async def ensure_collection(services: Services, name: str) -> Collection:
@@ -143,17 +154,18 @@ async def index_now(
     on_outcome: OnOutcome | None = None,
     *,
     communities: Literal["now", "later"] = "later",
+    writing: Writing | None = None,
 ) -> list[Outcome]:
     """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
-    large collection are brought up to date at once, or by a job."""
-    target = await ensure_collection(services, collection)
-    outcomes = await ingest(
-        services.database, services.target(services.principal, target.id), sources, on_outcome=on_outcome
-    )
+    large collection are brought up to date at once, or by a job. `writing`: what most of the documents are, where the caller
+    knows."""
+    found = await ensure_collection(services, collection)
+    target = replace(services.target(services.principal, found.id), writing=writing)
+    outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
     if communities == "now":
         await refresh_communities(services, collection)
     else:
-        await follow(services.database, services.principal, target.id, services.settings.current)
+        await follow(services.database, services.principal, found.id, services.settings.current)
     return outcomes
 
 

@@ -152,7 +152,9 @@ async def empty_collection(services: Services, collection: str) -> None:
 
 
 def _bench(services: Services) -> retrieval.Bench:
-    return retrieval.Bench(services.search_deps, services.principal, services.settings.current, release())
+    return retrieval.Bench(
+        services.search_deps, services.principal, services.settings.current, release(), services.chooser
+    )
 
 
 # --- measuring ----------------------------------------------------------------------------------------------------------

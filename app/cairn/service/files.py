@@ -16,6 +16,7 @@ from pathlib import Path
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from cairn.ingest.loaders import sniff, supported_formats
+from cairn.ingest.model_choice import is_code, writing_of
 from cairn.language.text import normalise
 from cairn.service.documents import check_source, delete_document, index_now
 from cairn.service.file_identity import find_gone, origin_of, refuse_taken
@@ -205,7 +206,10 @@ async def ingest_files(
     sources = read_files(selection, services.settings.current, lambda file: step(file.path), refuse)
     outcomes: list[Outcome] = []
     if selection.files:
-        outcomes = await index_now(services, collection, sources, lambda outcome: step(outcome.external_id))
+        writing = writing_of(is_code(found.path.name) for found in selection.files)
+        outcomes = await index_now(
+            services, collection, sources, lambda outcome: step(outcome.external_id), writing=writing
+        )
     gone = await find_gone(services, collection, selection)
     if prune:
         for document_id in gone:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from cairn.settings.environment import Environment, OidcIssuer, check_process, default_home, read_environment
 from cairn.settings.sections import (
+    AUTO,
+    EMBEDDING_VARIABLE,
     AdmissionSettings,
     AgenticSettings,
     AgentSettings,
@@ -53,7 +55,9 @@ from cairn.settings.store import Settings, SettingsStore, parse_settings
 from cairn.settings.tenant_map import DEFAULT, MOVING, DatabaseUrls, TenantMap
 
 __all__ = [
+    "AUTO",
     "DEFAULT",
+    "EMBEDDING_VARIABLE",
     "MOVING",
     "AdmissionSettings",
     "AgentSettings",

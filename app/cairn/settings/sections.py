@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from ipaddress import ip_network
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -72,10 +73,17 @@ class AgenticSettings(SettingsSection):
     )
 
 
+AUTO: Final = "auto"
+"""The value of rag.embeddingModel that leaves the choice to the first documents of a collection."""
+EMBEDDING_VARIABLE: Final = "CAIRN_EMBEDDING_MODEL"
+"""What rag.embeddingModel is where the settings do not say: for a quick try without a file of settings."""
+
+
 class RagSettings(SettingsSection):
     embedding_model: str = Field(
-        "all-MiniLM-L6-v2",
-        description="minilm or e5 (local models, docs/models.md), an OpenAI embedding model, or PROVIDER:MODEL of a package.",
+        default_factory=lambda: os.environ.get(EMBEDDING_VARIABLE) or AUTO,
+        description="auto: minilm for code, e5 for prose, as the first documents of a collection are. Or one of them for all, an "
+        "OpenAI embedding model, or PROVIDER:MODEL of a package.",
     )
     collection_name: str = Field("default", description="Collection used when a caller names none.")
     chunk_size: int = Field(500, ge=50, le=8000, description="Tokens per chunk; when chunking.strategy is tokens.")

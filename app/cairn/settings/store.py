@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from cairn.errors import SettingsError
 from cairn.settings.sections import (
@@ -53,7 +53,7 @@ from cairn.settings.sections import (
 class Settings(SettingsSection):
     """The whole file."""
 
-    rag: RagSettings = RagSettings()
+    rag: RagSettings = Field(default_factory=RagSettings)  # not made at import: the environment may say the model
     chunking: ChunkingSettings = ChunkingSettings()
     ingest: IngestSettings = IngestSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 group = typer.Typer(rich_markup_mode=None, help="Embedding models: add one, fill collections with its vectors, switch.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="all-MiniLM-L6-v2:fp32, text-embedding-3-small, ...")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="minilm, e5, all-MiniLM-L6-v2:fp32, text-embedding-3-small, ...")
+]
 Collection = Annotated[str, typer.Argument(metavar="COLLECTION")]
 
 
@@ -28,6 +30,12 @@ def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")
 def add(name: Name) -> int:
     """Register a model, with its index."""
     return _run(_add(name))
+
+
+@group.command()
+def create(collection: Collection, name: Name) -> int:
+    """Create a collection that a model is to serve."""
+    return _run(_create(collection, name))
 
 
 @group.command()
@@ -88,6 +96,19 @@ async def _add(name: str) -> int:
     async with services() as opened:
         model = await model_service.add_model(opened, name)
     say(f"{model.name} is registered: {model.dimensions} dimensions.")
+    return 0
+
+
+async def _create(collection: str, name: str) -> int:
+    from cairn.interfaces.cli.terminal import say, services
+    from cairn.service import documents
+    from cairn.service import models as model_service
+
+    async with services() as opened:
+        await documents.create_collection(opened, collection, name)
+        serving = await model_service.get_embedding(opened, collection)
+    model = serving[collection].model if collection in serving else "what its first documents ask for"
+    say(f"Collection {collection} is served by {model}.")
     return 0
 
 

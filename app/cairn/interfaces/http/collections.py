@@ -33,9 +33,16 @@ _EXAMPLE = {
 class NewCollection(Body):
     """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE, "embedding_model": "e5"}]}
+    )
 
     name: str
+    embedding_model: str | None = Field(
+        None, max_length=200,
+        description="Which is to serve it: minilm (code, English at half the cost), e5 (prose in many languages), or another as "
+        "settings name it. Null or auto: that of the settings, or what its first documents ask for.",
+    )  # fmt: skip
 
 
 class CollectionOut(BaseModel):
@@ -48,7 +55,8 @@ class CollectionOut(BaseModel):
     epoch: int = Field(description="Grows with every committed change of content.")
     created_at: datetime
     embedding_model: str | None = Field(
-        None, description="Which serves it; null before its first document, when that of the settings will."
+        None,
+        description="Which serves it; null before its first document, unless one was chosen when it was created.",
     )
     embedding_state: Literal["empty", "serving", "changing", "reindexing"] = Field(
         "empty",
@@ -94,10 +102,11 @@ def _out(collection: Collection, serving: Mapping[str, models.CollectionEmbeddin
 
 @router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
 async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
-    """Not needed before adding documents: that creates the collection. 409 when the name is taken."""
-    collection = await documents.create_collection(services, body.name)
+    """Not needed before adding documents: that creates the collection. 409 when the name is taken, 422 for an embedding model
+    that cannot be had."""
+    collection = await documents.create_collection(services, body.name, body.embedding_model)
     response.headers["Location"] = f"/collections/{collection.name}"
-    return _out(collection)
+    return _out(collection, await models.get_embedding(services, collection.name))
 
 
 @router.get("/collections", summary="List collections")

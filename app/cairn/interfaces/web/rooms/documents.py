@@ -31,7 +31,7 @@ from cairn.interfaces.web.parts import (
     when,
 )
 from cairn.interfaces.web.viewer import ShownPlace, open_document
-from cairn.service import documents
+from cairn.service import documents, models
 from cairn.service.editing import delete_documents
 
 SHOWN: Final = 25
@@ -87,6 +87,7 @@ class _Room:
             if self.page.session.may("write"):
                 icon_button("create_new_folder", text("documents.new"), lambda: self._create(picker))
             self.counts = ui.label().classes("opacity-70")
+            self.model = ui.label().classes("opacity-70")
         if self.page.session.may("write"):
             self.zone = DropZone(self.page, self.collection, most_bytes // 2, file_bytes, self.refresh)
             self.zone.draw()
@@ -161,13 +162,15 @@ class _Room:
                 services, self.collection, wanted, sort=self.sort, limit=self.shown + 1
             )
             self._show(listed, any_at_all=found.document_count > 0)
+            serving = (await models.get_embedding(services, self.collection)).get(self.collection)
+            self.model.text = serving.model.partition(":")[0] if serving and serving.model else ""
             self.counts.text = self.page.text(
                 "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
             )
 
     def _show_missing(self) -> None:
         text = self.page.text
-        self.counts.text = ""
+        self.counts.text = self.model.text = ""
         self.rows.clear()
         with self.rows:
             show_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))

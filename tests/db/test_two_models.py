@@ -1,0 +1,106 @@
+"""Collections of two local models beside each other: which serves which, and questions in another language than the documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cairn.domain.document import Source
+from cairn.domain.passage import SearchRequest, SearchResult
+from cairn.errors import ConflictError, InputError
+from cairn.providers.e5 import E5, find_e5
+from cairn.retrieve.search import search
+from cairn.service.documents import create_collection, index_now
+from cairn.service.models import flip_model, get_embedding, rollback_model, start_backfill
+from cairn.settings import Environment, Settings, SettingsStore
+from cairn.wiring import Services, open_services
+
+MINILM, OTHER = "all-MiniLM-L6-v2:int8", "multilingual-e5-small:int8"
+MANUAL = (
+    "Protecting a directory. To protect a directory, set its mode to 700 with chmod, so that only its owner can enter it.\n\n"
+    "Backups. A nightly job copies every table to the second disk, and removes copies that are older than thirty days.\n\n"
+    "Printing. The printer on the second floor wants its toner changed when the lamp blinks twice."
+)
+CODE = "def protect(path):\n    '''Make a directory private.'''\n    path.chmod(0o700)\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Held, so that it is loaded once."""
+    folder = find_e5(tmp_path_factory.mktemp("loaded"))
+    if folder is None:
+        pytest.skip("there is no multilingual model: make install builds it")
+    model = E5(folder)
+    return model, model._session, model.tokens._processor
+
+
+@pytest.fixture
+async def choosing(environment: Environment) -> AsyncIterator[Services]:
+    """As shipped: the first documents of a collection decide."""
+    store = SettingsStore()
+    store.current = Settings.model_validate({"rag": {"embeddingModel": "auto"}})
+    async with open_services(environment, store) as opened:
+        yield opened
+
+
+def manual(name: str = "manual.txt") -> Source:
+    return Source(name, name, MANUAL.encode())
+
+
+async def find(services: Services, query: str, *collections: str) -> SearchResult:
+    request = SearchRequest(query, collections, top_k=3, cache=False)
+    return await search(services.search_deps, services.principal, request, services.settings.current)
+
+
+async def test_the_first_documents_choose_the_model(choosing: Services) -> None:
+    await index_now(choosing, "prose", [manual()])
+    await index_now(choosing, "code", [Source("protect.py", "protect.py", CODE.encode())])
+    await create_collection(choosing, "told", "minilm")
+    await index_now(choosing, "told", [manual()])
+    serving = {name: one.model for name, one in (await get_embedding(choosing)).items()}
+    assert serving == {"prose": OTHER, "code": MINILM, "told": MINILM}
+    # what is first decides for good
+    await index_now(choosing, "code", [manual()])
+    assert (await get_embedding(choosing, "code"))["code"].model == MINILM
+
+
+async def test_a_chosen_model_is_shown_before_the_first_document(choosing: Services) -> None:
+    await create_collection(choosing, "empty", "e5")
+    assert (await get_embedding(choosing, "empty"))["empty"].model == OTHER
+    with pytest.raises(ConflictError):
+        await create_collection(choosing, "empty", "minilm")
+    with pytest.raises(InputError, match="needs OPENAI"):
+        await create_collection(choosing, "other", "text-embedding-3-small")
+
+
+async def test_collections_of_both_models_are_searched_together(choosing: Services) -> None:
+    """The question is embedded once for each; each passage counts relative to the best of its model."""
+    await index_now(choosing, "prose", [manual()])
+    await index_now(choosing, "code", [Source("protect.py", "protect.py", CODE.encode())])
+    found = await find(choosing, "How do I protect a directory?", "prose", "code")
+    assert {passage.collection for passage in found.passages} == {"prose", "code"}
+    assert not found.legs_failed
+    assert {part["model"] for part in found.how["vector"]["parts"]} == {MINILM, OTHER}
+
+
+async def test_the_second_search_goes_straight(choosing: Services) -> None:
+    """A process knows which model serves a collection after the first search."""
+    await index_now(choosing, "prose", [manual()])
+    first, second = [await find(choosing, f"How do I protect a {what}?", "prose") for what in ("folder", "directory")]
+    assert len(first.retries) == 2
+    assert second.retries == ()
+
+
+async def test_a_collection_moves_to_the_other_model_and_back(choosing: Services) -> None:
+    await create_collection(choosing, "moved", "minilm")
+    await index_now(choosing, "moved", [manual()])
+    before = await find(choosing, "How is a folder protected?", "moved")
+    await start_backfill(choosing, "moved", "e5")
+    await choosing.worker().run_until_idle()
+    await flip_model(choosing, "moved", "e5")
+    after = await find(choosing, "Comment protéger un répertoire ?", "moved")
+    assert "chmod" in after.passages[0].content
+    await rollback_model(choosing, "moved")
+    again = await find(choosing, "How is a folder protected?", "moved")
+    assert [one.passage_id for one in again.passages] == [one.passage_id for one in before.passages]
