@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from runs import answered, fill
 
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest, SearchResult
@@ -104,3 +105,58 @@ async def test_a_collection_moves_to_the_other_model_and_back(choosing: Services
     await rollback_model(choosing, "moved")
     again = await find(choosing, "How is a folder protected?", "moved")
     assert [one.passage_id for one in again.passages] == [one.passage_id for one in before.passages]
+
+
+# --- in another language ----------------------------------------------------------------------------------------------
+
+FILES = {
+    "directories.md": "# Directories\n\nTo protect a directory, set its mode to 700, so that only its owner can enter it. "
+    "Directories that several people share belong to a group.",
+    "backups.md": "# Backups\n\nA nightly job copies every table to the second disk. Copies that are older than "
+    "thirty days are removed.",
+    "printing.md": "# Printing\n\nThe printer wants new toner when its lamp blinks twice. Paper is kept in the cupboard.",
+}
+FRENCH = {
+    "conges.md": "# Congés\n\nLes employés ont droit à trente jours de congés par an. Les congés doivent être demandés deux "
+    "semaines à l'avance.",
+    "salaires.md": "# Salaires\n\nLes salaires sont versés le 25 de chaque mois. Une prime est versée en décembre.",
+    "voyages.md": "# Voyages\n\nLes frais de voyage sont remboursés sous trente jours. On voyage en seconde classe.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted", "said"),
+    [
+        ("Comment protéger un répertoire ?", "mode to 700", "Le document cité est en anglais."),
+        ("Wie schütze ich einen Ordner?", "mode to 700", "Das zitierte Dokument ist auf Englisch."),
+        ("¿Cuándo se borran las copias de seguridad antiguas?", "thirty days", "El documento citado está en inglés."),
+        ("Quando bisogna cambiare il toner della stampante?", "blinks twice", "Il documento citato è in inglese."),
+    ],
+)
+async def test_a_question_in_another_language_is_answered(
+    choosing: Services, question: str, quoted: str, said: str
+) -> None:
+    """It is quoted as it stands, and told in which language that is."""
+    await fill(choosing, FILES, "manual")
+    answer = await answered(choosing, question, collection="manual")
+    assert quoted in answer.answer, answer.answer
+    assert answer.answer.endswith(said)
+    assert answer.citations
+    assert answer.answered != "no"
+
+
+async def test_it_goes_the_other_way_round_too(choosing: Services) -> None:
+    await fill(choosing, FRENCH, "manuel")
+    answer = await answered(choosing, "How many days of leave do employees have?", collection="manuel")
+    assert "trente jours" in answer.answer
+    assert answer.answer.endswith("The quoted document is in French.")
+    same = await answered(choosing, "Quand les salaires sont-ils versés ?", collection="manuel")
+    assert "le 25 de chaque mois" in same.answer
+    assert "Le document cité" not in same.answer
+
+
+async def test_what_no_document_says_is_refused_in_any_language(choosing: Services) -> None:
+    await fill(choosing, FILES, "manual")
+    for question in ("Quelle est la hauteur de la tour Eiffel ?", "Wer hat den Faust geschrieben?"):
+        answer = await answered(choosing, question, collection="manual")
+        assert answer.answered == "no", answer.answer

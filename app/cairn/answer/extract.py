@@ -70,7 +70,7 @@ async def extract(
     probability below `enough`. `first` is the number of the first citation. `known` was said
     before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
     """
-    found = _unsaid(candidates(passages), known)
+    found = unsaid(candidates(passages), known)
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -79,7 +79,7 @@ async def extract(
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
-    features = _features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    features = selection_features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     if other_row or _is_source_code(best, passages):
@@ -90,7 +90,7 @@ async def extract(
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     return replace(
-        _draft(best, further, passages, first, language),
+        quoted_draft(best, further, passages, first, language),
         confidence=confidence.value,
         insufficiencies=missing,
         evidence=features,
@@ -105,10 +105,10 @@ def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:
     """Whether there is a candidate in the passages that does not stand in `known`."""
-    return bool(_unsaid(candidates(passages), known))
+    return bool(unsaid(candidates(passages), known))
 
 
-def _unsaid(found: list[Candidate], known: str) -> list[Candidate]:
+def unsaid(found: list[Candidate], known: str) -> list[Candidate]:
     stands = _stands_in(known, found)
     return [candidate for candidate, already in zip(found, stands, strict=True) if not already]
 
@@ -119,7 +119,7 @@ def _stands_in(text: str, found: Sequence[Candidate]) -> Measured:
     return np.array([float(bool(plain) and without_white(one.text) in plain) for one in found])
 
 
-def _features(
+def selection_features(
     terms: QuestionTerms, passages: Sequence[Passage], found: Sequence[Candidate], measured: Measured, scores: Measured,
     order: Sequence[int], cosine: float,
 ) -> SelectionFeatures:  # fmt: skip
@@ -259,7 +259,9 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 # --- writing ------------------------------------------------------------------------------------------------------------
 
 
-def _draft(best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str) -> Draft:
+def quoted_draft(
+    best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str
+) -> Draft:
     cited = _citations((best, *further), passages, first)
     text = best.cited(first)
     if further:

@@ -20,6 +20,7 @@ from cairn.evals.datasets import RetrievalSet
 from cairn.evals.metrics import summarise
 from cairn.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
 from cairn.providers.protocols import Embedder
+from cairn.retrieve.embed import serving_model
 from cairn.store import evals
 
 Ask = Callable[[Question], Awaitable[Answer]]
@@ -92,8 +93,8 @@ async def evaluate(
             settings_revision=bench.settings.revision, code_version=bench.code_version,
             parameters={
                 "mode": strategy, "strategy": strategy, "chat_model": agents.model,
-                "embedding_model": bench.search_deps.model.name, "concurrency": CONCURRENCY,
-                "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
+                "embedding_model": serving_model(bench.search_deps, bench.principal, where.name).name,
+                "concurrency": CONCURRENCY, "usage": _usage(asked), "rates": rates, "strategies_run": _strategies(asked),
                 "withheld": len(data.withheld), "figures": {group: asdict(value) for group, value in shown.items()},
             },
             started_at=started, finished_at=datetime.now(UTC), query_count=len(results),

@@ -27,6 +27,7 @@ from cairn.ingest.model_choice import ChooseModel
 from cairn.ingest.pipeline import Target, ingest
 from cairn.ingest.prepare import source_hash
 from cairn.retrieve.context import SearchDeps
+from cairn.retrieve.embed import serving_model
 from cairn.retrieve.plan import legs_of
 from cairn.retrieve.search import search
 from cairn.settings import Settings
@@ -169,7 +170,7 @@ def _run(
         settings=plain(bench.settings),
         settings_revision=bench.settings.revision,
         code_version=bench.code_version,
-        parameters=_parameters(bench, mode),
+        parameters=_parameters(bench, mode, where.name),
         started_at=started,
         finished_at=datetime.now(UTC),
         query_count=len(results),
@@ -234,12 +235,13 @@ def _judge(data: RetrievalSet, query_id: str, result: SearchResult) -> EvalResul
     )
 
 
-def _parameters(bench: Bench, mode: Mode) -> dict[str, Any]:
+def _parameters(bench: Bench, mode: Mode, collection: str) -> dict[str, Any]:
     choice = bench.search_deps.reranker.get(bench.settings)
     used = bench.settings.rag.reranking_enabled and not choice.on_request
     return {
         "mode": mode, "legs": list(legs_of(mode, bench.settings)), "top_k": TOP_K, "group_by": "document",
-        "reranker": choice.reranker.name if choice.reranker and used else None, "embedding_model": bench.search_deps.model.name,
+        "reranker": choice.reranker.name if choice.reranker and used else None,
+        "embedding_model": serving_model(bench.search_deps, bench.principal, collection).name,
         "concurrency": CONCURRENCY,
     }  # fmt: skip
 

@@ -600,6 +600,8 @@ class Replies(_Section):
     """Before other places that say it."""
     nothing_on: str = ""
     """Of a part or subject of a question, `{name}`, that nothing answers."""
+    written_in: Mapping[str, str] = Field(default_factory=dict)
+    """That what is quoted is in another language than the question, by its code; "other": in one that has no sentence."""
     page: str = ""
     unready: str = ""
     pages: str = ""

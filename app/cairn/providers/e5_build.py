@@ -72,7 +72,7 @@ Floats = NDArray[np.float32]
 Halves = NDArray[np.uint8]
 
 
-class Packed:
+class PackedWeights:
     """The parsed file."""
 
     def __init__(self, raw: bytes) -> None:
@@ -132,7 +132,7 @@ class Packed:
 # --- tokens -------------------------------------------------------------------------------------------------------------
 
 
-def sentencepiece_model(model: Packed) -> bytes:
+def sentencepiece_model(model: PackedWeights) -> bytes:
     """The pieces as a ModelProto of SentencePiece, written by hand: pieces = 1 {text 1, score 2, type 3}, trainer_spec = 2 {model
     type, ids}, normalizer_spec = 3, which does nothing but mark spaces."""
     special = {model.begin, model.end, model.pad, len(model.pieces) - 1}
@@ -165,7 +165,7 @@ def _varint(number: int) -> bytes:
 class _Graph(OnnxGraph):
     """With the layers of this file."""
 
-    def __init__(self, model: Packed) -> None:
+    def __init__(self, model: PackedWeights) -> None:
         super().__init__()
         self.model = model
 
@@ -221,7 +221,7 @@ def _encode_layer(graph: _Graph, number: int, x: str) -> str:
     return graph.layer_norm(f"{at}oln", graph.node("Add", f"{at}residual2", narrow, x))
 
 
-def build_graph(model: Packed, mean: Floats) -> Any:
+def build_graph(model: PackedWeights, mean: Floats) -> Any:
     """The fp32 model (an onnx.ModelProto): encoder, mean over the tokens, and `mean` taken off."""
     from onnx import TensorProto, helper
 
@@ -269,7 +269,7 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
     digest = hashlib.sha256(raw).hexdigest()
     if digest != WEIGHTS_SHA256:
         raise ValueError(f"{data_file} has the SHA-256 {digest}, the published weights {WEIGHTS_SHA256}: not built")
-    model = Packed(raw)
+    model = PackedWeights(raw)
     mean = np.array(json.loads(MEAN.read_text(encoding="utf-8"))["mean"], np.float32)
     manifest = {"name": NAME, "dimensions": model.hidden, "max_tokens": model.positions, "weights_sha256": digest}
     out_dir.mkdir(parents=True, exist_ok=True)

@@ -103,7 +103,9 @@ def _bypasses(context: SearchContext) -> bool:
 def _compares_meaning(context: SearchContext, entry: LookUp) -> bool:
     """Whether the result of nearly the same query may answer. Operators do not show in a vector."""
     vector = "vector" in context.request.legs and entry.alike
-    return vector and context.settings.cache.semantic and not context.conditions
+    # what "nearly the same" is was measured for the model that judges; others put any two questions nearer or farther
+    measured = context.deps.model == context.deps.judge_model
+    return vector and measured and context.settings.cache.semantic and not context.conditions
 
 
 async def _look_up(context: SearchContext, strategy: str) -> LookUp:

@@ -15,19 +15,20 @@ from cairn.domain.passage import DocumentReading, Passage, SearchRequest, Search
 from cairn.domain.plan import ListRequest, Vocabulary
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question, Turn
-from cairn.errors import NotFoundError
+from cairn.errors import NotFoundError, ProviderError, SettingsError
 from cairn.graph.code.ask import ask_code
 from cairn.graph.code.symbols import find_symbols
 from cairn.graph.code.walk import code_walker
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Vectors
 from cairn.query.filters import Restricted, Wish, restrict
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.context import SearchDeps
-from cairn.retrieve.embed import query_vectors
+from cairn.retrieve.embed import query_vectors, serving_model
 from cairn.retrieve.rerank import Reranked, rerank, wants_reranking
 from cairn.retrieve.search import nothing_found
 from cairn.runs.recall import recall
@@ -65,6 +66,14 @@ class Searcher:
             )  # fmt: skip
         except NotFoundError:
             return nothing_found(request, question.run_id)
+
+    def reader_across(self, collection: str) -> E5 | None:
+        """The collection's own embedding model, where that reads many languages alike; known once the collection was searched."""
+        try:
+            found = self.deps.embedder_of(serving_model(self.deps, self.principal, collection))
+        except (ProviderError, SettingsError):
+            return None
+        return found if isinstance(found, E5) else None
 
     async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""

@@ -27,7 +27,7 @@ async def embed(services: Services, name: str, texts: Sequence[str]) -> Embedded
     deps = services.search_deps
     # models are known by the name under which vectors are stored, and by the shorter one of the settings
     named = {**{model.name: model for model in found.models}, deps.embedder.name: deps.model}
-    model = named.get(name) or named.get(serving.get(name, ""))
+    model = named.get(name) or named.get(services.model_name(name)) or named.get(serving.get(name, ""))
     if model is None:
         raise NotFoundError(
             f"no embedding model and no collection with documents is named {name[:140]}; there are the models "

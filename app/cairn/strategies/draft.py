@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from cairn.answer.across import extract_across, is_foreign
 from cairn.answer.advice import rephrase
 from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
 from cairn.answer.context import Context, assemble_with_graph
@@ -246,7 +247,9 @@ async def _extract(
     run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
 ) -> Draft:
     """`most`: quotations, where not as many as the settings say."""
-    if absent := await find_absent(run, text, passages):
+    reader = run.deps.searcher.reader_across(run.question.collection)
+    foreign = [passage for passage in passages if is_foreign(run.plan.language, passage)] if reader else []
+    if absent := await find_absent(run, text, passages, translated=bool(foreign)):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
@@ -254,10 +257,19 @@ async def _extract(
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
     calibration = await run.deps.library.calibration(run.question.collection)
     enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
-    return await extract(
-        asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
-        calibration=calibration,
-    )  # fmt: skip
+    draft: Draft | None = None
+    if len(foreign) < len(passages) or not passages:
+        draft = await extract(
+            asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
+            calibration=calibration,
+        )  # fmt: skip
+    if reader is None or not foreign or (draft and draft.found):
+        assert draft is not None  # all passages are foreign only where somebody reads them
+        return draft
+    across = await extract_across(
+        asked, run.plan.language, foreign, reader, first=first, known=material.known, calibration=calibration
+    )
+    return across if draft is None or across.found else draft
 
 
 def said_before(run: Run) -> str:

@@ -19,12 +19,17 @@ _OPEN_RANGE: Final = re.compile(
 """Bounds of a period need not stand in a text about it."""
 
 
-async def find_absent(run: Run, text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
+async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, translated: bool = False) -> tuple[str, ...]:
     """Names of the question that refuse it, as it spells them. A comparison is refused where nothing of what it compares
     stands anywhere, one about several years where none of them does. That the documents could not be looked through is
-    reported, and refuses nothing."""
+    reported, and refuses nothing. `translated`: documents are in another language, where names are spelled otherwise, so only
+    years, numbers and files can be missed."""
     known = (run.question.collection, *run.plan.documents)
-    named = [one for one in subjects(text, run.plan.language, known) if not _is_bound(one, text)]
+    named = [
+        one
+        for one in subjects(text, run.plan.language, known)
+        if not _is_bound(one, text) and not (translated and one.kind == "name")
+    ]
     unread = unmentioned(named, passages)
     if not unread:
         return ()

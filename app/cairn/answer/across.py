@@ -1,0 +1,122 @@
+"""The one best quotation from documents in another language than the question's, for collections whose model reads
+both.
+
+Words say little there: what both languages spell alike, numbers and names. So each place that can be quoted is compared with the
+question by the vectors of the collection's own model, and whether the documents answer is told by how near the nearest is. The
+model that thresholds elsewhere were fitted to knows English alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.answer.candidates import Candidate, candidates
+from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
+from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
+from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid
+from cairn.answer.quotation import quote, says_the_same
+from cairn.domain.answer import Draft
+from cairn.domain.passage import Passage
+from cairn.language.identify import detect
+from cairn.language.lexicon import replies
+from cairn.providers.protocols import Embedder, embed_questions
+
+MOST_EMBEDDED: Final = 40
+"""Places that are compared, those of the best passages first; each costs some milliseconds."""
+EVEN: Final = 0.05
+"""Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
+ENOUGH: Final = 0.3
+"""Probability that the documents answer from which a quotation is shown: as within one language, few of what they answer are
+refused for it (docs/adr/0093-two-local-models.md)."""
+
+SELECTION: Final[Mapping[str, float]] = {
+    "cosine": 11.03, "idf_direct": 1.84, "fits": 0.94, "misfits": -0.94, "retrieval": 6.55,
+}  # fmt: skip
+"""What a place is chosen by: a conditional logit, as in quotation_choice.py."""
+PRESENT: Final[Mapping[str, float]] = {
+    "cosine": 7.36, "passages": 3.53, "words": 1.25, "margin": 0.30, "short": 0.51, "apart": 4.23, "": -4.17,
+}  # fmt: skip
+RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
+"""Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
+fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with
+that which answers, without it, and of others about something else (docs/adr/0093-two-local-models.md)."""
+
+Floats = NDArray[np.float64]
+
+
+def is_foreign(question_language: str, passage: Passage) -> bool:
+    """Whether a passage is written in another language than the question, as far as that can be told."""
+    return detect(passage.content, question_language) != question_language
+
+
+def selection_table(cosines: Floats, measured: Measured) -> Floats:
+    """A row for each place, a column for each of SELECTION."""
+    return np.column_stack([cosines, *(measured[:, COLUMN[name]] for name in list(SELECTION)[1:])])
+
+
+def evidence_of(
+    cosines: Floats, measured: Measured, order: Sequence[int], found: Sequence[Candidate], scores: Floats, asked: int
+) -> dict[str, float]:
+    """What the regressions see of the best place. `passages`: by how much the nearest passage is ahead of the mean of them.
+    `asked`: words of content of the question; cosines of short ones are lower."""
+    best = order[0]
+    nearest: dict[int, float] = {}
+    for candidate, cosine in zip(found, cosines, strict=True):
+        nearest[candidate.rank] = max(nearest.get(candidate.rank, -1.0), float(cosine))
+    other = next((at for at in order[1:] if not says_the_same(found[best], found[at])), None)
+    top = max(nearest.values())
+    rest = [float(cosine) for at, cosine in enumerate(cosines) if at != best]
+    spread = float(np.std(rest)) if rest else 0.0
+    return {
+        "cosine": float(cosines[best]),
+        "short": 1 / max(asked, 1),
+        "apart": min((float(cosines[best]) - float(np.mean(rest))) / (spread + EVEN), 5.0) / 5 if rest else 0.0,
+        "passages": top - sum(nearest.values()) / len(nearest),
+        "words": float(measured[best, COLUMN["idf_around"]]),
+        "margin": min(5.0, float(scores[best] - scores[other])) / 5 if other is not None else 0.0,
+    }
+
+
+async def extract_across(
+    question: str,
+    language: str,
+    passages: Sequence[Passage],
+    embedder: Embedder,
+    *,
+    first: int = 1,
+    known: str = "",
+    calibration: Calibration = UNCALIBRATED,
+) -> Draft:
+    """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
+    stands. Not found where none is near enough. See `extract` for the rest. Raises ProviderError."""
+    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
+    terms = question_terms(question, found)
+    if not found or not terms.words:
+        return not_found(question, passages, terms)
+    vectors = await embedder.embed([one.in_context for one in found])
+    cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
+    measured = measure(terms, found, passages)
+    scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
+    confidence = calibration.apply(Confidence(_chance(PRESENT, values), _chance(RIGHT, values)))
+    features = selection_features(terms, passages, found, measured, scores, order, values["cosine"])
+    if confidence.present < ENOUGH:
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
+    best = quote(order[0], found, scores, terms, passages)
+    draft = quoted_draft(best, (), passages, first, language)
+    said = replies(language).written_in
+    written = detect(passages[best.rank].content, language)
+    note = said.get(written) or said.get("", "")
+    return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
+
+
+def _chance(weights: Mapping[str, float], values: Mapping[str, float]) -> float:
+    total = sum(weight * (values[name] if name else 1.0) for name, weight in weights.items())
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
