@@ -106,16 +106,19 @@ def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"cairn", f"{NAME}-{wheel.name.split('-')[1]}.dist-info"}
     inside = {name.removeprefix("cairn/_resources/") for name in names}
-    assert {"README.md", "docs/operations.md", "sql/roles.sql", "migrations/env.py", "requirements/model.txt"} <= inside
+    lists = {f"requirements/{name}.txt" for name in ("embedded", "model", "e5", "onnx")}
+    assert {"README.md", "docs/operations.md", "sql/roles.sql", "migrations/env.py", *lists} <= inside
+    assert "cairn/providers/e5_mean.json" in names
     assert "cairn/py.typed" in names
     assert not [name for name in names if "__pycache__" in name]
 
 
-def test_the_first_question_makes_the_model_and_the_second_finds_it(user: User) -> None:
+def test_the_first_question_makes_the_models_and_the_second_finds_them(user: User) -> None:
     first = user.run("cairn", "ask", "papers", QUESTION)
     assert ANSWER in first.stdout
     assert "[1] Leave (papers/leave.md)" in first.stdout
     assert "Making the embedding model all-MiniLM-L6-v2: once" in first.stderr
+    assert "Making the embedding model multilingual-e5-small: once" in first.stderr, "a guide is prose"
     assert "Collection papers: 1 document added" in first.stderr
     second = user.run(NAME, "ask", "papers", QUESTION)
     assert ANSWER in second.stdout

@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -19,10 +20,11 @@ from cairn.distribution import NAME
 from cairn.distribution.resources import resource_path
 from cairn.domain.document import Document
 from cairn.domain.ids import new_id
+from cairn.errors import ConflictError
 from cairn.interfaces.cli.ask import answer_question, show_sources
 from cairn.interfaces.cli.ingest import ingest_selection, show_failures, summary
 from cairn.interfaces.cli.terminal import count, note, say, services
-from cairn.service.documents import collection_of, delete_document, get_document, list_documents
+from cairn.service.documents import collection_of, create_collection, delete_document, get_document, list_documents
 from cairn.service.files import Selection, describe_formats, select_files
 from cairn.wiring import Services
 
@@ -89,6 +91,7 @@ async def _read_cairn(opened: Services, started: float) -> int:
         selection = _own(chapter)
         if selection.files:
             say(f"\nReading {chapter.what} of Cairn: {count(len(selection.files), 'file')} ...", style="bold")
+            await _choose_quick(opened, chapter.collection)
             if await _read(opened, chapter.collection, selection):
                 await _remove_others(opened, chapter.collection, selection)
                 read.append(chapter.collection)
@@ -123,6 +126,14 @@ def _own(chapter: Chapter) -> Selection:
     selection = select_files([root / name for name in chapter.paths], base=root)
     selection.files = [found for found in selection.files if not found.external_id.startswith(LEFT_OUT)]
     return selection
+
+
+async def _choose_quick(opened: Services, collection: str) -> None:
+    """The guides and the questions are English: by the model for that the first answer comes in half the time. Where the settings
+    name a model it stays, and so does that of a collection which is there."""
+    if opened.chooser is not None:
+        with suppress(ConflictError):
+            await create_collection(opened, collection, "minilm")
 
 
 async def _remove_others(opened: Services, collection: str, selection: Selection) -> None:

@@ -34,7 +34,7 @@ class NewCollection(Body):
     """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE, "embedding_model": "e5"}]}
+        extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE, "embedding_model": "minilm"}]}
     )
 
     name: str
@@ -100,7 +100,7 @@ def _out(collection: Collection, serving: Mapping[str, models.CollectionEmbeddin
     )
 
 
-@router.post("/collections", status_code=201, responses=problems.declare(409), summary="Create a collection")
+@router.post("/collections", status_code=201, responses=problems.declare(409, 502, 504), summary="Create a collection")
 async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
     """Not needed before adding documents: that creates the collection. 409 when the name is taken, 422 for an embedding model
     that cannot be had."""
