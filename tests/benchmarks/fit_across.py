@@ -42,6 +42,8 @@ class Case:
     number: int
     words: int
     """Of content, of the question."""
+    kind: str
+    """there, near (without the paragraph that answers) or far (about something else)."""
     found: list[Candidate]
     cosines: Floats
     measured: Measured
@@ -86,7 +88,8 @@ async def cases(folder: Path, limit: int) -> list[Case]:
             order = [int(at) for at in np.argsort(-near)]
             supporting, answer = set(gold[row["_id"]]["supporting"]), [gold[row["_id"]]["answer"]]
             titles = {one["title"] for one in corpus if one["_id"] in supporting}
-            for without in (set[str](), supporting, {one["_id"] for one in corpus if one["title"] in titles}):
+            about = {one["_id"] for one in corpus if one["title"] in titles}
+            for kind, without in (("there", set[str]()), ("near", supporting), ("far", about)):
                 answerable = not without
                 kept = [at for at in order if corpus[at]["_id"] not in without][:5]
                 read = [passage(corpus[at], float(near[at])) for at in kept]
@@ -106,6 +109,7 @@ async def cases(folder: Path, limit: int) -> list[Case]:
                         (asked, told),
                         number,
                         len(terms.words),
+                        kind,
                         found,
                         cosines,
                         measured,
@@ -173,8 +177,8 @@ def main() -> None:
         here = [hit for case, _, hit in out if case.answerable]
         shown = [
             "/".join(
-                f"{np.mean([c >= enough for c, a in zip(chances, asked, strict=True) if a == there]):.2f}"
-                for there in (True, False)
+                f"{np.mean([c >= enough for c, (case, _, _) in zip(chances, out, strict=True) if case.kind == kind]):.2f}"
+                for kind in ("there", "near", "far")
             )
             for enough in THRESHOLDS
         ]
@@ -182,7 +186,7 @@ def main() -> None:
         hits = [hit and case.answerable for case, _, hit in out]
         print(
             pair, f"quoted {np.mean(here):.3f} of {len(here)}", f"AUC {auc(asked, chances):.3f}",
-            f"shown of what is there/is not, from {THRESHOLDS}: {' '.join(shown)};",
+            f"shown of what is there/near/far, from {THRESHOLDS}: {' '.join(shown)};",
             f"confidence {np.mean(both):.2f}, right {np.mean(hits):.2f}",
         )  # fmt: skip
     weights, present, right = fit(judged)

@@ -160,3 +160,27 @@ async def test_what_no_document_says_is_refused_in_any_language(choosing: Servic
     for question in ("Quelle est la hauteur de la tour Eiffel ?", "Wer hat den Faust geschrieben?"):
         answer = await answered(choosing, question, collection="manual")
         assert answer.answered == "no", answer.answer
+
+
+async def test_a_language_without_a_sentence_of_its_own_is_said_to_be_another(choosing: Services) -> None:
+    text = (
+        "# Verlof\n\nWerknemers hebben recht op dertig dagen verlof per jaar. Het verlof moet twee weken van tevoren worden "
+        "aangevraagd, en wat niet wordt opgenomen vervalt aan het einde van maart."
+    )
+    await fill(choosing, {"verlof.md": text}, "dutch")
+    answer = await answered(choosing, "How many days of leave do employees have?", collection="dutch")
+    assert "dertig dagen" in answer.answer
+    assert answer.answer.endswith("The quoted document is in another language.")
+
+
+async def test_a_name_of_a_mostly_foreign_collection_refuses_nothing_and_a_year_does(choosing: Services) -> None:
+    """Londres is London; 1998 is 1998."""
+    text = {
+        "trips.md": "# Trips\n\nThe trip to London takes three hours by train, and it begins at the old station at noon."
+    }
+    await fill(choosing, text, "trips")
+    answer = await answered(choosing, "Combien de temps dure le voyage à Londres ?", collection="trips")
+    assert "three hours" in answer.answer
+    refused = await answered(choosing, "Comment était le voyage à Londres en 1998 ?", collection="trips")
+    assert refused.answered == "no"
+    assert "1998" in refused.answer

@@ -23,7 +23,7 @@ from cairn.answer.extract import not_found, quoted_draft, selection_features, un
 from cairn.answer.quotation import quote, says_the_same
 from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
-from cairn.language.identify import detect
+from cairn.language.identify import passage_language
 from cairn.language.lexicon import replies
 from cairn.providers.protocols import Embedder, embed_questions
 
@@ -31,9 +31,11 @@ MOST_EMBEDDED: Final = 40
 """Places that are compared, those of the best passages first; each costs some milliseconds."""
 EVEN: Final = 0.05
 """Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
-ENOUGH: Final = 0.3
-"""Probability that the documents answer from which a quotation is shown: as within one language, few of what they answer are
-refused for it (docs/adr/0093-two-local-models.md)."""
+ALONE_AHEAD, ALONE_APART = 0.1, 0.4
+"""Where there is one passage, or one place, it cannot be ahead of others: what those have on average that answer."""
+ENOUGH: Final = 0.35
+"""Probability that the documents answer from which a quotation is shown: as within one language, it refuses 10 % of what they
+answer, and 73 % of what they do not (docs/adr/0093-two-local-models.md)."""
 
 SELECTION: Final[Mapping[str, float]] = {
     "cosine": 11.03, "idf_direct": 1.84, "fits": 0.94, "misfits": -0.94, "retrieval": 6.55,
@@ -51,8 +53,13 @@ Floats = NDArray[np.float64]
 
 
 def is_foreign(question_language: str, passage: Passage) -> bool:
-    """Whether a passage is written in another language than the question, as far as that can be told."""
-    return detect(passage.content, question_language) != question_language
+    """Whether a passage is clearly written in another language than the question."""
+    return written_in(passage) not in (None, question_language)
+
+
+def written_in(passage: Passage) -> str | None:
+    """The language of a passage, where that is clear; source code has none."""
+    return None if passage.media_type.startswith("text/x-") else passage_language(passage.content)
 
 
 def selection_table(cosines: Floats, measured: Measured) -> Floats:
@@ -76,8 +83,8 @@ def evidence_of(
     return {
         "cosine": float(cosines[best]),
         "short": 1 / max(asked, 1),
-        "apart": min((float(cosines[best]) - float(np.mean(rest))) / (spread + EVEN), 5.0) / 5 if rest else 0.0,
-        "passages": top - sum(nearest.values()) / len(nearest),
+        "apart": min((float(cosines[best]) - float(np.mean(rest))) / (spread + EVEN), 5.0) / 5 if rest else ALONE_APART,
+        "passages": top - sum(nearest.values()) / len(nearest) if len(nearest) > 1 else ALONE_AHEAD,
         "words": float(measured[best, COLUMN["idf_around"]]),
         "margin": min(5.0, float(scores[best] - scores[other])) / 5 if other is not None else 0.0,
     }
@@ -112,8 +119,7 @@ async def extract_across(
     best = quote(order[0], found, scores, terms, passages)
     draft = quoted_draft(best, (), passages, first, language)
     said = replies(language).written_in
-    written = detect(passages[best.rank].content, language)
-    note = said.get(written) or said.get("", "")
+    note = said.get(written_in(passages[best.rank]) or "") or said.get("other", "")
     return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
 
 

@@ -249,6 +249,12 @@ def passage_configuration(text: str, of_document: str) -> str:
     return CONFIGURATIONS.get(code, WITHOUT_STEMMER) if code else of_document
 
 
+def passage_language(text: str) -> str | None:
+    """ISO 639-1 code of the language that a passage is clearly in; None for tables, names, code and other texts that look like
+    anything."""
+    return certain_language(text[:SAMPLE_BYTES]) or _language(text, PASSAGE_LETTERS, PASSAGE_PROBABILITY)
+
+
 def _language(text: str, letters: int = _LETTERS, certainty: float = _PROBABILITY) -> str | None:
     """ISO 639-1 code where it is certain."""
     sample = text.encode("utf-8", "ignore")[:SAMPLE_BYTES].decode("utf-8", "ignore")

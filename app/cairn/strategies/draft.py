@@ -249,7 +249,7 @@ async def _extract(
     """`most`: quotations, where not as many as the settings say."""
     reader = run.deps.searcher.reader_across(run.question.collection)
     foreign = [passage for passage in passages if is_foreign(run.plan.language, passage)] if reader else []
-    if absent := await find_absent(run, text, passages, translated=bool(foreign)):
+    if absent := await find_absent(run, text, passages, translated=2 * len(foreign) > len(passages)):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:

@@ -22,7 +22,7 @@ _OPEN_RANGE: Final = re.compile(
 async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, translated: bool = False) -> tuple[str, ...]:
     """Names of the question that refuse it, as it spells them. A comparison is refused where nothing of what it compares
     stands anywhere, one about several years where none of them does. That the documents could not be looked through is
-    reported, and refuses nothing. `translated`: documents are in another language, where names are spelled otherwise, so only
+    reported, and refuses nothing. `translated`: most passages are in another language, where names are spelled otherwise, so only
     years, numbers and files can be missed."""
     known = (run.question.collection, *run.plan.documents)
     named = [
