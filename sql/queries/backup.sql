@@ -1,7 +1,7 @@
 -- Backups (app/cairn/db/backup.py), and a dump's rows into a schema that this release has just made (app/cairn/db/restore.py), in one transaction of the owner.
 
 -- name: holds_tables
-SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace IN (to_regnamespace('rag'), to_regnamespace('analyst')))
+SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace IN (to_regnamespace('rag'), to_regnamespace('analyst')))
 
 -- name: records_deeds
 SELECT to_regprocedure('rag.record_deed(bigint, text, text, jsonb)') IS NOT NULL

@@ -34,7 +34,7 @@ _MEANINGLESS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DumpedRows:
     """Of one table, as COPY reads them in text format; `data` can be read until the next part is asked for."""
 
     schema: str
@@ -75,14 +75,14 @@ class DumpFile:
         found = b""
         async with aclosing(self.read(["alembic_version"], [])) as parts:
             async for part in parts:
-                if isinstance(part, Rows) and (part.schema, part.table) == ("rag", "alembic_version"):
+                if isinstance(part, DumpedRows) and (part.schema, part.table) == ("rag", "alembic_version"):
                     async for data in part.data:
                         found += data
                         if len(found) > _LONGEST_LINE:
                             raise self._refused("its revision is longer than any")
         return set(_text(found).split())
 
-    async def read(self, tables: Iterable[str], sequences: Iterable[str]) -> AsyncGenerator[Rows | Counted, None]:
+    async def read(self, tables: Iterable[str], sequences: Iterable[str]) -> AsyncGenerator[DumpedRows | Counted, None]:
         """What it has of these tables and sequences of schema rag, in its order."""
         wanted = [f"--table={name}" for name in (*tables, *sequences)]
         encoding = "UTF8"
@@ -91,7 +91,7 @@ class DumpFile:
                 if copy := _COPY.fullmatch(line):
                     columns = tuple(_plain(name) for name in re.findall(_NAME, copy[3]))
                     rows = text.rows()
-                    yield Rows(_plain(copy[1]), _plain(copy[2]), columns, encoding, rows)
+                    yield DumpedRows(_plain(copy[1]), _plain(copy[2]), columns, encoding, rows)
                     async for _ in rows:  # what was not asked for
                         pass
                 elif counted := _SEQUENCE.fullmatch(line):

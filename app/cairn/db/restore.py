@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from cairn.db.dump_file import DumpFile, Rows
+from cairn.db.dump_file import DumpedRows, DumpFile
 from cairn.db.migrate import PARTITIONS_AHEAD, make_schema
 from cairn.db.programs import find_program
 from cairn.db.queries import load_queries
@@ -179,7 +179,7 @@ class _Loading:
         counted, filled = dict.fromkeys(sequences, 0), 0
         async with aclosing(self._dump.read(names, sequences)) as parts:
             async for part in parts:
-                if isinstance(part, Rows):
+                if isinstance(part, DumpedRows):
                     await self._copy(part)
                     filled += 1
                 elif part.sequence in counted:
@@ -188,7 +188,7 @@ class _Loading:
             raise self._refused(f"it lists {len(names)} tables, and has the rows of {filled}")
         await self._count_on(sequences, counted)
 
-    async def _copy(self, rows: Rows) -> None:
+    async def _copy(self, rows: DumpedRows) -> None:
         """Raises BackupError unless table and columns are such that rows of a dump may be given to them."""
         table = self._table(rows.table) if rows.schema == "rag" else None
         if table is None:
