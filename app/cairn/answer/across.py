@@ -35,7 +35,7 @@ ALONE_AHEAD, ALONE_APART = 0.1, 0.4
 """Where there is one passage, or one place, it cannot be ahead of others: what those have on average that answer."""
 ENOUGH: Final = 0.35
 """Probability that the documents answer from which a quotation is shown: as within one language, it refuses 10 % of what they
-answer, and 73 % of what they do not (docs/adr/0093-two-local-models.md)."""
+answer, and 73 % of what they do not (docs/adr/0094-two-local-models.md)."""
 
 SELECTION: Final[Mapping[str, float]] = {
     "cosine": 11.03, "idf_direct": 1.84, "fits": 0.94, "misfits": -0.94, "retrieval": 6.55,
@@ -47,7 +47,7 @@ PRESENT: Final[Mapping[str, float]] = {
 RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
 """Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
 fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with
-that which answers, without it, and of others about something else (docs/adr/0093-two-local-models.md)."""
+that which answers, without it, and of others about something else (docs/adr/0094-two-local-models.md)."""
 
 Floats = NDArray[np.float64]
 

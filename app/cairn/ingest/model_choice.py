@@ -1,5 +1,5 @@
 """Which embedding model serves a collection from its first documents on, where the settings leave that to what these are
-(rag.embeddingModel: auto): one that knows source code, or one that knows many languages (docs/adr/0093-two-local-models.md)."""
+(rag.embeddingModel: auto): one that knows source code, or one that knows many languages (docs/adr/0094-two-local-models.md)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ model file exists, the folder is complete. Needs the package `onnx`, which the r
 The graph takes `input_ids` and `attention_mask` (int64, batch x length) and returns `embedding`: the mean over the unmasked
 tokens, of length 1, from which one fixed mean vector is taken off (e5_mean.json), of length 1 again. All cosines of the model as
 it was published lie between .7 and .95; of what is built here the best passage of a question has about .6, as with MiniLM, at
-nearly the same ranking, so that scores can be fused (docs/adr/0093-two-local-models.md).
+nearly the same ranking, so that scores can be fused (docs/adr/0094-two-local-models.md).
 
 The file (little-endian):
   "E5S1", u32 version 1
