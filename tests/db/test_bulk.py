@@ -29,7 +29,7 @@ from cairn.service.documents import ensure_collection, list_documents
 from cairn.service.files import IngestReport, ingest_files, select_files
 from cairn.service.jobs import build_indexes
 from cairn.service.models import start_backfill
-from cairn.settings import Environment, Settings, SettingsStore
+from cairn.settings import Environment, RagSettings, Settings, SettingsStore
 from cairn.wiring import Services, open_services
 from tests.bulk_environment import HASHED, need_pyarrow
 from tests.conftest import REPO, InstallPackage
@@ -40,7 +40,7 @@ from tests.pdf_files import Sheet, pdf_file
 pa, pq = need_pyarrow()
 
 SETTINGS = {"rag": {"embeddingModel": "hashed:one"}}
-LOCAL = Settings()
+LOCAL = Settings(rag=RagSettings(embedding_model="minilm"))
 
 GUIDE = """# The harbour
 
