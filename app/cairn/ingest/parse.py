@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from cairn.domain.document import LoadedDocument, PageStart, Source
-from cairn.errors import ParseError, ParserLimitError, TooLargeError
+from cairn.domain.document import LoadedDocument, PageStart, Source, check_metadata
+from cairn.errors import InputError, ParseError, ParserLimitError, TooLargeError
 from cairn.ingest.child import DocumentLimits
 from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
-from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff
+from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff, stated_metadata
 from cairn.ingest.loaders.titles import better_title
 from cairn.language.text import normalise
 from cairn.settings import IngestSettings
@@ -34,6 +34,20 @@ def parser_places() -> asyncio.Semaphore:
     return _places[loop]
 
 
+def with_stated_metadata(source: Source) -> Source:
+    """The source with the metadata that it states itself, where the caller gave none of that name. To be called before it is told
+    whether the document is there already: metadata are compared then. Raises nothing."""
+    stated = stated_metadata(source)
+    if not stated.keys() - source.metadata.keys():
+        return source
+    metadata = {**stated, **source.metadata}
+    try:
+        check_metadata(metadata)
+    except InputError:  # together they would be too many; the caller's stay
+        return source
+    return replace(source, metadata=metadata)
+
+
 async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
     """Normalised text of the source, under the title that names it best (`better_title`).
 
@@ -46,7 +60,9 @@ async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
         )
     document = await _load(source, limits)
     headed = document.text if document.markup == "markdown" else ""
-    return replace(document, title=better_title(document.title, headed, source.name))
+    # what a program states is often the name of the file; in Markdown a person wrote it
+    name = "" if document.media_type == "text/markdown" else source.name
+    return replace(document, title=better_title(document.title, headed, name))
 
 
 async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:

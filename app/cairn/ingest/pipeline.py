@@ -40,7 +40,7 @@ from cairn.ingest.embed import (
 from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
 from cairn.ingest.outlines import OutlineReader, outline_reader
-from cairn.ingest.parse import parse
+from cairn.ingest.parse import parse, with_stated_metadata
 from cairn.ingest.prepare import prepare, source_hash_aside
 from cairn.ingest.publish_queue import Embedded, Turns
 from cairn.ingest.reweight import order_index_if_due, reweight_if_drifted
@@ -230,6 +230,7 @@ async def _load(
 ) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = await source_hash_aside(source)
+    source = await asyncio.to_thread(with_stated_metadata, source)
     try:
         if await _register(database, target, source, digest, report):
             return None

@@ -13,7 +13,7 @@ import numpy as np
 from cairn.domain.document import PreparedDocument, Source
 from cairn.ingest.embed import GROUP_CHUNKS
 from cairn.ingest.outlines import OutlineReader
-from cairn.ingest.parse import parse
+from cairn.ingest.parse import parse, with_stated_metadata
 from cairn.ingest.prepare import prepare
 from cairn.ingest.prepared_rows import HalfVectors, PreparedRow, row_of
 from cairn.providers.protocols import Embedder
@@ -24,6 +24,7 @@ async def read_apart(
     source: Source, settings: Settings, embedder: Embedder, outlines: OutlineReader
 ) -> PreparedDocument:
     """The document as the pipeline would cut it into an empty collection. Raises what `parse` raises."""
+    source = await asyncio.to_thread(with_stated_metadata, source)
     loaded = await outlines.outlined(await parse(source, settings.ingest), source.external_id)
     return await asyncio.to_thread(prepare, source, loaded, settings, embedder.tokens, most_tokens=embedder.max_tokens)
 

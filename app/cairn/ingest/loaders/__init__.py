@@ -6,15 +6,17 @@ by an entry point of the group `cairn.loaders` that names a `Loader`: docs/exten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from cairn.distribution import require_part
-from cairn.domain.document import LoadedDocument, PageStart
+from cairn.domain.document import LoadedDocument, PageStart, Source
 from cairn.errors import (
+    CairnError,
     EmptyDocumentError,
     EncryptedDocumentError,
     ParserLimitError,
@@ -26,7 +28,17 @@ from cairn.ingest.loaders.text import is_binary
 from cairn.language.text import normalise, plain_characters
 from cairn.plugins import extensions, once
 
-__all__ = ["LOADERS", "FileKind", "LoadLimits", "Loader", "kind_of_media_type", "load", "load_text", "sniff"]
+__all__ = [
+    "LOADERS",
+    "FileKind",
+    "LoadLimits",
+    "Loader",
+    "kind_of_media_type",
+    "load",
+    "load_text",
+    "sniff",
+    "stated_metadata",
+]
 
 
 def _lazy(module: str) -> Load:
@@ -95,7 +107,7 @@ LOADERS: Final = (
         "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
         recognizes=recognize.is_whole_page, accepts=recognize.has_tags, isolated=True,
     ),
-    Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd")}, "markdown"),
+    Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
     Loader("code", _lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),
     _TEXT,
@@ -266,6 +278,25 @@ def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
     named = _registry().by_suffix.get(_suffix(name))
     plain = named is None or named.loader.binary or named.loader.isolated or not named.loader.believes(content)
     return load(content, _BUILT_IN.by_suffix[".txt"] if named is None or plain else named, limits, verbatim=True)
+
+
+def stated_metadata(source: Source) -> Mapping[str, Any]:
+    """What a document says of itself in front matter, which its loader takes for no text; {} where it says nothing, and for what
+    no loader reads."""
+    if not source.content.removeprefix(BOM_UTF8).startswith((b"---", b"+++")):
+        return {}
+    if source.is_text:
+        kind = _registry().by_suffix.get(_suffix(source.name))
+    else:
+        try:
+            kind = sniff(source.name, source.content, source.media_type)
+        except CairnError:  # reading it will say why
+            return {}
+    if kind is None or kind.loader.name != "markdown":
+        return {}
+    from cairn.ingest.loaders.markdown import stated_metadata as stated_in
+
+    return stated_in(source.content)
 
 
 def _suffix(name: str) -> str:

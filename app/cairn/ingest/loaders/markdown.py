@@ -1,17 +1,18 @@
-"""Markdown: images go, entities become their characters, long tables repeat their header, the rest as it stands."""
+"""Markdown: front matter and images go, entities become their characters, long tables repeat their header, the rest stays."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import unescape
+from typing import Any
 
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
 from cairn.ingest.loaders.text import decode
 from cairn.language.stretches import stretches
 from cairn.language.tables import PIECE_CHARS, TableWriter, tables_in
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-_TITLE = re.compile(r"^title:[ \t]*+(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE | re.IGNORECASE)
 _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
@@ -28,9 +29,20 @@ _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Title from the front matter, else from the first heading of level 1."""
+    text = _decoded(content)
+    front = read_front_matter(text)
+    text = strip_images(text[front.end :])
+    return LoadedText(repeat_headers(text), title=front.title or _title(text))
+
+
+def stated_metadata(content: bytes) -> Mapping[str, Any]:
+    """What the front matter says of the document besides its title. Raises nothing."""
+    return read_front_matter(_decoded(content[: 4 * LONGEST])).metadata
+
+
+def _decoded(content: bytes) -> str:
     # line ends first: the patterns know only LF
-    text = strip_images(decode(content).replace("\r\n", "\n").removeprefix("\ufeff"))
-    return LoadedText(repeat_headers(text), title=_title(text))
+    return decode(content).replace("\r\n", "\n").removeprefix("\ufeff")
 
 
 def repeat_headers(text: str) -> str:
@@ -80,9 +92,5 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _title(text: str) -> str | None:
-    front = _FRONT_MATTER.match(text)
-    named = _TITLE.search(front.group(1)) if front else None
-    if named:
-        return named.group(1).strip("\"' ") or None
-    first = _HEADING.search(text, front.end() if front else 0)
+    first = _HEADING.search(text)
     return first.group(1).rstrip("# \t") or None if first else None

@@ -1,0 +1,37 @@
+"""Manuals as people write them: what is asked about them is answered in their words, without the markup of their tools."""
+
+from __future__ import annotations
+
+from cairn.domain.document import Indexed, Source
+from cairn.service.documents import get_document, index_now
+from cairn.wiring import Services
+from tests.db.runs import answered
+
+FRONT = """---
+title: Backups
+description: How Larder keeps copies of itself.
+sidebar_position: 4
+tags: [operations, safety]
+---
+
+Larder writes a backup every night at two. Fourteen backups are kept, older ones are deleted.
+"""
+
+
+async def index(services: Services, name: str, text: str) -> Indexed:
+    [outcome] = await index_now(services, "manuals", [Source(name, name, text.encode())])
+    assert isinstance(outcome, Indexed), outcome
+    return outcome
+
+
+async def test_front_matter_is_metadata_and_is_never_quoted(services: Services) -> None:
+    first = await index(services, "backups.md", FRONT)
+    document = (await get_document(services, "manuals", first.document_id))[0]
+    assert document.title == "Backups"
+    assert document.metadata["tags"] == ["operations", "safety"]
+    answer = await answered(services, "How many backups are kept?", collection="manuals")
+    assert "Fourteen backups are kept" in answer.answer
+    assert "sidebar" not in answer.answer
+    again = await index(services, "backups.md", FRONT)
+    assert again.change == "unchanged"
+    assert (await get_document(services, "manuals", first.document_id))[0].metadata == document.metadata
