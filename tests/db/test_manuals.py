@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from cairn.domain.document import Indexed, Source
 from cairn.service.documents import get_document, index_now
 from cairn.wiring import Services
@@ -35,3 +39,21 @@ async def test_front_matter_is_metadata_and_is_never_quoted(services: Services) 
     again = await index(services, "backups.md", FRONT)
     assert again.change == "unchanged"
     assert (await get_document(services, "manuals", first.document_id))[0].metadata == document.metadata
+
+
+MANUAL = Path(__file__).parents[1] / "data" / "manuals" / "larder.rst"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What should I do before an upgrade?", "Back up the pantry before an upgrade."),
+        ("What is port 8043 for?", "Metrics"),
+        ("What does the option --dry-run do?", "Shows what would be done."),
+    ],
+)
+async def test_restructured_text_is_quoted_as_prose(services: Services, question: str, said: str) -> None:
+    await index(services, "larder.rst", MANUAL.read_text())
+    answer = await answered(services, question, collection="manuals")
+    assert said in answer.answer
+    assert not any(mark in answer.answer for mark in ("..", "::", "*"))

@@ -22,6 +22,7 @@ from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
 from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid
 from cairn.answer.quotation import quote, says_the_same
 from cairn.domain.answer import Draft
+from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import passage_language
 from cairn.language.lexicon import replies
@@ -59,7 +60,7 @@ def is_foreign(question_language: str, passage: Passage) -> bool:
 
 def written_in(passage: Passage) -> str | None:
     """The language of a passage, where that is clear; source code has none."""
-    return None if passage.media_type.startswith("text/x-") else passage_language(passage.content)
+    return None if is_code_type(passage.media_type) else passage_language(passage.content)
 
 
 def selection_table(cosines: Floats, measured: Measured) -> Floats:

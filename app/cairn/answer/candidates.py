@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.sentences import Unit, split_units
 from cairn.language.tables import Row, Table, tables_in
@@ -82,7 +83,7 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
     above = {-depth: heading for depth, heading in enumerate(reversed(passage.headings))}
     before, path = titles, list[str]()
     lead: frozenset[str] | None = None  # words of the path, which stays the same for many units
-    for unit, cells in _in_order(content, code=passage.media_type.startswith("text/x-")):
+    for unit, cells in _in_order(content, code=is_code_type(passage.media_type)):
         text = content[unit.start : unit.end]
         if cells is not None:
             if not cells.row.is_group:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cairn.answer.answer_type import Asked, gives_definition, gives_reason, holds_asked, is_idle, read_asked
 from cairn.answer.candidates import Candidate, TableRow
+from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.tokens import WordIndex, spelled_terms
 from cairn.language.tokens import terms as words_of
@@ -152,7 +153,7 @@ def _measure_one(
         float(row and fits is True),
         passage.score / best if best else 0.0,
         float(_in_chunk(passage, candidate)),
-        float(candidate.unit.kind == "code" and not terms.asked.way and not passage.media_type.startswith("text/x-")),
+        float(candidate.unit.kind == "code" and not terms.asked.way and not is_code_type(passage.media_type)),
     )
 
 

@@ -34,6 +34,7 @@ from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, w
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.refusal import refusal
 from cairn.domain.answer import Citation, Draft, SelectionFeatures
+from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
@@ -100,7 +101,7 @@ async def extract(
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
     """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
     has any."""
-    return best.kind == "code" and passages[best.rank].media_type.startswith("text/x-")
+    return best.kind == "code" and is_code_type(passages[best.rank].media_type)
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Final
 
 from cairn.answer.cite import citation
 from cairn.domain.answer import Citation, Draft
-from cairn.domain.document import landmark_at
+from cairn.domain.document import is_code_type, landmark_at
 from cairn.domain.passage import Passage
 from cairn.language.lexicon import replies
 from cairn.language.sentences import split_units
@@ -71,7 +71,7 @@ def outline_of(citations: Sequence[Citation], language: str) -> Draft:
 def _leads(passages: Sequence[Passage]) -> Iterator[Lead]:
     """Every sentence that could lead its section, in order, without what is code, a row or no sentence where there are others."""
     for passage in passages:
-        code = passage.media_type.startswith("text/x-")
+        code = is_code_type(passage.media_type)
         for unit in split_units(passage.content, code=code):
             text = passage.content[unit.start : unit.end]
             if unit.kind == "heading" or (unit.kind in ("row", "code") and not code):

@@ -21,6 +21,17 @@ Markup = Literal["markdown", "plain", "rows", "code"]
 Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
 
 
+CODE: Final = "text/x-"
+"""What media types of code begin with."""
+PROSE_TYPES: Final = ("text/x-rst", "text/x-latex")
+"""Media types that are called like those of code, and hold text for people."""
+
+
+def is_code_type(media_type: str) -> bool:
+    """Whether documents of a media type are source code."""
+    return media_type.startswith(CODE) and media_type not in PROSE_TYPES
+
+
 MAX_METADATA_KEYS: Final = 1000
 MAX_METADATA_BYTES: Final = 64_000
 

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import PurePath
 from typing import Final, Literal
 
-from cairn.domain.document import Source
+from cairn.domain.document import CODE, Source, is_code_type
 from cairn.ingest.loaders import code
-from cairn.ingest.loaders.base import CODE
 from cairn.providers.protocols import Embedder
 from cairn.store.vectors import EmbeddingModel
 
@@ -22,17 +21,15 @@ PEEKED: Final = 32
 """Documents that are looked at before the first is stored, and how many bytes of them are held at most."""
 PEEKED_BYTES: Final = 8_000_000
 
-_PROSE: Final = frozenset({"latex", "rst"})
-"""Read by the loader of source code, and written for people."""
 _SUFFIXES: Final = frozenset(
-    suffix for language, suffixes in code.SUFFIXES.items() if language not in _PROSE for suffix in suffixes
+    suffix for language, suffixes in code.SUFFIXES.items() if is_code_type(CODE + language) for suffix in suffixes
 )
 
 
 def is_code(name: str, media_type: str | None = None) -> bool:
     """Whether a document is source code, by what it is called; its media type decides where it says so."""
     if media_type and media_type.startswith(CODE):
-        return media_type.removeprefix(CODE) not in _PROSE
+        return is_code_type(media_type)
     return PurePath(name).suffix.lower() in _SUFFIXES
 
 

@@ -31,6 +31,7 @@ _KINDS: Final = {
     "application/pdf": "PDF",
     "text/markdown": "Markdown",
     "text/html": "HTML",
+    "text/x-rst": "reStructuredText",
     "text/plain": "text",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",

@@ -25,7 +25,7 @@ from cairn.domain.code import (
     SymbolPlace,
     SymbolQuery,
 )
-from cairn.domain.document import Collection
+from cairn.domain.document import PROSE_TYPES, Collection
 from cairn.domain.graph import EntityKey, entity_id, relation_id
 from cairn.domain.principal import Principal
 from cairn.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, lines_that_name, split_calls
@@ -46,8 +46,6 @@ MOST_FILES: Final = 200
 """Files whose text is looked through for a name."""
 MOST_SEEN: Final = 5
 """Lines that are shown of a name that nothing defines."""
-PROSE: Final = ("text/x-rst", "text/x-latex")
-"""Media types that the splitter knows as code and that hold text."""
 _KEPT: Final = 4
 """Collections whose names are kept at hand."""
 
@@ -157,7 +155,7 @@ class _Asker:
             if tie.relation == "imports" and normal in self.links.meaning(tie.target, tie.source).definitions
         }
         files = await graph_code.find_texts_with(
-            self.connection, self.principal, self.collection_id, name, PROSE, MOST_FILES
+            self.connection, self.principal, self.collection_id, name, PROSE_TYPES, MOST_FILES
         )
         return [
             (document_id, path, *span)
@@ -220,7 +218,7 @@ class _Asker:
     ) -> list[tuple[str, Spot]]:
         """Lines of files that no parser read."""
         files = await code_calls.find_unread(
-            self.connection, self.principal, [self.collection_id], PROSE, name, MOST_FILES
+            self.connection, self.principal, [self.collection_id], PROSE_TYPES, name, MOST_FILES
         )
         return [
             ("", (file.document_id, file.path, *span)) for file in files for span in pick(name, file.text, MOST_FILES)
@@ -377,7 +375,7 @@ class _Asker:
         if not self.query.marked:
             return []
         return await graph_code.find_texts_with(
-            self.connection, self.principal, self.collection_id, name, PROSE, MOST_FILES
+            self.connection, self.principal, self.collection_id, name, PROSE_TYPES, MOST_FILES
         )
 
     # --- where things stand ---

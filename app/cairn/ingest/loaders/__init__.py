@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from cairn.distribution import require_part
-from cairn.domain.document import LoadedDocument, PageStart, Source
+from cairn.domain.document import CODE, LoadedDocument, PageStart, Source
 from cairn.errors import (
     CairnError,
     EmptyDocumentError,
@@ -23,7 +23,7 @@ from cairn.errors import (
     UnsupportedTypeError,
 )
 from cairn.ingest.loaders import code, recognize
-from cairn.ingest.loaders.base import CODE, FileKind, Load, LoadedText, Loader, LoadLimits
+from cairn.ingest.loaders.base import FileKind, Load, LoadedText, Loader, LoadLimits
 from cairn.ingest.loaders.text import is_binary
 from cairn.language.text import normalise, plain_characters
 from cairn.plugins import extensions, once
@@ -55,7 +55,7 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 _FORMATS: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, mails (.eml), "
-    "Jupyter notebooks (.ipynb), HTML, Markdown, CSV"
+    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, CSV"
 )
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
@@ -107,6 +107,7 @@ LOADERS: Final = (
         "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
         recognizes=recognize.is_whole_page, accepts=recognize.has_tags, isolated=True,
     ),
+    Loader("rst", _lazy("rst"), {"text/x-rst": (".rst", ".rest")}, "markdown", accepts=recognize.is_any_text, isolated=True),
     Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
     Loader("code", _lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cairn.distribution import Extra
-from cairn.domain.document import Markup, PageStart
+from cairn.domain.document import CODE, Markup, PageStart
 
 
 class LoadLimits(Protocol):
@@ -83,7 +83,3 @@ class FileKind:
     def code_language(self) -> str | None:
         """Name of its programming language (of langchain_text_splitters.Language), None for what is no code."""
         return self.media_type.removeprefix(CODE) if self.loader.markup == "code" else None
-
-
-CODE = "text/x-"
-"""What media types of code begin with."""

@@ -6,7 +6,7 @@ from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.text import decode
 
 # Keys are names of langchain_text_splitters.Language; Perl is missing there (declared, not implemented), and
-# Markdown and HTML have loaders of their own.
+# Markdown, HTML and reStructuredText have loaders of their own.
 SUFFIXES = {
     "c": (".c", ".h"),
     "cpp": (".cc", ".cpp", ".cxx", ".hh", ".hpp"),
@@ -25,7 +25,6 @@ SUFFIXES = {
     "proto": (".proto",),
     "python": (".py", ".pyi"),
     "r": (".r",),
-    "rst": (".rst",),
     "ruby": (".rb",),
     "rust": (".rs",),
     "scala": (".scala",),

@@ -1,0 +1,299 @@
+"""reStructuredText as docutils reads it, rendered as Markdown: prose, whatever tool (Sphinx, a forge) shows it.
+
+What a directive or a role means is the affair of that tool, and most are unknown here. So all of them are read by the two
+classes below: none includes a file, none fails, and one without a meaning is its text.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from docutils import frontend, nodes, utils
+from docutils.parsers.rst import Directive, Parser, directives, states
+
+from cairn.errors import ParserLimitError
+from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
+from cairn.ingest.loaders.text import decode
+
+_DIRECTIVE: Final = re.compile(
+    r"^[ \t]*+\.\.[ \t]++(?:\|[^|\n]{1,200}\|[ \t]++)?([\w:+.-]{1,80}?)[ \t]{0,9}::(?!\S)", re.MULTILINE
+)
+_OPTION: Final = re.compile(r":([\w:+. -]{1,60}):(?:[ \t]++|$)")
+_CHARACTER: Final = re.compile(r"(?:0x|x|\\x|U\+?|u|\\u|&#x)([0-9a-fA-F]{1,6});?|(\d{1,7})", re.IGNORECASE)
+_UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as plain text"
+
+
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
+    """Sections, lists, tables and code as Markdown; the markup of Sphinx goes, its text stays.
+
+    Raises ParserLimitError.
+    """
+    text = decode(content).replace("\r\n", "\n").removeprefix("\ufeff").replace("\0", "\ufffd")
+    try:
+        with _own_directives(text):
+            tree = _parse(text)
+        writer = DoctreeWriter(tree)
+        return LoadedText(writer.text(), title=writer.title)
+    except RecursionError:
+        raise ParserLimitError("the reStructuredText is nested too deep to be read") from None
+    except MemoryError:
+        raise
+    except Exception:  # docutils has surprises of its own, and the words are there all the same
+        return LoadedText(text, notes=(_UNREAD,))
+
+
+def _parse(text: str) -> Any:
+    """The tree, without what a writer of docutils would make of it: nothing is numbered, replaced or moved."""
+    inliner = states.Inliner()
+    inliner.interpreted = _read_role  # of this one: its class is asked for its own variables, so it can have no heirs
+    parser = Parser(inliner=inliner)
+    settings = frontend.get_default_settings(Parser)  # reads no configuration, unlike what publishes
+    settings.file_insertion_enabled = False
+    settings.raw_enabled = False
+    settings.halt_level = settings.report_level = 5
+    settings.warning_stream = False
+    settings.syntax_highlight = "none"
+    settings.line_length_limit = len(text) + 1
+    tree = utils.new_document("document", settings)
+    parser.parse(text, tree)
+    return tree
+
+
+@contextmanager
+def _own_directives(text: str) -> Iterator[None]:
+    """Every name that may be one of a directive stands for ours, meanwhile."""
+    known: dict[str, Any] = directives._directives
+    before = dict(known)
+    try:
+        for name in {*known, *(found[1].lower() for found in _DIRECTIVE.finditer(text))}:
+            directives.register_directive(name, _AnyDirective)
+        yield
+    finally:
+        known.clear()
+        known.update(before)
+
+
+# --- roles ----------------------------------------------------------------------------------------------------------
+
+_CODE_ROLES_NAMES: Final = """literal code samp file command program envvar option meth func class attr mod module exc data obj
+    const function method type confval setting macro member struct enum enumerator var expr keyword token ini dir
+    regexp mailheader mimetype"""
+_CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
+_CALLED: Final = frozenset(("func", "meth", "function", "method"))
+
+
+def _read_role(rawsource: str, text: str, role: str, lineno: int) -> tuple[list[Any], list[Any]]:
+    """Text in a role is what a reader sees of it: the title of a link, the last part of `~package.name`."""
+    kind = role.lower().rpartition(":")[2]
+    if kind.startswith("raw") or kind == "eq":
+        return [], []
+    shown = utils.unescape(text)
+    titled = shown.endswith(">") and "<" in shown[1:]
+    if titled:
+        shown = shown[: shown.rindex("<")].strip()
+    elif kind in ("pep", "rfc"):
+        shown = f"{kind.upper()} {shown}"
+    elif kind in _CODE_ROLES:
+        shown = shown.rpartition(".")[2] if shown.startswith("~") else shown.lstrip("!.")
+        shown += "()" if kind in _CALLED and not shown.endswith(")") else ""
+    elif kind == "guilabel":
+        shown = shown.replace("&&", "\0").replace("&", "").replace("\0", "&")
+    make = nodes.literal if kind in _CODE_ROLES and not titled else nodes.inline
+    return [make(rawsource, shown)] if shown else [], []
+
+
+# --- directives -----------------------------------------------------------------------------------------------------
+
+_ADMONITIONS: Final = {
+    "note": "Note", "warning": "Warning", "tip": "Tip", "hint": "Hint", "important": "Important", "caution": "Caution",
+    "danger": "Danger", "error": "Error", "attention": "Attention", "seealso": "See also",
+}  # fmt: skip
+_VERSIONS: Final = {
+    "versionadded": "Added in version {}", "versionchanged": "Changed in version {}", "deprecated": "Deprecated since version {}",
+    "versionremoved": "Removed in version {}",
+}  # fmt: skip
+_CODE_NAMES: Final = """code code-block sourcecode parsed-literal prompt console doctest testcode testoutput ipython ipython3
+    jupyter-execute terminal productionlist math"""
+_CODE: Final = frozenset(_CODE_NAMES.split())
+_LEFT_OUT_NAMES: Final = """toctree include literalinclude index contents meta highlight default-role role title sectnum
+    section-numbering currentmodule module autosummary automodule autoclass autofunction automethod
+    autoattribute autoexception autodata program graphviz digraph graph mermaid uml plantuml
+    inheritance-diagram tabularcolumns target-notes bibliography testsetup testcleanup todolist video youtube
+    namespace default-domain date"""
+_LEFT_OUT: Final = frozenset(_LEFT_OUT_NAMES.split())
+_WRAPPERS_NAMES: Final = """class container rst-class cssclass grid grid-item tab-set tabs hlist only ifconfig compound epigraph
+    highlights pull-quote header footer glossary figure centered line-block"""
+_WRAPPERS: Final = frozenset(_WRAPPERS_NAMES.split())
+"""They say how their content is shown; their argument is no text, but for `_ARGUMENT_IS_TEXT`."""
+_ARGUMENT_IS_TEXT: Final = frozenset(
+    ("epigraph", "highlights", "pull-quote", "compound", "centered", "header", "footer", "line-block")
+)
+_HEADED_NAMES: Final = """admonition topic sidebar rubric tab tab-item group-tab code-tab dropdown card grid-item-card details
+    collapse panel collapsible"""
+_HEADED: Final = frozenset(_HEADED_NAMES.split())
+"""Their argument is a heading over their content."""
+
+
+class _AnyDirective(Directive):  # type: ignore[misc]
+    """Any directive. docutils hands over all of its block as content; argument and options are told apart here, so that an
+    unknown option is no error."""
+
+    has_content = True
+
+    def run(self) -> list[Any]:
+        name = self.name.lower()
+        self.argument, self.options = self._head()
+        kind = name.rpartition(":")[2]
+        if name in ("image", "raw"):  # a substitution needs something that it stands for
+            return [nodes.image("", uri="")]
+        if name in _LEFT_OUT or kind.startswith(("auto", "current")):
+            return []
+        if special := _SPECIAL.get(name):
+            return special(self)
+        if name in _CODE:
+            return self._code("" if name == "math" else self.argument, show_argument=name in ("math", "parsed-literal"))
+        if name == "code-tab":
+            language, _, label = self.argument.partition(" ")
+            return [*_heading(label or language), *self._code(language)]
+        if called := _ADMONITIONS.get(name):
+            return self._labelled(called, self._body(with_argument=True))
+        if said := _VERSIONS.get(name):
+            version, _, rest = self.argument.partition(" ")
+            about = [nodes.paragraph("", "", *self._inline(rest))] if rest.strip() else []
+            return self._labelled(said.format(version).strip(), [*about, *self._body()])
+        if name in _WRAPPERS:
+            return self._body(with_argument=name in _ARGUMENT_IS_TEXT)
+        if name in _HEADED:
+            return [*_heading(self.argument, self._inline(self.argument)), *self._body()]
+        # of an unknown one, such as `py:function::` or `option::`, the argument is what its content is about
+        return [*_heading(self.argument, self._signature()), *self._body()]
+
+    def _head(self) -> tuple[str, dict[str, str]]:
+        """Argument and options, which leave the content."""
+        argument: list[str] = []
+        options: dict[str, str] = {}
+        beside = self.block_text.partition("\n")[0].partition("::")[2].strip()
+        at = 0
+        if beside:
+            while at < len(self.content) and self.content[at].strip() and not _OPTION.match(self.content[at].strip()):
+                argument.append(self.content[at].strip())
+                at += 1
+        last = ""
+        while at < len(self.content) and self.content[at].strip():
+            line = self.content[at]
+            if option := _OPTION.match(line):
+                last = option[1].strip().lower()
+                options[last] = line[option.end() :].strip()
+            elif last and line[:1].isspace():
+                options[last] += "\n" + line.strip()
+            else:
+                break
+            at += 1
+        self.content.trim_start(at) if at else None
+        self.content_offset += at
+        while self.content and not self.content[0].strip():
+            self.content.trim_start()
+            self.content_offset += 1
+        self.lines = argument
+        return " ".join(argument), options
+
+    def _inline(self, text: str) -> list[Any]:
+        found: list[Any] = self.state.inline_text(text, self.lineno)[0] if text else []
+        return found
+
+    def _body(self, *, with_argument: bool = False) -> list[Any]:
+        holder = nodes.Element()
+        if self.content:
+            self.state.nested_parse(self.content, self.content_offset, holder)
+        said = self._inline(self.argument) if with_argument else []
+        return [nodes.paragraph("", "", *said), *holder.children] if said else list(holder.children)
+
+    def _code(self, language: str, *, show_argument: bool = False) -> list[Any]:
+        lines = [*self.lines, *self.content] if show_argument else list(self.content)
+        text = "\n".join(lines)
+        if self.name.lower() in ("prompt", "doctest", "productionlist", "testcode", "testoutput", "math"):
+            language = ""
+        named = caption(self._inline(self.options.get("caption", "")))
+        return [*named, nodes.literal_block(text, text, language=language.partition(" ")[0])] if text.strip() else []
+
+    def _labelled(self, label: str, body: list[Any]) -> list[Any]:
+        """What it is stands before its first words, as a reader sees it above them."""
+        if not body:
+            return [nodes.paragraph("", label)] if self.name.lower() in _VERSIONS else []
+        if isinstance(body[0], nodes.paragraph):
+            body[0].insert(0, nodes.Text(f"{label}: "))
+            return body
+        return [nodes.paragraph("", f"{label}:"), *body]
+
+    def _signature(self) -> list[Any]:
+        return [
+            nodes.literal("", one) if "`" not in one else nodes.inline("", one)
+            for one in [", ".join(self.lines)]
+            if one
+        ]
+
+    def _replace(self) -> list[Any]:
+        return self._inline(" ".join([self.argument, *(line.strip() for line in self.content)]).strip())
+
+    def _unicode(self) -> list[Any]:
+        words = self.argument.partition(" .. ")[0].split()
+        return [nodes.Text("".join(map(_character, words)))] if words else []
+
+    def _list_table(self) -> list[Any]:
+        rows = [
+            [list(cell.children) for cell in inner.children]
+            for outer in self._body()
+            if isinstance(outer, nodes.bullet_list)
+            for item in outer.children
+            for inner in item.children
+            if isinstance(inner, nodes.bullet_list)
+        ]
+        return self._captioned(tabulated(rows, _number(self.options.get("header-rows"))))
+
+    def _csv_table(self) -> list[Any]:
+        mark = self.options.get("delim", ",")
+        mark = {"tab": "\t", "space": " "}.get(mark.lower(), mark)[:1] or ","
+        header = self.options.get("header", "").split("\n") if self.options.get("header") else []
+        lines = [*header, *self.content]
+        try:
+            read = [*csv.reader(lines, delimiter=mark, skipinitialspace=True)]
+        except (csv.Error, TypeError):
+            return [nodes.literal_block("", "\n".join(lines))]
+        rows = [[[nodes.inline("", "", *self._inline(cell.strip()))] for cell in row] for row in read if row]
+        return self._captioned(tabulated(rows, _number(self.options.get("header-rows")) + bool(header)))
+
+    def _table(self) -> list[Any]:
+        return self._captioned(self._body())
+
+    def _captioned(self, body: list[Any]) -> list[Any]:
+        return [*caption(self._inline(self.argument)), *body]
+
+
+_SPECIAL: Final[dict[str, Callable[[_AnyDirective], list[Any]]]] = {
+    "replace": _AnyDirective._replace,
+    "unicode": _AnyDirective._unicode,
+    "list-table": _AnyDirective._list_table,
+    "flat-table": _AnyDirective._list_table,
+    "csv-table": _AnyDirective._csv_table,
+    "table": _AnyDirective._table,
+}
+
+
+def _heading(argument: str, said: list[Any] | None = None) -> list[Any]:
+    return [nodes.rubric("", "", *(said or [nodes.Text(argument)]))] if argument.strip() else []
+
+
+def _character(word: str) -> str:
+    """A code point in one of the forms of docutils, else the word."""
+    found = _CHARACTER.fullmatch(word)
+    number = (int(found[1], 16) if found[1] else int(found[2])) if found else 0
+    return chr(number) if 0 < number < 0x110000 else word
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 4 else 0

@@ -1,0 +1,300 @@
+"""The tree that docutils makes of reStructuredText, written down as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from docutils import nodes
+
+from cairn.ingest.loaders import render
+from cairn.language.tables import COVERED, render_table
+
+_LONGEST_TERM: Final = 200
+"""Characters of a term of a list of definitions; a longer one is text."""
+_LONGEST_REPLACED: Final = 2000
+"""Characters that a substitution may come to: they may hold each other, and double with each step."""
+_WIDEST_SPAN: Final = 50
+_NOTHING: Final = (
+    nodes.comment, nodes.target, nodes.substitution_definition, nodes.image, nodes.raw, nodes.transition, nodes.pending,
+    nodes.title, nodes.Invisible,
+)  # fmt: skip
+_SILENT: Final = (nodes.image, nodes.raw, nodes.system_message, nodes.comment)
+"""What stands in a line and is no text of it."""
+_NOTE: Final = "\0"
+"""Where a footnote is referred to. Its number goes, with the blank before it: it would read as one of the answer's sources."""
+_ABOUT_THE_FILE: Final = frozenset(("orphan", "tocdepth", "nosearch", "nocomments", "hide-toc"))
+"""Fields that a tool reads at the top of a file."""
+_FIELDS: Final = {
+    "param": "", "parameter": "", "arg": "", "argument": "", "key": "", "keyword": "", "var": "", "ivar": "", "cvar": "",
+    "type": "Type of ", "vartype": "Type of ", "returns": "Returns", "return": "Returns", "rtype": "Return type",
+    "raises": "Raises ", "raise": "Raises ", "except": "Raises ", "exception": "Raises ",
+}  # fmt: skip
+"""How the fields of a described function are called before a reader."""
+
+
+class Tabulated(nodes.General, nodes.Element):  # type: ignore[misc]
+    """A table whose rows are known: lists of cells, each a list of nodes."""
+
+    rows: Sequence[Sequence[list[Any]]] = ()
+    header_rows = 0
+
+
+def tabulated(rows: Sequence[Sequence[list[Any]]], header_rows: int) -> list[Any]:
+    """A table of cells, which are lists of nodes."""
+    made = Tabulated()
+    made.rows, made.header_rows = rows, header_rows
+    return [made] if rows else []
+
+
+def caption(said: list[Any]) -> list[Any]:
+    """A line above a table or code."""
+    return [nodes.paragraph("", "", *said)] if said else []
+
+
+class DoctreeWriter:
+    """Writes one tree. `title`: of its first section of the outermost level."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.title: str | None = None
+        self.replaced: dict[str, str] = {}  # what substitutions come to, as far as they were needed
+        self.definitions = {
+            str(name): one for one in tree.findall(nodes.substitution_definition) for name in one["names"]
+        }
+        self.unfinished: set[str] = set()
+
+    def text(self) -> str:
+        """The document."""
+        blocks = list(self._blocks(self.tree, 0, 0))
+        return render.join(blocks)
+
+    def _blocks(self, node: Any, level: int, depth: int) -> Iterator[str]:
+        """What stands in a node. `level`: of the headings; `depth`: of lists around it."""
+        for child in node.children:
+            yield from self._block(child, level, depth)
+
+    def _block(self, node: Any, level: int, depth: int) -> Iterator[str]:
+        if isinstance(node, nodes.section):
+            yield from self._section(node, level + 1)
+        elif isinstance(node, nodes.system_message):
+            yield from self._refused(node)
+        elif isinstance(node, _NOTHING):
+            return
+        elif write := _BLOCKS.get(type(node)):
+            yield from write(self, node, depth)
+        elif isinstance(node, nodes.TextElement | nodes.Text):
+            if said := self._said(node):
+                yield render.paragraph(said)
+        else:
+            yield from self._blocks(node, level, depth)
+
+    def _section(self, node: Any, level: int) -> Iterator[str]:
+        for child in node.children:
+            if isinstance(child, nodes.title):
+                name = self._said(child)
+                if level == 1 and self.title is None:
+                    self.title = name.replace("`", "")
+                if name:
+                    yield render.heading(level, name)
+        yield from self._blocks(node, level, 0)
+
+    def _refused(self, node: Any) -> Iterator[str]:
+        """The lines of a table that is drawn wrong, and the like; not those of a warning, which are read as well."""
+        if int(node.get("level", 0)) >= 3:
+            for child in node.children:
+                if isinstance(child, nodes.literal_block) and not child.astext().lstrip().startswith(".. "):
+                    yield render.fence(child.astext())
+
+    def _literal(self, node: Any, depth: int) -> Iterator[str]:
+        language = str(node.get("language") or "")
+        for name in node.get("classes", ()):
+            language = language or (name if name not in ("code", "literal-block") else "")
+        if node.astext().strip():
+            yield render.fence(node.astext(), language if language.replace("-", "").replace("+", "").isalnum() else "")
+
+    def _items(self, node: Any, depth: int) -> Iterator[str]:
+        """A list; of an item the first paragraph stands behind its mark, the others by themselves."""
+        ordered = isinstance(node, nodes.enumerated_list)
+        first = int(node.get("start", 1)) if ordered else 0
+        for number, item in enumerate(node.children, first):
+            marker = f"{number}." if ordered else "-"
+            for block in self._blocks(item, 0, depth + 1):
+                if marker and not isinstance(block, render.Item) and not block.startswith(("```", "|")):
+                    yield render.item(depth, marker, block.lstrip("# "))
+                else:
+                    yield block
+                marker = ""
+
+    def _definitions(self, node: Any, depth: int) -> Iterator[str]:
+        for item in node.children:
+            terms = [self._said(one) for one in item.children if isinstance(one, nodes.term)]
+            kinds = [self._said(one) for one in item.children if isinstance(one, nodes.classifier)]
+            name = ", ".join(terms) + "".join(f" ({kind})" for kind in kinds if kind)
+            if name:
+                yield render.paragraph(render.run_in(name) if len(name) <= _LONGEST_TERM else name)
+            for one in item.children:
+                if isinstance(one, nodes.definition):
+                    yield from self._blocks(one, 0, depth)
+
+    def _fields(self, node: Any, depth: int) -> Iterator[str]:
+        for one in node.children:
+            if len(one.children) != 2:
+                continue
+            name = self._said(one.children[0])
+            if name.lower() in _ABOUT_THE_FILE:
+                continue
+            kind, _, rest = name.partition(" ")
+            if kind in _FIELDS and (rest or _FIELDS[kind][-1:].islower()):
+                name = f"{_FIELDS[kind]}{rest.rpartition(' ')[2]}" if rest else _FIELDS[kind]
+            yield from self._named(name, one.children[1], depth)
+
+    def _options(self, node: Any, depth: int) -> Iterator[str]:
+        for item in node.children:
+            names = [one for one in item.children if isinstance(one, nodes.option_group)]
+            shown = ", ".join(str(option.astext()) for group in names for option in group.children)
+            for one in item.children:
+                if isinstance(one, nodes.description):
+                    yield from self._named(f"`{shown}`", one, depth)
+
+    def _named(self, name: str, body: Any, depth: int) -> Iterator[str]:
+        """A name and what is said of it: one item of a list, where that is a line or two."""
+        blocks = list(self._blocks(body, 0, depth + 1))
+        first = blocks[0] if blocks else ""
+        if first.startswith(("```", "|")) or isinstance(first, render.Item):
+            blocks.insert(0, "")
+            first = ""
+        yield render.item(depth, "-", f"{name}: {first}".rstrip() if first else name)
+        yield from blocks[1:]
+
+    def _rubric(self, node: Any, depth: int) -> Iterator[str]:
+        if said := self._said(node):
+            yield render.paragraph(render.run_in(said) if len(said) <= _LONGEST_TERM else said)
+
+    def _lines(self, node: Any, depth: int) -> Iterator[str]:
+        """A block of lines, which stay lines."""
+        said = [line for one in node.findall(nodes.line) if (line := self._said(one))]
+        if said:
+            yield render.paragraph("\n".join(said))
+
+    def _footnote(self, node: Any, depth: int) -> Iterator[str]:
+        yield from self._blocks(node, 0, depth)
+
+    def _citation(self, node: Any, depth: int) -> Iterator[str]:
+        label = "".join(f"[{one.astext()}] " for one in node.children if isinstance(one, nodes.label))
+        for block in self._blocks(node, 0, depth):
+            yield render.paragraph(label + block) if label else block
+            label = ""
+
+    def _label(self, node: Any, depth: int) -> Iterator[str]:
+        return iter(())
+
+    def _tabulated(self, node: Any, depth: int) -> Iterator[str]:
+        rows = [[self._flat(cell) for cell in row] for row in node.rows]
+        if block := render_table(rows, header_rows=node.header_rows):
+            yield block
+
+    def _table(self, node: Any, depth: int) -> Iterator[str]:
+        for one in node.children:
+            if isinstance(one, nodes.title) and (said := self._said(one)):
+                yield render.paragraph(said)
+        lines = [row for group in node.children for part in group.children if isinstance(part, nodes.thead | nodes.tbody)
+                 for row in part.children]  # fmt: skip
+        header = sum(isinstance(row.parent, nodes.thead) for row in lines)
+        if block := render_table(self._grid(lines), header_rows=header):
+            yield block
+
+    def _grid(self, lines: Iterable[Any]) -> list[list[str]]:
+        """Rows of cells; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
+        pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
+        rows = []
+        for line in lines:
+            row: list[str] = []
+            for cell in line.children:
+                _take_pending(row, pending)
+                text, below = self._flat(cell.children), int(cell.get("morerows", 0))
+                for offset in range(min(int(cell.get("morecols", 0)), _WIDEST_SPAN) + 1):
+                    shown = COVERED if offset and text else "" if offset else text
+                    if below:
+                        pending[len(row)] = (below, shown if len(text) <= render.REPEATED_CELL else "")
+                    row.append(shown)
+            _take_pending(row, pending)
+            rows.append(row)
+        return rows
+
+    def _flat(self, children: Iterable[Any]) -> str:
+        """What stands in a cell, on one line."""
+        parts = []
+        for child in children:
+            if isinstance(child, nodes.TextElement | nodes.Text):
+                parts.append(self._said(child))
+            else:
+                parts += [block.replace("```", "") for block in self._block(child, 0, 0)]
+        return render.collapse(" ".join(part for part in parts if part)).strip()
+
+    def _said(self, node: Any) -> str:
+        """Inline text on one line, code in backticks."""
+        text = "".join(self._pieces(node)).replace(f" {_NOTE}", "").replace(_NOTE, "")
+        return render.collapse(text).strip()
+
+    def _pieces(self, node: Any) -> Iterator[str]:
+        if isinstance(node, nodes.Text):
+            yield node.astext()
+        elif isinstance(node, nodes.literal):
+            text = node.astext()
+            yield f"`{text}`" if text.strip() and "`" not in text else text
+        elif isinstance(node, nodes.substitution_reference):
+            yield self._replacement(node)
+        elif isinstance(node, nodes.footnote_reference):
+            yield _NOTE
+        elif isinstance(node, nodes.citation_reference):
+            yield f"[{node.astext()}]"
+        elif not isinstance(node, _SILENT) and not (isinstance(node, nodes.target) and not node.children):
+            for child in node.children:
+                yield from self._pieces(child)
+
+    def _replacement(self, node: Any) -> str:
+        """What a substitution stands for; its name where that is not said here, as of `|version|`."""
+        name = str(node.astext())
+        key = str(node.get("refname") or name)
+        if key not in self.definitions:
+            key = next((one for one in self.definitions if one.lower() == key.lower()), key)
+        if key not in self.definitions or key in self.unfinished:
+            return name
+        if key not in self.replaced:
+            self.unfinished.add(key)
+            self.replaced[key] = "".join(
+                piece for child in self.definitions[key].children for piece in self._pieces(child)
+            )[:_LONGEST_REPLACED]
+            self.unfinished.discard(key)
+        return self.replaced[key]
+
+
+_Write = Callable[[DoctreeWriter, Any, int], Iterator[str]]
+_BLOCKS: Final[dict[type, _Write]] = {
+    nodes.literal_block: DoctreeWriter._literal,
+    nodes.doctest_block: DoctreeWriter._literal,
+    nodes.math_block: DoctreeWriter._literal,
+    nodes.bullet_list: DoctreeWriter._items,
+    nodes.enumerated_list: DoctreeWriter._items,
+    nodes.definition_list: DoctreeWriter._definitions,
+    nodes.field_list: DoctreeWriter._fields,
+    nodes.docinfo: DoctreeWriter._fields,
+    nodes.option_list: DoctreeWriter._options,
+    nodes.rubric: DoctreeWriter._rubric,
+    nodes.line_block: DoctreeWriter._lines,
+    nodes.footnote: DoctreeWriter._footnote,
+    nodes.citation: DoctreeWriter._citation,
+    nodes.label: DoctreeWriter._label,
+    nodes.table: DoctreeWriter._table,
+    Tabulated: DoctreeWriter._tabulated,
+}
+
+
+def _take_pending(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
+    """Fill the next columns as far as cells further up cover them."""
+    while (column := len(row)) in pending:
+        left, text = pending.pop(column)
+        if left > 1:
+            pending[column] = (left - 1, text)
+        row.append(text)

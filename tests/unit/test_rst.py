@@ -1,0 +1,143 @@
+"""reStructuredText is read as prose, whatever of it belongs to a tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import ParseError, ParserLimitError
+from cairn.ingest.chunkers.headings import scan
+from cairn.ingest.loaders import load, sniff
+from cairn.ingest.parse import parse
+from cairn.language.tables import tables_in
+from cairn.settings import IngestSettings
+
+MANUAL = Path(__file__).parents[1] / "data" / "manuals" / "larder.rst"
+LIMITS = IngestSettings()
+
+
+def read(text: str) -> LoadedDocument:
+    content = text.encode()
+    return load(content, sniff("a.rst", content), LIMITS)
+
+
+async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
+    document = await parse(Source("larder.rst", "larder.rst", MANUAL.read_bytes()), LIMITS)
+    assert (document.title, document.media_type, document.markup) == ("Installing Larder", "text/x-rst", "markdown")
+    text = document.text
+    for part in (
+        "Larder runs on Linux and macOS. See the guide and `open()`.",
+        "Warning: Back up the pantry before an upgrade. It is not done for you.",
+        "To start it, run:\n\n```\nlarder init\nlarder serve\n```",
+        "With Docker\n\n```console\n$ docker run larder\n```",
+        "Use `--port` (`LARDER_PORT`) to change the port.\n\nThe default is 8042.",
+        "Ports\n\n| Port | Use |\n| --- | --- |\n| 8042 | The API, `http` |\n| 8043 | Metrics |",
+        "Limits\n\n| Name | Value |\n| --- | --- |\n| files | 10,000 |",
+        "| Plan | Price |\n| --- | --- |\n| Free | 0 |\n| Free | 12 |",
+        "| A | B |\n| --- | --- |\n| 1 | 2 |",
+        "**`--dry-run, -n`**\n\nShows what would be done.",
+        "Added in version 2.1: Works for folders.",
+        "**`open(path, mode='r')`**\n\nOpens a store.\n\n- path: where it lies\n- mode: how\n- Returns: the store\n"
+        "- Raises OSError: if it is not there",
+        "**pantry (place)**\n\nWhere things are kept.",
+        "- `-v, --verbose`: says more",
+        "1. First\n2. Second\n  - nested",
+        "**Linux**\n\nUse apt.\n\n**macOS**\n\nUse brew.",
+        "**Beware**\n\nOf the dog.",
+        "Read the notes of release first, press Ctrl+Cs and ask us.",
+    ):
+        assert part in text
+    for markup in (
+        "..",
+        "::",
+        ":ref:",
+        "``_",
+        "|product|",
+        "orphan",
+        "toctree",
+        "remark",
+        "png",
+        "maxdepth",
+        "example.org",
+    ):
+        assert markup not in text
+    assert [section.path for section in scan(text)][1:] == [
+        ("Installing Larder", "Starting"),
+        ("Installing Larder", "Starting", "Upgrading"),
+    ]
+    assert len(tables_in(text)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (".. strange:thing:: word\n   :option: x\n   :odd option:\n\n   Its content.\n", "**`word`**\n\nIts content."),
+        (".. note::\n\n   Text.\n\n   - a\n", "Note: Text.\n\n- a"),
+        (".. note::\n\n   - a\n", "Note:\n\n- a"),
+        ("An :odd:`role`, :py:func:`!f` and :doc:`a <b>`.", "An role, `f()` and a."),
+        ("``a`b``, *c* and **d**", "a`b, c and d"),
+        (".. code::\n\n   x = 1\n", "```\nx = 1\n```"),
+        (".. code-block:: python\n   :linenos:\n\n   x = 1\n", "```python\nx = 1\n```"),
+        (".. include:: /etc/passwd\n\n.. raw:: html\n   :file: /etc/passwd\n\nx", "x"),
+        (".. csv-table::\n   :file: /etc/passwd\n\nx", "x"),
+        (".. |a| replace:: |b|\n.. |b| replace:: |a|\n\n|a|.", "a."),
+        (".. |c| unicode:: U+00A9 .. a sign\n\n|c| Ann", "© Ann"),
+        ("| one\n| two", "one\ntwo"),
+        ("+---+--+\n| a | b\n+---+--+\n\nx", "```\n+---+--+\n| a | b\n+---+--+\n```\n\nx"),
+        ("*open and `open", "*open and `open"),
+        ("a\n  badly\n indented", "**a**\n\nbadly\n\nindented"),
+        (".. deprecated:: 3.0", "Deprecated since version 3.0"),
+    ],
+)
+def test_what_a_tool_adds_neither_fails_nor_leaves_markup(text: str, expected: str) -> None:
+    assert read(text).text == expected
+
+
+def test_substitutions_that_double_stay_small() -> None:
+    lines = [
+        ".. |a0| replace:: xyz",
+        *(f".. |a{n}| replace:: |a{n - 1}| |a{n - 1}|" for n in range(1, 64)),
+        "",
+        "|a63|",
+    ]
+    assert len(read("\n".join(lines)).text) <= 2000
+
+
+async def test_what_is_nested_too_deep_is_refused_and_what_takes_too_long_is_ended() -> None:
+    with pytest.raises(ParserLimitError, match="nested"):
+        read("- " * 5000)
+    long = "".join(f"a{number}\n=\n\n" for number in range(200_000)).encode()
+    with pytest.raises(ParserLimitError, match="parseSeconds"):
+        await parse(Source("a.rst", "a.rst", long), LIMITS.model_copy(update={"parse_seconds": 1}))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                ".. note::", ".. x:: a", ".. |s| replace::", "|s|", "::", "\n\n", "\n", "   ", "a", "=====", "- ", "* ", ":a: ",
+                "`a`_", ":r:`x`", "[#]_", ".. [#] ", "+--+", "| a|", "=== ===", "``", "*", "\\", ".. list-table::", "-a  b",
+                ".. csv-table:: a", ".. table::", ".. code::", ">>> ", "__", ".. _a:", "1. ", "\t", "é",
+            ]
+        ),
+        max_size=40,
+    )
+)  # fmt: skip
+def test_any_text_is_read_or_refused(parts: list[str]) -> None:
+    try:
+        document = read("".join(["word ", *parts]))
+    except ParseError:
+        return
+    assert not document.notes
+
+
+def test_docutils_keeps_its_own_directives() -> None:
+    from docutils.parsers.rst import directives
+
+    before = dict(directives._directives)
+    read(".. strange:: x")
+    assert directives._directives == before
