@@ -41,7 +41,7 @@ async def test_front_matter_is_metadata_and_is_never_quoted(services: Services) 
     assert (await get_document(services, "manuals", first.document_id))[0].metadata == document.metadata
 
 
-MANUAL = Path(__file__).parents[1] / "data" / "manuals" / "larder.rst"
+MANUALS = Path(__file__).parents[1] / "data" / "manuals"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,25 @@ MANUAL = Path(__file__).parents[1] / "data" / "manuals" / "larder.rst"
     ],
 )
 async def test_restructured_text_is_quoted_as_prose(services: Services, question: str, said: str) -> None:
-    await index(services, "larder.rst", MANUAL.read_text())
+    await index(services, "larder.rst", (MANUALS / "larder.rst").read_text())
     answer = await answered(services, question, collection="manuals")
     assert said in answer.answer
     assert not any(mark in answer.answer for mark in ("..", "::", "*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "said"),
+    [
+        ("freezer.mdx", "What should I set the thermostat to?", "Set the thermostat to minus thirty for one hour."),
+        ("freezer.mdx", "How do I defrost the freezer?", "freezer defrost --hours=6 && echo"),
+        ("freezer.mdx", "What is the default of the setting temperature?", "minus eighteen degrees"),
+        ("myst.md", "How do I heat the oven?", "Heat it with heat()"),
+    ],
+)
+async def test_markdown_of_a_site_is_quoted_as_its_reader_sees_it(
+    services: Services, name: str, question: str, said: str
+) -> None:
+    await index(services, name, (MANUALS / name).read_text())
+    answer = await answered(services, question, collection="manuals")
+    assert said in answer.answer.replace("`", "")
+    assert not any(mark in answer.answer for mark in ("<pre", "<td", "&lt;", ":::n", "{py", "import"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
+from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.ingest.loaders.text import decode
 from cairn.language.stretches import stretches
 from cairn.language.tables import PIECE_CHARS, TableWriter, tables_in
@@ -31,7 +32,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Title from the front matter, else from the first heading of level 1."""
     text = _decoded(content)
     front = read_front_matter(text)
-    text = strip_images(text[front.end :])
+    text = strip_images(plain_markup(text[front.end :]))
     return LoadedText(repeat_headers(text), title=front.title or _title(text))
 
 

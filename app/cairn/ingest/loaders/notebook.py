@@ -14,6 +14,7 @@ from cairn.errors import EmptyDocumentError, ParseError
 from cairn.ingest.loaders import html, render
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.markdown import strip_images
+from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.ingest.loaders.text import decode
 from cairn.language.linear import bounded
 
@@ -93,7 +94,7 @@ def _cell(cell: _Json, language: str, limits: LoadLimits) -> Iterator[str]:
         level = cell.get("level")
         yield render.heading(level if isinstance(level, int) else 1, source)
     elif kind == "markdown":
-        yield strip_images(source.replace("\r\n", "\n")).strip("\n")
+        yield strip_images(plain_markup(source.replace("\r\n", "\n"))).strip("\n")
     else:
         yield render.paragraph(source)
 

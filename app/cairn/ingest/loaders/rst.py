@@ -18,6 +18,16 @@ from docutils.parsers.rst import Directive, Parser, directives, states
 from cairn.errors import ParserLimitError
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
+from cairn.ingest.loaders.sphinx_words import (
+    ADMONITIONS,
+    ARGUMENT_IS_TEXT,
+    CODE_BLOCKS,
+    HEADED,
+    LEFT_OUT,
+    VERSIONS,
+    WRAPPERS,
+    role_text,
+)
 from cairn.ingest.loaders.text import decode
 
 _DIRECTIVE: Final = re.compile(
@@ -80,63 +90,15 @@ def _own_directives(text: str) -> Iterator[None]:
 
 # --- roles ----------------------------------------------------------------------------------------------------------
 
-_CODE_ROLES_NAMES: Final = """literal code samp file command program envvar option meth func class attr mod module exc data obj
-    const function method type confval setting macro member struct enum enumerator var expr keyword token ini dir
-    regexp mailheader mimetype"""
-_CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
-_CALLED: Final = frozenset(("func", "meth", "function", "method"))
-
 
 def _read_role(rawsource: str, text: str, role: str, lineno: int) -> tuple[list[Any], list[Any]]:
     """Text in a role is what a reader sees of it: the title of a link, the last part of `~package.name`."""
-    kind = role.lower().rpartition(":")[2]
-    if kind.startswith("raw") or kind == "eq":
-        return [], []
-    shown = utils.unescape(text)
-    titled = shown.endswith(">") and "<" in shown[1:]
-    if titled:
-        shown = shown[: shown.rindex("<")].strip()
-    elif kind in ("pep", "rfc"):
-        shown = f"{kind.upper()} {shown}"
-    elif kind in _CODE_ROLES:
-        shown = shown.rpartition(".")[2] if shown.startswith("~") else shown.lstrip("!.")
-        shown += "()" if kind in _CALLED and not shown.endswith(")") else ""
-    elif kind == "guilabel":
-        shown = shown.replace("&&", "\0").replace("&", "").replace("\0", "&")
-    make = nodes.literal if kind in _CODE_ROLES and not titled else nodes.inline
+    shown, is_code = role_text(role, utils.unescape(text))
+    make = nodes.literal if is_code else nodes.inline
     return [make(rawsource, shown)] if shown else [], []
 
 
 # --- directives -----------------------------------------------------------------------------------------------------
-
-_ADMONITIONS: Final = {
-    "note": "Note", "warning": "Warning", "tip": "Tip", "hint": "Hint", "important": "Important", "caution": "Caution",
-    "danger": "Danger", "error": "Error", "attention": "Attention", "seealso": "See also",
-}  # fmt: skip
-_VERSIONS: Final = {
-    "versionadded": "Added in version {}", "versionchanged": "Changed in version {}", "deprecated": "Deprecated since version {}",
-    "versionremoved": "Removed in version {}",
-}  # fmt: skip
-_CODE_NAMES: Final = """code code-block sourcecode parsed-literal prompt console doctest testcode testoutput ipython ipython3
-    jupyter-execute terminal productionlist math"""
-_CODE: Final = frozenset(_CODE_NAMES.split())
-_LEFT_OUT_NAMES: Final = """toctree include literalinclude index contents meta highlight default-role role title sectnum
-    section-numbering currentmodule module autosummary automodule autoclass autofunction automethod
-    autoattribute autoexception autodata program graphviz digraph graph mermaid uml plantuml
-    inheritance-diagram tabularcolumns target-notes bibliography testsetup testcleanup todolist video youtube
-    namespace default-domain date"""
-_LEFT_OUT: Final = frozenset(_LEFT_OUT_NAMES.split())
-_WRAPPERS_NAMES: Final = """class container rst-class cssclass grid grid-item tab-set tabs hlist only ifconfig compound epigraph
-    highlights pull-quote header footer glossary figure centered line-block"""
-_WRAPPERS: Final = frozenset(_WRAPPERS_NAMES.split())
-"""They say how their content is shown; their argument is no text, but for `_ARGUMENT_IS_TEXT`."""
-_ARGUMENT_IS_TEXT: Final = frozenset(
-    ("epigraph", "highlights", "pull-quote", "compound", "centered", "header", "footer", "line-block")
-)
-_HEADED_NAMES: Final = """admonition topic sidebar rubric tab tab-item group-tab code-tab dropdown card grid-item-card details
-    collapse panel collapsible"""
-_HEADED: Final = frozenset(_HEADED_NAMES.split())
-"""Their argument is a heading over their content."""
 
 
 class _AnyDirective(Directive):  # type: ignore[misc]
@@ -151,24 +113,24 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         kind = name.rpartition(":")[2]
         if name in ("image", "raw"):  # a substitution needs something that it stands for
             return [nodes.image("", uri="")]
-        if name in _LEFT_OUT or kind.startswith(("auto", "current")):
+        if name in LEFT_OUT or kind.startswith(("auto", "current")):
             return []
         if special := _SPECIAL.get(name):
             return special(self)
-        if name in _CODE:
+        if name in CODE_BLOCKS:
             return self._code("" if name == "math" else self.argument, show_argument=name in ("math", "parsed-literal"))
         if name == "code-tab":
             language, _, label = self.argument.partition(" ")
             return [*_heading(label or language), *self._code(language)]
-        if called := _ADMONITIONS.get(name):
+        if called := ADMONITIONS.get(name):
             return self._labelled(called, self._body(with_argument=True))
-        if said := _VERSIONS.get(name):
+        if said := VERSIONS.get(name):
             version, _, rest = self.argument.partition(" ")
             about = [nodes.paragraph("", "", *self._inline(rest))] if rest.strip() else []
             return self._labelled(said.format(version).strip(), [*about, *self._body()])
-        if name in _WRAPPERS:
-            return self._body(with_argument=name in _ARGUMENT_IS_TEXT)
-        if name in _HEADED:
+        if name in WRAPPERS:
+            return self._body(with_argument=name in ARGUMENT_IS_TEXT)
+        if name in HEADED:
             return [*_heading(self.argument, self._inline(self.argument)), *self._body()]
         # of an unknown one, such as `py:function::` or `option::`, the argument is what its content is about
         return [*_heading(self.argument, self._signature()), *self._body()]
@@ -224,7 +186,7 @@ class _AnyDirective(Directive):  # type: ignore[misc]
     def _labelled(self, label: str, body: list[Any]) -> list[Any]:
         """What it is stands before its first words, as a reader sees it above them."""
         if not body:
-            return [nodes.paragraph("", label)] if self.name.lower() in _VERSIONS else []
+            return [nodes.paragraph("", label)] if self.name.lower() in VERSIONS else []
         if isinstance(body[0], nodes.paragraph):
             body[0].insert(0, nodes.Text(f"{label}: "))
             return body

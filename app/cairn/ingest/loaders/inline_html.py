@@ -1,0 +1,316 @@
+"""HTML that stands in Markdown: what a reader sees of it, as Markdown.
+
+Markdown is read in the server itself, so this is no parser of C, but one pass over the tags. What is no element of HTML is text:
+`<file>` stands for a name. Pure, and linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from html import unescape
+from typing import Final
+
+from cairn.ingest.loaders import render
+from cairn.language.stretches import find_all
+from cairn.language.tables import COVERED, render_table
+
+TAG: Final = re.compile(
+    r"(?P<code>``[^`\n]{0,500}(?:`[^`\n]{1,500}){0,9}``(?!`)|`[^`\n]*`)"
+    r"|<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9]{0,30}(?:\.[A-Za-z]{1,30})?)(?P<attributes>\s[^<>]{0,2000})?\s{0,9}/?>"
+)
+"""A tag, or code, in which none is."""
+PREFORMATTED: Final = re.compile(r"<(pre|script|style|svg)(\s[^<>]{0,2000})?>", re.IGNORECASE)
+_CLOSED: Final = re.compile(r"</([A-Za-z][A-Za-z0-9]{0,30})\s{0,9}>")
+_ATTRIBUTE: Final = re.compile(
+    r"""(?<![\w-])(?P<name>[\w-]{1,40})\s{0,9}=\s{0,9}(?:"(?P<a>[^"<>]{0,500})"|'(?P<b>[^'<>]{0,500})'|(?P<c>[\w%#.-]{1,200}))"""
+)
+_LANGUAGE: Final = re.compile(r"\b(?:language|lang|highlight-source)-([\w+#-]{1,30})")
+_ANY_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
+
+_INLINE_NAMES: Final = """a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr
+    output q rp rt ruby s samp small span strike strong sub sup time tt u var wbr"""
+_BLOCK_NAMES: Final = """address article aside blockquote body button center dd details dialog dir div dl dt
+    fieldset figcaption figure footer form header h1 h2 h3 h4 h5 h6 hgroup html legend li main menu nav ol p
+    section select option summary ul table thead tbody tfoot tr td th caption colgroup picture video audio
+    iframe object canvas noscript template"""
+_VOID_NAMES: Final = "br hr img input link meta source track col embed area base param"
+_VOID: Final = frozenset(_VOID_NAMES.split())
+_KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_VOID))
+_BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+_LONGEST_HEADING: Final = 500
+_WIDEST_SPAN: Final = 50
+_WIDEST_ROW: Final = 200
+
+
+def closed_elements(text: str) -> frozenset[str]:
+    """Names of the elements that are closed somewhere in a text: without that, `<time>` is a name that somebody is to replace."""
+    return frozenset(name.lower() for name in _names_closed(text))
+
+
+def _names_closed(text: str) -> Iterator[str]:
+    return (found[1] for found in find_all(_CLOSED, text)) if "</" in text else iter(())
+
+
+def without_html(text: str, closed: Collection[str] = ()) -> str:
+    """Text of Markdown outside of fences, its elements of HTML as Markdown: tables, headings, lists, code; of others the text.
+    `closed`: elements that are closed in the document."""
+    if "<" not in text:
+        return text
+    return _Walk(text, closed or closed_elements(text)).read()
+
+
+def preformatted(name: str, attributes: str, content: str) -> str:
+    """An element that `PREFORMATTED` begins, as a fence; what is no text is left out."""
+    if name.lower() != "pre":
+        return ""
+    inner = re.match(r"\s{0,99}<code(\s[^<>]{0,2000})?>", content, re.IGNORECASE)
+    found = _LANGUAGE.search(f"{attributes} {inner[1] or '' if inner else ''}")
+    code = unescape(_ANY_TAG.sub("", re.sub(r"<br\s{0,9}/?>", "\n", content, flags=re.IGNORECASE)))
+    return render.fence(code, found[1] if found else "") if code.strip() else ""
+
+
+class _Walk:
+    """One pass over the tags of a text."""
+
+    def __init__(self, text: str, closed: Collection[str]) -> None:
+        self.text = text
+        self.closed = closed
+        self.parts: list[str] = []
+        self.endless = False  # a table that is not closed was met, so that none is from there on
+        self.line = ""  # of the output, as far as it is written
+
+    def read(self) -> str:
+        position = 0
+        for tag in find_all(TAG, self.text):
+            if tag.start() < position:
+                continue  # inside of what was read as one
+            if tag["code"] or not self._is_element(tag):
+                continue
+            self._write(self.text[position : tag.start()])
+            position = self._element(tag)
+        self._write(self.text[position:])
+        return "".join(self.parts)
+
+    def _is_element(self, tag: re.Match[str]) -> bool:
+        name = tag["name"]
+        if name.lower() in _KNOWN and not name[0].isupper():
+            return name in _VOID or name in self.closed or "=" in (tag["attributes"] or "")
+        if name.isupper() and len(name) > 1 and name.lower() in _KNOWN:  # <BR>, <TABLE>
+            return name.lower() in _VOID or name.lower() in self.closed
+        # a component of MDX, which is no `Vec<String>` and no <Name>
+        return name[0].isupper() and (self._alone(tag) or "=" in (tag["attributes"] or ""))
+
+    def _alone(self, tag: re.Match[str]) -> bool:
+        start = self.text.rfind("\n", max(tag.start() - 200, 0), tag.start()) + 1
+        if not start and tag.start() >= 200:
+            return False
+        end = self.text.find("\n", tag.end(), tag.end() + 200)
+        rest = self.text[tag.end() : end] if end >= 0 else self.text[tag.end() : tag.end() + 200]
+        single = tag["close"] or tag[0].endswith("/>") or tag["name"].lower() in self.closed
+        return (
+            bool(single)
+            and not self.text[start : tag.start()].strip()
+            and (not rest.strip() or rest.lstrip()[0] == "<")
+        )
+
+    def _write(self, part: str) -> None:
+        if part:
+            self.parts.append(part)
+            last = part.rfind("\n")
+            self.line = (
+                (self.line + part if last < 0 else part[last + 1 :])[-400:]
+                if last >= 0 or len(self.line) < 400
+                else self.line
+            )
+
+    def _break(self, mark: str) -> None:
+        """Between blocks; in the row of a table, which must stay a line, a blank."""
+        if self.line.lstrip().startswith("|"):
+            self._write(" ")
+        elif self.line.strip():
+            self._write(mark)
+        elif self.line and self.parts:  # what a site is indented by means code in Markdown
+            self.parts[-1] = self.parts[-1].rstrip(" \t")
+            self.line = ""
+
+    def _element(self, tag: re.Match[str]) -> int:
+        """Writes what becomes of a tag; where to read on."""
+        name, closes = tag["name"].lower(), bool(tag["close"])
+        attributes = dict(_attributes(tag["attributes"] or ""))
+        if tag["name"][0].isupper() and not tag["name"].isupper():
+            named = attributes.get("label") or attributes.get("title") or attributes.get("summary")
+            self._break("\n\n")
+            if named and not closes:
+                self._write(f"{render.run_in(unescape(named))}\n\n")
+        elif name == "table" and not closes:
+            return self._table(tag)
+        elif name == "summary" or (name[0] == "h" and name[1:].isdigit()):
+            return self._heading(tag, name, closes=closes)
+        elif name == "code":
+            self._write("`")
+        elif name == "br":
+            self._break("\n")
+        elif name == "li" and not closes:
+            self._break("\n")
+            self._write("" if self.line.lstrip().startswith("|") else "- ")
+        elif name in ("li", "tr", "dt", "dd"):
+            self._break("\n")
+        elif name in _BLOCKS:
+            self._break("\n\n")
+        return tag.end()
+
+    def _heading(self, tag: re.Match[str], name: str, *, closes: bool) -> int:
+        if not closes:
+            found = re.compile(rf"</{name}\s{{0,9}}>", re.IGNORECASE).search(
+                self.text, tag.end(), tag.end() + _LONGEST_HEADING
+            )
+            if found:
+                said = _flat(self.text[tag.end() : found.start()])
+                self._break("\n\n")
+                if said:
+                    self._write(
+                        (render.run_in(said) if name == "summary" else render.heading(int(name[1:]), said)) + "\n\n"
+                    )
+                return found.end()
+        self._break("\n\n")
+        return tag.end()
+
+    def _table(self, tag: re.Match[str]) -> int:
+        self._break("\n\n")
+        table = _HtmlTable(self.text, tag.end()) if not self.endless else None
+        if table is None or table.end is None:  # its cells are paragraphs then
+            self.endless = True
+            return tag.end()
+        block = table.written()
+        self._write(f"{block}\n\n" if block else "")
+        return table.end
+
+
+class _HtmlTable:
+    """The table that begins before a position: its rows, and where it ends. One inside of it is text of its cell."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.rows: list[list[str]] = []
+        self.header_rows = 0
+        self.caption = ""
+        self.cell: list[str] | None = None
+        self.spans = (1, 1)
+        self.pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
+        self.in_head = self.all_heads = False
+        self.end: int | None = None
+        depth, position = 1, start
+        for tag in TAG.finditer(text, start):
+            self._text(text[position : tag.start()])
+            position = tag.end()
+            if tag["code"]:
+                self._text(tag[0])
+                continue
+            name, closes = tag["name"].lower(), bool(tag["close"])
+            if name == "table":
+                depth += -1 if closes else 1
+                if depth == 0:
+                    self.end = tag.end()
+                    break
+                self._text(" ")
+            elif depth == 1:
+                self._tag(name, tag, closes=closes)
+            elif name in _BLOCKS or name == "br":
+                self._text(" ")
+        self._end_row()
+
+    def _text(self, part: str) -> None:
+        if self.cell is not None:
+            self.cell.append(part)
+
+    def _tag(self, name: str, tag: re.Match[str], *, closes: bool) -> None:
+        if name in ("td", "th", "caption"):
+            self._end_cell()
+            if not closes:
+                if not self.rows and name != "caption":
+                    self._begin_row()
+                attributes = dict(_attributes(tag["attributes"] or ""))
+                self.spans = (_span(attributes.get("colspan")), _span(attributes.get("rowspan")))
+                self.cell = []
+                self.is_caption = name == "caption"
+                self.all_heads = self.all_heads and name == "th" if not self.is_caption else self.all_heads
+        elif name == "tr":
+            self._end_row()
+            if not closes:
+                self._begin_row()
+        elif name == "thead":
+            self._end_row()
+            self.in_head = not closes
+        elif name == "code":
+            self._text("`")
+        elif name in _BLOCKS or name == "br":
+            self._text(" ")
+        elif name not in _KNOWN:
+            self._text(tag[0])
+
+    def _begin_row(self) -> None:
+        self.rows.append([])
+        self.all_heads = True
+
+    def _end_cell(self) -> None:
+        if self.cell is None:
+            return
+        text = render.collapse("".join(self.cell)).strip()
+        text = "" if text == "``" else text
+        self.cell = None
+        if self.is_caption:
+            self.caption = text
+            return
+        row = self.rows[-1]
+        self._take_pending(row)
+        across, down = self.spans
+        for offset in range(across):
+            shown = COVERED if offset and text else "" if offset else text
+            if down > 1 and len(row) < _WIDEST_ROW:
+                self.pending[len(row)] = (down - 1, shown if len(text) <= render.REPEATED_CELL else "")
+            row.append(shown)
+
+    def _end_row(self) -> None:
+        self._end_cell()
+        if self.rows and self.rows[-1]:
+            self._take_pending(self.rows[-1])
+            first = len(self.rows) - 1
+            if first == self.header_rows and (self.in_head or self.all_heads):
+                self.header_rows += 1
+        elif self.rows:
+            self.rows.pop()
+
+    def _take_pending(self, row: list[str]) -> None:
+        while (column := len(row)) in self.pending:
+            left, text = self.pending.pop(column)
+            if left > 1:
+                self.pending[column] = (left - 1, text)
+            row.append(text)
+
+    def written(self) -> str:
+        """A table; where it has one column, which lays out a page, its cells one below the other."""
+        filled = [row for row in self.rows if any(row)]
+        above = f"{render.paragraph(self.caption)}\n\n" if self.caption else ""
+        if not filled:
+            return above.strip()
+        if max(map(len, filled)) == 1 or len(filled) == 1:
+            return above + "\n\n".join(cell for row in filled for cell in row if cell and cell != COVERED)
+        header = self.header_rows if 0 < self.header_rows < len(self.rows) else None
+        return above + render_table(self.rows, header_rows=header)
+
+
+def _attributes(text: str) -> Iterator[tuple[str, str]]:
+    for found in _ATTRIBUTE.finditer(text):
+        yield found["name"].lower(), found["a"] or found["b"] or found["c"] or ""
+
+
+def _span(value: str | None) -> int:
+    return (
+        min(max(int(value), 1), _WIDEST_SPAN) if value and value.isascii() and value.isdigit() and len(value) < 6 else 1
+    )
+
+
+def _flat(text: str) -> str:
+    return render.collapse(
+        TAG.sub(lambda tag: tag["code"] or ("`" if tag["name"].lower() == "code" else ""), text)
+    ).strip()

@@ -1,0 +1,389 @@
+"""Markdown as makers of sites extend it (MyST, Docusaurus, MkDocs): the text of their blocks, without their marks.
+
+    :::warning Careful            ```{note}                    !!! tip "Faster"
+    It melts.                     Of MyST.                         Of MkDocs.
+    :::                           ```
+
+What is quoted in fences stays as it is. Pure, and linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from cairn.ingest.loaders import render
+from cairn.ingest.loaders.inline_html import PREFORMATTED, closed_elements, preformatted, without_html
+from cairn.ingest.loaders.sphinx_words import (
+    ADMONITIONS,
+    ARGUMENT_IS_TEXT,
+    CODE_BLOCKS,
+    HEADED,
+    LEFT_OUT,
+    VERSIONS,
+    WRAPPERS,
+    role_text,
+)
+from cairn.language.stretches import stretches
+from cairn.language.tables import render_table
+
+_FENCE: Final = re.compile(r"[ \t]{0,16}(?P<mark>`{3,100}|~{3,100})(?P<info>[^\n]*)")
+_COLONS: Final = re.compile(r"[ \t]{0,16}(?P<mark>:{3,100})(?P<info>[^\n]*)")
+_DIRECTIVE: Final = re.compile(r"\{(?P<name>[\w:+.-]{1,60})\}[ \t]{0,9}(?P<title>[^\n]{0,1000})")
+_CONTAINER: Final = re.compile(
+    r"(?P<name>[A-Za-z][\w-]{0,40})(?:\[(?P<bracket>[^\[\]\n]{0,500})\])?[ \t]{0,9}(?P<title>[^\n]{0,1000})"
+)
+_OPTION: Final = re.compile(r"[ \t]{0,16}:[\w-]{1,40}:(?:[ \t][^\n]{0,2000})?$")
+_IMPORT: Final = re.compile(
+    r"import[ \t][^\n]{0,500}(?:from[ \t]{1,9})?[\"'][^\"'\n]{1,300}[\"'][ \t]{0,9};?[ \t]{0,9}$"
+)
+_EXPORT: Final = re.compile(r"export[ \t]{1,9}(?:const|let|var|default|function|async|class|\{|\*)")
+_TARGET: Final = re.compile(r"\([\w:.+ -]{1,200}\)=[ \t]{0,9}$")
+_INDENTED: Final = re.compile(
+    r"(?P<mark>!!!|\?\?\?\+?)[ \t]{1,9}(?P<name>[a-z][\w-]{0,40})(?:[ \t][\w -]{0,60})?"
+    r"(?:[ \t]{0,9}\"(?P<title>[^\"\n]{0,500})\")?[ \t]{0,9}$"
+)
+_TAB: Final = re.compile(r"===[!+]?[ \t]{1,9}\"(?P<title>[^\"\n]{1,300})\"[ \t]{0,9}$")
+_NO_PARAGRAPH: Final = re.compile(r"[ \t]{0,16}(?:[-*+>|#]|\d{1,9}[.)][ \t]|`{3}|~{3}|:{3}|<)")
+_ROLE: Final = re.compile(
+    r"(?P<double>``[^`\n]{0,500}``)|\{(?P<role>[A-Za-z][\w:+.-]{0,60})\}`(?P<text>[^`\n]{1,1000})`|`[^`\n]*`"
+)
+_ALSO: Final = {
+    "info": "Info",
+    "success": "Success",
+    "example": "Example",
+    "question": "Question",
+    "bug": "Bug",
+    "failure": "Failure",
+}
+_LONGEST_LINE: Final = 5000
+"""Characters of a line in which blocks are looked for; a longer one is no block, and is looked at once."""
+_GAP: Final = re.compile(r"\n(?:[ \t]*+\n){2,}+")
+_COMMENT: Final = "<!--"
+_MARKS: Final = ("<", "{", ":::", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=")
+"""One of which is in every text that is not as it is to be."""
+
+
+def plain_markup(text: str) -> str:
+    """The text with blocks, roles and HTML of such tools as plain Markdown."""
+    if not any(mark in text for mark in _MARKS):
+        return text
+    closed = closed_elements(text)
+    parts = list(_Blocks(_with_colons(text)).read())
+    said = "".join(part if verbatim else _said(part, closed) for verbatim, part in parts)
+    if said == text:
+        return text
+    return "".join(part if verbatim else _GAP.sub("\n\n", _said(part, closed)) for verbatim, part in parts)
+
+
+def _said(text: str, closed: Collection[str] = ()) -> str:
+    plain = "".join(_ROLE.sub(_shown, text[start:end]) for start, end in stretches(text)) if "{" in text else text
+    return without_html(plain, closed)
+
+
+def _shown(match: re.Match[str]) -> str:
+    if not match["role"]:
+        return match[0]
+    said, is_code = role_text(match["role"], match["text"])
+    return f"`{said}`" if is_code and said else said
+
+
+def _with_colons(text: str) -> str:
+    """Blocks of MkDocs, which are told by their indentation, as those of Docusaurus."""
+    if not any(mark in text for mark in ("!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "')):
+        return text
+    lines: list[str] = []
+    inside: list[int] = []  # how far the blocks are indented that are open
+    fence = ""
+    for line in text.split("\n"):
+        bare = line.lstrip(" ")
+        indent = len(line) - len(bare)
+        while inside and bare and indent < inside[-1]:
+            inside.pop()
+            lines.append(":::")
+            fence = ""
+        line = line[min(inside[-1], indent) :] if inside else line
+        if marked := _FENCE.match(line):
+            fence = (
+                ""
+                if fence and marked["mark"].startswith(fence) and not marked["info"].strip()
+                else fence or marked["mark"]
+            )
+        if not fence and (opened := _INDENTED.match(bare) or _TAB.match(bare)) and len(inside) < 20:
+            name = opened["name"] if opened.re is _INDENTED else "tab"
+            lines.append(f":::{name} {opened['title'] or ''}".rstrip())
+            inside.append(indent + 4)
+        else:
+            lines.append(line)
+    return "\n".join([*lines, *(":::" for _ in inside)])
+
+
+class _Blocks:
+    """One pass over the lines: what is code and stays, and what is text without the marks of blocks."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[str] = []  # marks of the blocks that are open
+        self.prose: list[str] = []
+        self.label = ""  # of the block that begins, for its first words
+        self.in_options = False
+        self.at_top = True
+        self.no_comment_ends = False
+        self.unclosed: set[str] = set()  # elements that are looked for in vain from here on
+        self.endless: dict[str, int] = {}  # so are marks, of this length and longer
+
+    def read(self) -> Iterator[tuple[bool, str]]:
+        """Pieces of the text, and whether they stay as they are."""
+        while self.at < len(self.text):
+            line = self._line()
+            if len(line) > _LONGEST_LINE:
+                self.at += len(line)
+                self._labelled(line)
+                continue
+            blocks = (read(line) for read in (self._fenced, self._colons, self._preformatted))
+            block = next((one for one in blocks if one is not None), None)
+            if block is None:
+                self._prose_line(line)
+            elif block:
+                yield False, self._taken()
+                yield True, block
+        self._begin_block()
+        yield False, self._taken()
+
+    def _taken(self) -> str:
+        taken, self.prose = "".join(self.prose), []
+        return taken
+
+    def _line(self) -> str:
+        end = self.text.find("\n", self.at)
+        return self.text[self.at :] if end < 0 else self.text[self.at : end + 1]
+
+    def _until(self, mark: str) -> str | None:
+        """The lines up to one that is such a mark or a longer one, behind which reading goes on; None where there is none."""
+        start = at = self.at
+        if len(mark) >= self.endless.get(mark[0], len(mark) + 1):
+            return None
+        while at < len(self.text):
+            end = self.text.find("\n", at)
+            end = len(self.text) if end < 0 else end + 1
+            line = self.text[at:end].strip()
+            if line.startswith(mark) and not line.strip(mark[0]):
+                self.at = end
+                return self.text[start:at]
+            at = end
+        self.endless[mark[0]] = len(mark)
+        return None
+
+    # --- blocks --- each gives what stays as it is, "" where it is dealt with, None where it is no such block
+
+    def _fenced(self, line: str) -> str | None:
+        found = _FENCE.match(line)
+        if not found or (found["mark"][0] == "`" and "`" in found["info"]):
+            return None
+        mark, info = found["mark"], found["info"].strip()
+        if not info and self.open and self.open[-1][0] == mark[0] and len(mark) >= len(self.open[-1]):
+            self.open.pop()
+            return self._passed(line)
+        directive = _DIRECTIVE.fullmatch(info)
+        if directive:
+            return self._directive(line, mark, directive["name"], directive["title"])
+        self._begin_block()
+        start = self.at
+        self.at += len(line)
+        if self._until(mark) is None:
+            self.at = len(self.text)
+        return self.text[start : self.at]
+
+    def _colons(self, line: str) -> str | None:
+        found = _COLONS.match(line)
+        if not found:
+            return None
+        mark, info = found["mark"], found["info"].strip()
+        if not info:
+            while self.open and self.open[-1][0] != ":":
+                self.open.pop()
+            if self.open:
+                self.open.pop()
+            return self._passed(line)
+        if directive := _DIRECTIVE.fullmatch(info):
+            return self._directive(line, mark, directive["name"], directive["title"])
+        if named := _CONTAINER.fullmatch(info):
+            title = named["bracket"] or named["title"]
+            return self._directive(line, mark, named["name"], "" if title.startswith("{") else title, is_container=True)
+        if info.startswith("{"):  # of Pandoc: only classes
+            return self._directive(line, mark, "container", "")
+        return None
+
+    def _passed(self, line: str) -> str:
+        self.at += len(line)
+        self.prose.append("\n")
+        self.in_options = False
+        return ""
+
+    def _directive(self, line: str, mark: str, name: str, title: str, *, is_container: bool = False) -> str:
+        self._begin_block()
+        self.at += len(line)
+        name, title = name.lower(), title.strip()
+        kind = name.rpartition(":")[2]
+        if not is_container and (name in CODE_BLOCKS or kind == "code-cell"):
+            body = _without_options(self._until(mark) or "")
+            language = "" if name == "math" or not title.replace("-", "").replace("+", "").isalnum() else title
+            return f"{render.fence(body, language)}\n" if body.strip() else ""
+        if not is_container and (name in LEFT_OUT or name in ("image", "raw") or kind.startswith("auto")):
+            self._until(mark)
+            return ""
+        if not is_container and name in ("list-table", "csv-table"):
+            header = _header_rows(body := self._until(mark) or "")
+            rows = _listed_rows(body) if name == "list-table" else _csv_rows(body)
+            block = render_table(rows, header_rows=header) if rows else ""
+            self.prose.append(f"\n{title}\n\n{block}\n\n" if title else f"\n{block}\n\n")
+            return ""
+        self.open.append(mark)
+        self.in_options = not is_container
+        self._begin(name, title, is_container=is_container)
+        return ""
+
+    def _begin(self, name: str, title: str, *, is_container: bool) -> None:
+        """What a reader sees of the beginning of a block."""
+        label = ADMONITIONS.get(name) or _ALSO.get(name, "")
+        if said := VERSIONS.get(name):
+            version, _, title = title.partition(" ")
+            self.label = said.format(version).strip()
+            self.prose.append("\n")
+            if title:
+                self._labelled(f"{title}\n")
+        elif label and title and not is_container:  # of MyST: the first words
+            self.label = label
+            self.prose.append("\n")
+            self._labelled(f"{title}\n")
+        elif title and name in ARGUMENT_IS_TEXT:
+            self.prose.append(f"\n{title}\n\n")
+        elif title and (is_container or name in HEADED):
+            self.prose.append(f"\n{render.run_in(title)}\n\n")
+        elif title and name not in WRAPPERS:
+            self.prose.append("\n" + render.run_in(f"`{title}`" if "`" not in title else title) + "\n\n")
+        else:
+            self.label = label
+            self.prose.append("\n")
+
+    def _begin_block(self) -> None:
+        if self.label:
+            self.prose.append(f"{self.label}:\n\n")
+            self.label = ""
+        self.at_top = self.in_options = False
+
+    def _labelled(self, line: str) -> None:
+        if self.label and line.strip():
+            if _NO_PARAGRAPH.match(line):
+                self.prose.append(f"{self.label}:\n\n")
+            else:
+                line = f"{self.label}: {line.lstrip()}"
+            self.label = ""
+        self.prose.append(line)
+
+    # --- lines ---
+
+    def _preformatted(self, line: str) -> str | None:
+        """<pre> and the like, wherever it begins in a line; it may hold lines that look like anything."""
+        if "<" not in line:
+            return None
+        for found in PREFORMATTED.finditer(line):
+            start = self.at + found.start()
+            if line.count("`", 0, found.start()) % 2 or _COMMENT in line[: found.start()]:
+                continue
+            close = re.compile(rf"</{found[1]}\s{{0,9}}>", re.IGNORECASE)
+            if found[1].lower() in self.unclosed:
+                continue
+            end = close.search(self.text, self.at + found.end())
+            if end is None:
+                self.unclosed.add(found[1].lower())
+                continue
+            block = preformatted(found[1], found[2] or "", self.text[self.at + found.end() : end.start()])
+            before = self.text[self.at : start]
+            if before.strip():
+                self._labelled(before + "\n\n")
+            elif self.label:
+                self._begin_block()
+            self.at = end.end()
+            return f"{block}\n\n" if block else ""
+        return None
+
+    def _prose_line(self, line: str) -> None:
+        bare = line.strip()
+        if self.in_options and _OPTION.match(line.rstrip("\n")):
+            self.at += len(line)
+            return
+        self.in_options = self.in_options and not bare
+        if _IMPORT.match(line.rstrip("\n")) or _TARGET.match(line.rstrip("\n")):
+            self.at += len(line)
+            return
+        if self.at_top and _EXPORT.match(line):
+            self._skip_statement()
+            return
+        self.at_top = self.at_top and not bare
+        self._labelled(self._uncommented(line))
+
+    def _uncommented(self, line: str) -> str:
+        """The line without comments; reading goes on behind it, or behind the comment that begins in it."""
+        shown: list[str] = []
+        at, quotes = 0, 0
+        while not self.no_comment_ends and (start := line.find(_COMMENT, at)) >= 0:
+            quotes += line.count("`", at, start)
+            end = self.text.find("-->", self.at + start + len(_COMMENT)) if quotes % 2 == 0 else self.at + start + 1
+            if end < 0:
+                self.no_comment_ends = True
+                break
+            if quotes % 2:  # it is quoted
+                shown.append(line[at : start + 1])
+                at = start + 1
+                continue
+            shown.append(line[at:start])
+            at = end + 3 - self.at
+            if at >= len(line):
+                self.at += at
+                said = "".join(shown)
+                return said if said.strip() else ""
+        self.at += len(line)
+        return "".join((*shown, line[at:]))
+
+    def _skip_statement(self) -> None:
+        """Up to the next empty line."""
+        end = self.text.find("\n\n", self.at)
+        self.at = len(self.text) if end < 0 else end + 1
+
+
+def _without_options(body: str) -> str:
+    lines = body.split("\n")
+    first = next((number for number, line in enumerate(lines) if not _OPTION.match(line)), len(lines))
+    return "\n".join(lines[first:])
+
+
+def _header_rows(body: str) -> int:
+    found = re.search(r"^[ \t]{0,16}:header-rows:[ \t]{1,9}(\d{1,2})[ \t]{0,9}$", body, re.MULTILINE)
+    return int(found[1]) if found else int(bool(re.search(r"^[ \t]{0,16}:header:", body, re.MULTILINE)))
+
+
+def _listed_rows(body: str) -> list[list[str]]:
+    """Rows that are items, their cells items in them."""
+    rows: list[list[str]] = []
+    for line in _without_options(body).split("\n"):
+        bare = line.strip()
+        if bare.startswith(("* -", "- -", "- *", "* *")):
+            rows.append([bare[3:].strip()])
+        elif rows and bare[:2] in ("- ", "* ", "-", "*"):
+            rows[-1].append(bare[2:].strip())
+        elif rows and bare:
+            rows[-1][-1] = f"{rows[-1][-1]} {bare}".strip()
+    return [[_said(cell) for cell in row] for row in rows]
+
+
+def _csv_rows(body: str) -> list[list[str]]:
+    head = re.search(r"^[ \t]{0,16}:header:[ \t]{1,9}([^\n]{1,2000})$", body, re.MULTILINE)
+    lines = [*([head[1]] if head else []), *_without_options(body).split("\n")]
+    try:
+        return [[_said(cell.strip()) for cell in row] for row in csv.reader(lines, skipinitialspace=True) if row]
+    except csv.Error:
+        return [[line] for line in lines if line.strip()]

@@ -1,0 +1,61 @@
+"""What the words of Sphinx mean, which stand in reStructuredText and in Markdown (MyST, Docusaurus): its roles and directives.
+
+Pure; without docutils, which Markdown does not need.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ADMONITIONS: Final = {
+    "note": "Note", "warning": "Warning", "tip": "Tip", "hint": "Hint", "important": "Important", "caution": "Caution",
+    "danger": "Danger", "error": "Error", "attention": "Attention", "seealso": "See also",
+}  # fmt: skip
+VERSIONS: Final = {
+    "versionadded": "Added in version {}", "versionchanged": "Changed in version {}", "deprecated": "Deprecated since version {}",
+    "versionremoved": "Removed in version {}",
+}  # fmt: skip
+_CODE_NAMES: Final = """code code-block sourcecode parsed-literal prompt console doctest testcode testoutput ipython ipython3
+    jupyter-execute terminal productionlist math"""
+CODE_BLOCKS: Final = frozenset(_CODE_NAMES.split())
+_LEFT_OUT_NAMES: Final = """toctree include literalinclude index contents meta highlight default-role role title sectnum
+    section-numbering currentmodule module autosummary automodule autoclass autofunction automethod
+    autoattribute autoexception autodata program graphviz digraph graph mermaid uml plantuml
+    inheritance-diagram tabularcolumns target-notes bibliography testsetup testcleanup todolist video youtube
+    namespace default-domain date"""
+LEFT_OUT: Final = frozenset(_LEFT_OUT_NAMES.split())
+_WRAPPERS_NAMES: Final = """class container rst-class cssclass grid grid-item tab-set tabs hlist only ifconfig compound epigraph
+    highlights pull-quote header footer glossary figure centered line-block"""
+WRAPPERS: Final = frozenset(_WRAPPERS_NAMES.split())
+"""They say how their content is shown; their argument is no text, but for `ARGUMENT_IS_TEXT`."""
+ARGUMENT_IS_TEXT: Final = frozenset(
+    ("epigraph", "highlights", "pull-quote", "compound", "centered", "header", "footer", "line-block")
+)
+_HEADED_NAMES: Final = """admonition topic sidebar rubric tab tab-item group-tab code-tab dropdown card grid-item-card details
+    collapse panel collapsible"""
+HEADED: Final = frozenset(_HEADED_NAMES.split())
+"""Their argument is a heading over their content."""
+_CODE_ROLES_NAMES: Final = """literal code samp file command program envvar option meth func class attr mod module exc data obj
+    const function method type confval setting macro member struct enum enumerator var expr keyword token ini dir
+    regexp mailheader mimetype"""
+_CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
+_CALLED: Final = frozenset(("func", "meth", "function", "method"))
+
+
+def role_text(role: str, text: str) -> tuple[str, bool]:
+    """What a reader sees of text in a role, "" for nothing, and whether it is code: of `~package.name` the last part, of a link
+    its title."""
+    kind = role.lower().rpartition(":")[2]
+    if kind.startswith("raw") or kind == "eq":
+        return "", False
+    if text.endswith(">") and "<" in text[1:]:
+        return text[: text.rindex("<")].strip(), False
+    is_code = kind in _CODE_ROLES
+    if kind in ("pep", "rfc"):
+        text = f"{kind.upper()} {text}"
+    elif is_code:
+        text = text.rpartition(".")[2] if text.startswith("~") else text.lstrip("!.")
+        text += "()" if kind in _CALLED and not text.endswith(")") else ""
+    elif kind == "guilabel":
+        text = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
+    return text, is_code

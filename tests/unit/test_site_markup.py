@@ -1,0 +1,145 @@
+"""Markdown as sites have it: HTML in it is read as HTML, blocks and roles of MyST, Docusaurus and MkDocs as their text."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.ingest.loaders.site_markup import plain_markup
+from cairn.language.tables import tables_in
+
+MANUALS = Path(__file__).parents[1] / "data" / "manuals"
+
+
+def test_a_page_of_docusaurus_is_what_its_reader_sees() -> None:
+    text = plain_markup((MANUALS / "freezer.mdx").read_text().partition("---\n\n")[2])
+    for part in (
+        "The freezer keeps what the pantry cannot. Press Ctrl+F to open it.",
+        "below `<zero>` degrees; name it with <name>.",
+        "**Faster cooling**\n\nSet the thermostat to minus thirty for one hour.",
+        "Warning: The door must not stay open.",
+        "**On Linux**\n\n```bash\nfreezer start # <b>not markup</b>\n```",
+        "\n**On macOS**\n\nStart it from the menu.",
+        "Settings\n\n| Setting | Default |\n| --- | --- |\n| `temperature` | minus eighteen degrees |\n"
+        "| `alarm` | on &amp; loud |",
+        "**How do I defrost it?**\n\nUnplug it for six hours:\n\n"
+        '```\nfreezer stop\nfreezer defrost --hours=6 && echo "<done>"\n\n:::not a block\n```',
+        "| a b | both |",
+    ):
+        assert part in text
+    for markup in (
+        "import",
+        "export",
+        "children",
+        "Tabs",
+        ":::n\n",
+        "never shown",
+        "TODO",
+        "<t",
+        "<details",
+        "example.org",
+    ):
+        assert markup not in text
+    assert len(tables_in(text)) == 2
+
+
+def test_a_page_of_myst_and_mkdocs_too() -> None:
+    text = plain_markup((MANUALS / "myst.md").read_text())
+    for part in (
+        "# Running the oven\n\nNote: Heat it with `heat()`, as the guide says.",
+        'Warning:\n\n- The door is hot.\n\n```python\nx = {"a": 1}\n```',
+        "```console\n$ oven start\n```",
+        "**Linux**\n\nUse apt.\n\n**macOS**\n\nUse brew.",
+        "Heat\n\n| Dish | Degrees |\n| --- | --- |\n| Bread | two hundred and ten |",
+        "**Gas**\n\nDo not breathe it.\n\n```\noven stop\n```",
+        "**By hand**\n\nTurn the knob.",
+        "A `Vec<String>`, a Vec<String>, <file>, `a<br>b` and `{role}`.",
+        "```md\n:::note\nquoted\n:::\n```",
+    ):
+        assert part in text
+    for markup in ("(label)", "toctree", ":class:", ":linenos:", "!!!", '==="', "tab-set"):
+        assert markup not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A\n\n\n\ntext\n    code <b>\n",
+        "a < b and c > d, `<b>x</b>`, ``a`<i>`b``, <https://example.org>, <ann@example.org>, Map<K, V>, <T>",
+        "Replace <title>, <time> and <data> by yours.",
+        "```html\n<table><tr><td>a</td></tr></table>\n<!-- kept -->\n```\n",
+        "~~~~\n```{note}\n~~~~\n",
+        "time :: now and a ::: b\n",
+        "the import of goods from 'France' is easy",
+        "an arrow --> and <!-- without an end",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
+    ],
+)
+def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
+    assert plain_markup(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a<br>b <em>c</em>", "a\nb c"),
+        ("<h2 align=center>A <i>b</i></h2>", "## A b"),
+        ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
+        ("<p>a</p><p>b</p>", "a\n\nb"),
+        ('<a name="x"></a>See <a href="y">this</a>.', "See this."),
+        ("a <!-- b --> c", "a  c"),
+        ("`<!--` a <!-- `b` --> c", "`<!--` a  c"),
+        ("<pre lang=x>\na <b>c</b>\n</pre> after", "```\na c\n```\n\n after"),
+        ('<pre><code class="language-sh">ls</code></pre>', "```sh\nls\n```"),
+        ("<script>\nalert(1)\n\n</script>x", "x"),
+        ("<TABLE><TR><TD>a<TD>b<TR><TD>1<TD>2</TABLE>", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+        ('<table><tr><td colspan="2">a</td></tr><tr><td>1</td><td>2</td></tr></table>', None),
+        ("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>", "one\n\ntwo"),
+        ("<table><tr><td>never closed", "<table><tr><td>never closed"),
+        ("</table></td><td></tr>x", "x"),
+        ("<table><tr><td>a</td></tr></table>\n\nA <table> that goes on.", "a\n\nA \n\n that goes on."),
+        ('<Card title="A &amp; b" onClick={f}>\nText\n</Card>', "**A & b**\n\nText"),
+        (":::note[Look]{.a}\nText\n:::", "**Look**\n\nText"),
+        ("::: {.warning}\nText\n:::", "Text"),
+        ("```{versionadded} 2.0 For folders.\n```", "Added in version 2.0: For folders."),
+        ("```{py:function} f(a)\nText\n```", "**`f(a)`**\n\nText"),
+        ("```{note} Text\nmore\n```", "Note: Text\nmore"),
+        (":::caution", "Caution:"),
+        ("```{csv-table}\n:header: a,b\n\n1,2\n```", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+        ("- a\n\n  ??? note\n      Inside.\n\nafter", "- a\n\nNote: Inside.\n\nafter"),
+    ],
+)
+def test_small_pieces(text: str, expected: str | None) -> None:
+    found = plain_markup(text).strip()
+    if expected is not None:
+        assert found == expected
+    assert expected is not None or ("a" in found and "| 1 | 2 |" in found)
+
+
+UNITS = [
+    "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
+    "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
+    "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
+    "<script>", "|<br>", "</table><table>", "`<!--",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_it_takes_linear_time(unit: str) -> None:
+    start = time.process_time()
+    plain_markup(unit * (200_000 // len(unit)))
+    assert time.process_time() - start < 4
+
+
+@given(
+    st.lists(
+        st.sampled_from([*UNITS, "a", " ", "</td>", "</pre>", "</table>", "-->", "\n\n", "|", "- ", ":x: y\n"]),
+        max_size=40,
+    )
+)
+def test_any_text_is_read(parts: list[str]) -> None:
+    plain_markup("".join(parts))
