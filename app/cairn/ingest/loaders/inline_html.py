@@ -99,20 +99,9 @@ class _Walk:
         if name.isupper() and len(name) > 1 and name.lower() in _KNOWN:  # <BR>, <TABLE>
             return name.lower() in _VOID or name.lower() in self.closed
         # a component of MDX, which is no `Vec<String>` and no <Name>
-        return name[0].isupper() and (self._alone(tag) or "=" in (tag["attributes"] or ""))
-
-    def _alone(self, tag: re.Match[str]) -> bool:
-        start = self.text.rfind("\n", max(tag.start() - 200, 0), tag.start()) + 1
-        if not start and tag.start() >= 200:
+        if not name[0].isupper() or (not tag["close"] and self.text[max(tag.start() - 1, 0)].isalnum()):
             return False
-        end = self.text.find("\n", tag.end(), tag.end() + 200)
-        rest = self.text[tag.end() : end] if end >= 0 else self.text[tag.end() : tag.end() + 200]
-        single = tag["close"] or tag[0].endswith("/>") or tag["name"].lower() in self.closed
-        return (
-            bool(single)
-            and not self.text[start : tag.start()].strip()
-            and (not rest.strip() or rest.lstrip()[0] == "<")
-        )
+        return name.lower() in self.closed or "=" in (tag["attributes"] or "") or tag[0].endswith("/>")
 
     def _write(self, part: str) -> None:
         if part:

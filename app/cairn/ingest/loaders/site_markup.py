@@ -58,6 +58,10 @@ _ALSO: Final = {
     "bug": "Bug",
     "failure": "Failure",
 }
+_LANGUAGE_NAMES: Final = """r python julia sql bash sh shell js javascript ojs observable ts typescript rust go java scala c cpp
+    rcpp ruby perl stan html css yaml json haskell octave matlab powershell sas stata"""
+_LANGUAGES: Final = frozenset(_LANGUAGE_NAMES.split())
+"""What stands in braces for code that is run (R Markdown, Quarto), and is no directive."""
 _LONGEST_LINE: Final = 5000
 """Characters of a line in which blocks are looked for; a longer one is no block, and is looked at once."""
 _GAP: Final = re.compile(r"\n(?:[ \t]*+\n){2,}+")
@@ -188,7 +192,7 @@ class _Blocks:
             self.open.pop()
             return self._passed(line)
         directive = _DIRECTIVE.fullmatch(info)
-        if directive:
+        if directive and directive["name"].lower() not in _LANGUAGES and directive["name"][0] != ".":
             return self._directive(line, mark, directive["name"], directive["title"])
         self._begin_block()
         start = self.at
