@@ -91,6 +91,14 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         ("*open and `open", "*open and `open"),
         ("a\n  badly\n indented", "**a**\n\nbadly\n\nindented"),
         (".. deprecated:: 3.0", "Deprecated since version 3.0"),
+        (".. parsed-literal::\n\n   get |x|\n\n.. |x| replace:: it", "```\nget it\n```"),
+        (
+            ".. confval:: wait\n   :type: int\n   :default: ``30``\n\n   Why.",
+            "**`wait`**\n\n- Type: int\n- Default: `30`\n\nWhy.",
+        ),
+        (".. glossary::\n\n   a\n   b\n      Both.\n\n   c\n      One.", "**a, b**\n\nBoth.\n\n**c**\n\nOne."),
+        (".. figure:: a.png\n   :width: 5\n\n   Seen.", "Seen."),
+        (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
     ],
 )
 def test_what_a_tool_adds_neither_fails_nor_leaves_markup(text: str, expected: str) -> None:

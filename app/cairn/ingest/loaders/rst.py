@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Directive, Parser, directives, states
+from docutils.statemachine import StringList
 
 from cairn.errors import ParserLimitError
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
@@ -106,6 +107,7 @@ class _AnyDirective(Directive):  # type: ignore[misc]
     unknown option is no error."""
 
     has_content = True
+    content: Any
 
     def run(self) -> list[Any]:
         name = self.name.lower()
@@ -133,7 +135,30 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         if name in HEADED:
             return [*_heading(self.argument, self._inline(self.argument)), *self._body()]
         # of an unknown one, such as `py:function::` or `option::`, the argument is what its content is about
-        return [*_heading(self.argument, self._signature()), *self._body()]
+        return [*_heading(self.argument, self._signature()), *self._facts(), *self._body()]
+
+    def _facts(self) -> list[Any]:
+        """What the options say of a described setting, which its reader sees."""
+        said = [(name, value) for name in ("type", "default") if (value := self.options.get(name))]
+        items = [
+            nodes.list_item("", nodes.paragraph("", f"{name.capitalize()}: ", *self._inline(value)))
+            for name, value in said
+        ]
+        return [nodes.bullet_list("", *items)] if items and self.argument else []
+
+    def _glossary(self) -> list[Any]:
+        """A list of definitions, in which several terms may share one."""
+        lines: list[str] = []
+        terms = False  # whether the line before is one of the terms that share a definition
+        for line in self.content:
+            is_term = bool(line.strip()) and not line[0].isspace() and not line.startswith("..")
+            if is_term and terms:
+                lines[-1] += f", {line}"
+            else:
+                lines.append(line)
+            terms = is_term
+        self.content = StringList(lines, source="glossary")
+        return self._body()
 
     def _head(self) -> tuple[str, dict[str, str]]:
         """Argument and options, which leave the content."""
@@ -181,6 +206,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         if self.name.lower() in ("prompt", "doctest", "productionlist", "testcode", "testoutput", "math"):
             language = ""
         named = caption(self._inline(self.options.get("caption", "")))
+        if self.name.lower() == "parsed-literal":  # its substitutions are replaced
+            return [*named, nodes.literal_block(text, "", *self._inline(text))] if text.strip() else []
         return [*named, nodes.literal_block(text, text, language=language.partition(" ")[0])] if text.strip() else []
 
     def _labelled(self, label: str, body: list[Any]) -> list[Any]:
@@ -237,6 +264,7 @@ class _AnyDirective(Directive):  # type: ignore[misc]
 
 
 _SPECIAL: Final[dict[str, Callable[[_AnyDirective], list[Any]]]] = {
+    "glossary": _AnyDirective._glossary,
     "replace": _AnyDirective._replace,
     "unicode": _AnyDirective._unicode,
     "list-table": _AnyDirective._list_table,

@@ -110,8 +110,12 @@ class DoctreeWriter:
         language = str(node.get("language") or "")
         for name in node.get("classes", ()):
             language = language or (name if name not in ("code", "literal-block") else "")
-        if node.astext().strip():
-            yield render.fence(node.astext(), language if language.replace("-", "").replace("+", "").isalnum() else "")
+        text = "".join(
+            self._replacement(part) if isinstance(part, nodes.substitution_reference) else part.astext()
+            for part in node.children
+        )
+        if text.strip():
+            yield render.fence(text, language if language.replace("-", "").replace("+", "").isalnum() else "")
 
     def _items(self, node: Any, depth: int) -> Iterator[str]:
         """A list; of an item the first paragraph stands behind its mark, the others by themselves."""

@@ -22,7 +22,8 @@ _LEFT_OUT_NAMES: Final = """toctree include literalinclude index contents meta h
     section-numbering currentmodule module autosummary automodule autoclass autofunction automethod
     autoattribute autoexception autodata program graphviz digraph graph mermaid uml plantuml
     inheritance-diagram tabularcolumns target-notes bibliography testsetup testcleanup todolist video youtube
-    namespace default-domain date"""
+    namespace
+    default-domain date sectionauthor codeauthor moduleauthor"""
 LEFT_OUT: Final = frozenset(_LEFT_OUT_NAMES.split())
 _WRAPPERS_NAMES: Final = """class container rst-class cssclass grid grid-item tab-set tabs hlist only ifconfig compound epigraph
     highlights pull-quote header footer glossary figure centered line-block"""
