@@ -25,6 +25,8 @@ BRIEF = 0.004 * N / 1000
 GROWTH = 9.0
 """Between n and 4n: 4 is linear, 16 quadratic; runs that are bounded below n are still filling up."""
 HOPELESS = 2.0
+COMMONEST = 14
+"""Fragments that are tried in any case, the first ones."""
 FEW = 12
 
 
@@ -37,10 +39,10 @@ def _ring(*_: object) -> None:
 
 
 def texts(pattern: str, sieve: int) -> Iterator[tuple[str, str]]:
-    """What a text begins with, and what is repeated; each ends in what completes no repetition. `sieve`: of what is no white
-    space one in so many is taken, others for each pattern."""
+    """What a text begins with, and what is repeated; each ends in what completes no repetition. `sieve`: of what follows white
+    space, letters, digits and the commonest signs one in so many is taken, others for each pattern."""
     for number, fragment in enumerate(FRAGMENTS):
-        if not fragment.strip() or (zlib.crc32(pattern.encode()) + number) % sieve == 0:
+        if number < COMMONEST or not fragment.strip() or (zlib.crc32(pattern.encode()) + number) % sieve == 0:
             yield "", fragment
     for fragment in FRAGMENTS[:8] if sieve == 1 else ():
         yield "who is alice", fragment

@@ -49,7 +49,7 @@ _SESSION: Final = {
 }
 _OF_RELEASE: Final = frozenset({"alembic_version", "schema_revisions", "schema_objects"})
 """Tables that say which schema a database has: that of this release, whatever the dump says."""
-_PARTITION: Final = re.compile(r"([a-z_]+?)_(?:default|(\d{4})(\d\d)(\d\d))", re.ASCII)
+_PARTITION: Final = re.compile(r"([a-z_]{1,63}?)_(?:default|(\d{4})(\d\d)(\d\d))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
