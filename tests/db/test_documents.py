@@ -14,6 +14,7 @@ from cairn.domain.document import Indexed, Outcome, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
 from cairn.errors import ConflictError, NotFoundError, ProviderError
+from cairn.ingest import give_back
 from cairn.ingest.embed import GROUP_CHUNKS
 from cairn.ingest.pipeline import ingest
 from cairn.providers.protocols import Embedder, Vectors
@@ -254,3 +255,14 @@ async def test_tenants_do_not_share_anything(services: Services, other_tenant: S
     await services.traces.flush()
     with pytest.raises(NotFoundError):
         await get_trace(other_tenant, trace)
+
+
+async def test_memory_is_given_back_after_a_run_that_has_read_much(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(give_back, "AFTER_SECONDS", 3600.0)  # so that it is still to come when it is looked for
+    loop = asyncio.get_running_loop()
+    await index_texts(services, {"short": "A cairn is a pile of stones."})
+    assert loop not in give_back._due
+    await index_texts(services, {"long": "A cairn is a pile" + " " * give_back.FROM_CHARS + "of stones."})
+    assert loop in give_back._due

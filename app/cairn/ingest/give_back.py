@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-FROM_BYTES: Final = 1 << 20
-"""Read by a run: less leaves nothing behind that would be worth looking for."""
+FROM_CHARS: Final = 1 << 20
+"""Of the text that a run has read: less leaves nothing behind that would be worth looking for."""
 AFTER_SECONDS: Final = 1.0
 """When the request that brought the documents has let go of them; runs that end together are followed by one look."""
 

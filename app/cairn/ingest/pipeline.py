@@ -39,6 +39,7 @@ from cairn.ingest.embed import (
 )
 from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
+from cairn.ingest.give_back import FROM_CHARS, give_back_soon
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.parse import parse, with_stated_metadata
 from cairn.ingest.prepare import prepare, source_hash_aside
@@ -142,6 +143,7 @@ async def _ingest(
     outcomes: list[Outcome] = []
     begun: set[str] = set()
     bulk = BulkRun(database, target, used)
+    read = 0
 
     def report(outcome: Outcome) -> None:
         outcomes.append(outcome)
@@ -150,7 +152,9 @@ async def _ingest(
             on_outcome(outcome)
 
     async def load_all() -> None:
+        nonlocal read
         async for item in arrivals(_Run(target, report, begun)):
+            read += len(item.document.text)
             await bulk.count(len(item.document.chunks))
             await prepared.put(item)
         await prepared.put(None)
@@ -188,6 +192,8 @@ async def _ingest(
         await asyncio.wait([renewing])
         with suppress(CairnError):  # after a failure: else the renewal lapses
             await bulk.end()
+        if read >= FROM_CHARS:
+            give_back_soon()
     return outcomes
 
 

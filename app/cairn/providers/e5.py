@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cairn.language.text import normalise
-from cairn.providers.local_models import Recipe, find_built, make_built, open_folder
+from cairn.providers.local_models import Recipe, find_built, open_folder
 from cairn.providers.onnx_embedder import OnnxEmbedder, Precision, Side, count_pieces
 from cairn.providers.onnx_model import Ids, load_once
 from cairn.providers.protocols import Vectors
@@ -32,11 +32,6 @@ FRAME: Final = 4
 def find_e5(home: Path, precision: Precision = "int8", environ: Mapping[str, str] = os.environ) -> Path | None:
     """See `find_built`; in `CAIRN_MODEL_DIR` it has a folder of its name."""
     return find_built(RECIPE, home, precision, environ, alone=False)
-
-
-def make_e5(home: Path, precision: Precision = "int8") -> Path:
-    """See `make_built`. Raises ProviderError."""
-    return make_built(RECIPE, home, precision)
 
 
 _NOTHING: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")

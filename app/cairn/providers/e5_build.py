@@ -47,7 +47,6 @@ WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7ab
 MEAN: Final = Path(__file__).with_name("e5_mean.json")
 """Part of the model: another mean would make vectors that must not be compared with those that are stored."""
 BLOCK: Final = 32
-BLOCK_BYTES: Final = 18
 
 LICENSE: Final = """multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small), converted to ONNX by Cairn.
 
