@@ -25,10 +25,8 @@ The file (little-endian):
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import logging
 import os
 import struct
 import tempfile
@@ -39,7 +37,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.providers.minilm_build import OnnxGraph
+from cairn.providers.minilm_build import OnnxGraph, run_builder, save_model
 
 NAME: Final = "multilingual-e5-small"
 WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -242,22 +240,6 @@ def build_graph(model: PackedWeights, mean: Floats) -> Any:
     return helper.make_model(made, opset_imports=opsets, ir_version=10)
 
 
-def _save(model: Any, path: Path, *, quantise: bool) -> None:
-    import onnx
-    from onnx import TensorProto
-
-    if not quantise:
-        onnx.save(model, path)
-        return
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    # as for MiniLM (minilm_build.py); the word table has its own blocks and stays as it is
-    quantize_dynamic(
-        model, path, op_types_to_quantize=["MatMul", "Attention"], weight_type=QuantType.QInt8, per_channel=True,
-        reduce_range=True, extra_options={"DefaultTensorType": TensorProto.FLOAT},
-    )  # fmt: skip
-
-
 def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
     """Make the model file, the last of the files in `out_dir`, and return its path.
 
@@ -278,22 +260,13 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
         (made / "sentencepiece.model").write_bytes(sentencepiece_model(model))
         (made / "LICENSE").write_text(LICENSE, encoding="utf-8")
         (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-        _save(build_graph(model, mean), made / model_name, quantise=precision == "int8")
+        # the word table has its own blocks and stays as it is
+        graph = build_graph(model, mean)
+        save_model(graph, made / model_name, quantise=precision == "int8", only=["MatMul", "Attention"])
         for name in ("sentencepiece.model", "LICENSE", "manifest.json", model_name):
             os.replace(made / name, out_dir / name)
     return out_dir / model_name
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m cairn.providers.e5_build", description=__doc__)
-    parser.add_argument("data_file", type=Path)
-    parser.add_argument("out_dir", type=Path)
-    parser.add_argument("--fp32", action="store_true", help="exact arithmetic instead of int8")
-    arguments = parser.parse_args()
-    logging.disable(logging.WARNING)  # the quantiser recommends a pre-processing that fused graphs cannot have
-    path = build(arguments.data_file, arguments.out_dir, "fp32" if arguments.fp32 else "int8")
-    print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)")
-
-
 if __name__ == "__main__":
-    main()
+    run_builder("cairn.providers.e5_build", __doc__, build)

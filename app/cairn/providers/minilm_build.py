@@ -20,6 +20,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,7 +142,8 @@ def build_graph(weights: Weights, config: dict[str, Any]) -> Any:
     return helper.make_model(made, opset_imports=opsets, ir_version=9)
 
 
-def _save(model: Any, path: Path, *, quantise: bool) -> None:
+def save_model(model: Any, path: Path, *, quantise: bool, only: Sequence[str] | None = None) -> None:
+    """Write an onnx.ModelProto, in int8 where `quantise`; `only`: the operators that are, None: all that can be."""
     import onnx
     from onnx import TensorProto
 
@@ -155,8 +157,9 @@ def _save(model: Any, path: Path, *, quantise: bool) -> None:
     # eight, the 16-bit sums of processors without VNNI saturate, and the same text gets other vectors there.
     options = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(
-        model, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True, extra_options=options
-    )
+        model, path, op_types_to_quantize=only, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True,
+        extra_options=options,
+    )  # fmt: skip
 
 
 def build(model_dir: Path, out_dir: Path, precision: str = "int8") -> Path:
@@ -182,22 +185,23 @@ def build(model_dir: Path, out_dir: Path, precision: str = "int8") -> Path:
         made = Path(scratch)
         shutil.copyfile(model_dir / "tokenizer.json", made / "tokenizer.json")
         (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-        _save(build_graph(read_weights(weights_file), config), made / model_name, quantise=precision == "int8")
+        save_model(build_graph(read_weights(weights_file), config), made / model_name, quantise=precision == "int8")
         for name in ("tokenizer.json", "manifest.json", model_name):
             os.replace(made / name, out_dir / name)
     return out_dir / model_name
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m cairn.providers.minilm_build", description=__doc__)
-    parser.add_argument("model_dir", type=Path)
+def run_builder(module: str, about: str | None, build: Callable[[Path, Path, str], Path]) -> None:
+    """The command line of a builder: `build` makes the model of a source in a folder, in int8 or fp32, and tells its file."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+    parser.add_argument("source", type=Path, help="what the published package holds")
     parser.add_argument("out_dir", type=Path)
     parser.add_argument("--fp32", action="store_true", help="exact arithmetic instead of int8")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)  # the quantiser recommends a pre-processing that fused graphs cannot have
-    path = build(arguments.model_dir, arguments.out_dir, "fp32" if arguments.fp32 else "int8")
+    path = build(arguments.source, arguments.out_dir, "fp32" if arguments.fp32 else "int8")
     print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)")
 
 
 if __name__ == "__main__":
-    main()
+    run_builder("cairn.providers.minilm_build", __doc__, build)

@@ -244,31 +244,15 @@ def _is_headed_row(row: Any) -> bool:
 
 
 def _grid(table: Any) -> list[list[str]]:
-    """Rows of cells; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
-    pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
-    rows = []
+    """Rows of cells."""
+    merged, rows = render.MergedCells(), []
     for line in table.iter("tr"):
         row: list[str] = []
         for cell in line.iterchildren("td", "th"):
-            _take_pending(row, pending)
-            text, below = _flat(cell), _span(cell, "rowspan") - 1
-            for offset in range(_span(cell, "colspan")):
-                shown = COVERED if offset and text else "" if offset else text
-                if below:
-                    pending[len(row)] = (below, shown if len(text) <= render.REPEATED_CELL else "")
-                row.append(shown)
-        _take_pending(row, pending)
+            merged.add(row, _flat(cell), _span(cell, "colspan"), _span(cell, "rowspan") - 1)
+        merged.fill(row)
         rows.append(row)
     return rows
-
-
-def _take_pending(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
-    """Fill the next columns as far as cells further up cover them."""
-    while (column := len(row)) in pending:
-        left, text = pending.pop(column)
-        if left > 1:
-            pending[column] = (left - 1, text)
-        row.append(text)
 
 
 def _span(cell: Any, name: str) -> int:

@@ -185,7 +185,7 @@ class _HtmlTable:
         self.caption = ""
         self.cell: list[str] | None = None
         self.spans = (1, 1)
-        self.pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
+        self.merged = render.MergedCells()
         self.in_head = self.all_heads = False
         self.end: int | None = None
         depth, position = 1, start
@@ -251,30 +251,19 @@ class _HtmlTable:
             self.caption = text
             return
         row = self.rows[-1]
-        self._take_pending(row)
         across, down = self.spans
-        for offset in range(across):
-            shown = COVERED if offset and text else "" if offset else text
-            if down > 1 and len(row) < _WIDEST_ROW:
-                self.pending[len(row)] = (down - 1, shown if len(text) <= render.REPEATED_CELL else "")
-            row.append(shown)
+        self.merged.fill(row)
+        self.merged.add(row, text, across, down - 1 if len(row) < _WIDEST_ROW else 0)
 
     def _end_row(self) -> None:
         self._end_cell()
         if self.rows and self.rows[-1]:
-            self._take_pending(self.rows[-1])
+            self.merged.fill(self.rows[-1])
             first = len(self.rows) - 1
             if first == self.header_rows and (self.in_head or self.all_heads):
                 self.header_rows += 1
         elif self.rows:
             self.rows.pop()
-
-    def _take_pending(self, row: list[str]) -> None:
-        while (column := len(row)) in self.pending:
-            left, text = self.pending.pop(column)
-            if left > 1:
-                self.pending[column] = (left - 1, text)
-            row.append(text)
 
     def written(self) -> str:
         """A table; where it has one column, which lays out a page, its cells one below the other."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from cairn.domain.document import PageStart
+from cairn.language.tables import COVERED
 
 _WHITE = re.compile(r"[ \t\n\r\f\v]+")
 # at the start of a line these would read as a heading, a fence or a setext underline
@@ -13,6 +14,31 @@ _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,
 
 REPEATED_CELL = 200
 """A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
+
+
+class MergedCells:
+    """Fills the rows of one table cell by cell: text merged over columns stands in the first, over rows in each
+    (REPEATED_CELL)."""
+
+    def __init__(self) -> None:
+        self._covered: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
+
+    def add(self, row: list[str], text: str, across: int = 1, below: int = 0) -> None:
+        """The next cell, which is `across` columns wide and covers as many rows below its own."""
+        self.fill(row)
+        for offset in range(across):
+            shown = COVERED if offset and text else "" if offset else text
+            if below:
+                self._covered[len(row)] = (below, shown if len(text) <= REPEATED_CELL else "")
+            row.append(shown)
+
+    def fill(self, row: list[str]) -> None:
+        """The next columns as far as cells further up cover them; also at the end of a row."""
+        while (column := len(row)) in self._covered:
+            left, text = self._covered.pop(column)
+            if left > 1:
+                self._covered[column] = (left - 1, text)
+            row.append(text)
 
 
 class Item(str):

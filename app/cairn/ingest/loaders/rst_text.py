@@ -8,7 +8,7 @@ from typing import Any, Final
 from docutils import nodes
 
 from cairn.ingest.loaders import render
-from cairn.language.tables import COVERED, render_table
+from cairn.language.tables import render_table
 
 _LONGEST_TERM: Final = 200
 """Characters of a term of a list of definitions; a longer one is text."""
@@ -209,20 +209,14 @@ class DoctreeWriter:
             yield block
 
     def _grid(self, lines: Iterable[Any]) -> list[list[str]]:
-        """Rows of cells; text merged over columns stands in the first, over rows in each (render.REPEATED_CELL)."""
-        pending: dict[int, tuple[int, str]] = {}  # column -> rows still covered by a cell above, and its text
-        rows = []
+        """Rows of cells."""
+        merged, rows = render.MergedCells(), []
         for line in lines:
             row: list[str] = []
             for cell in line.children:
-                _take_pending(row, pending)
-                text, below = self._flat(cell.children), int(cell.get("morerows", 0))
-                for offset in range(min(int(cell.get("morecols", 0)), _WIDEST_SPAN) + 1):
-                    shown = COVERED if offset and text else "" if offset else text
-                    if below:
-                        pending[len(row)] = (below, shown if len(text) <= render.REPEATED_CELL else "")
-                    row.append(shown)
-            _take_pending(row, pending)
+                across = min(int(cell.get("morecols", 0)), _WIDEST_SPAN) + 1
+                merged.add(row, self._flat(cell.children), across, int(cell.get("morerows", 0)))
+            merged.fill(row)
             rows.append(row)
         return rows
 
@@ -293,12 +287,3 @@ _BLOCKS: Final[dict[type, _Write]] = {
     nodes.table: DoctreeWriter._table,
     Tabulated: DoctreeWriter._tabulated,
 }
-
-
-def _take_pending(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
-    """Fill the next columns as far as cells further up cover them."""
-    while (column := len(row)) in pending:
-        left, text = pending.pop(column)
-        if left > 1:
-            pending[column] = (left - 1, text)
-        row.append(text)
