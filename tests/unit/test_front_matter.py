@@ -13,6 +13,7 @@ from cairn.domain.document import Source
 from cairn.ingest.loaders.front_matter import LONGEST, MOST_KEYS, read_front_matter
 from cairn.ingest.parse import parse, with_stated_metadata
 from cairn.settings import IngestSettings
+from tests.waiting import patience
 
 YAML = """---
 id: install
@@ -119,10 +120,10 @@ def test_so_many_keys_are_kept() -> None:
     "unit", ["[", "{", "? ", "- ", "a: [", "!a ", "&a ", '"', "'", "a: |\n", "  ", "a: b\n", "{a: ", "#", "\t"]
 )
 def test_a_hostile_block_takes_no_longer_than_a_long_one(unit: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     for mark in ("---", "+++"):
         read_front_matter(f"{mark}\nx: 1\n{unit * ((LONGEST - 20) // len(unit))}\n{mark}\nText")
-    assert time.process_time() - start < 6
+    assert time.thread_time() - start < patience(6, least=0)
 
 
 @given(st.text(max_size=200), st.sampled_from(["---", "+++"]))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.language.tables import tables_in
+from tests.waiting import patience
 
 MANUALS = Path(__file__).parents[1] / "data" / "manuals"
 
@@ -133,9 +134,9 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_it_takes_linear_time(unit: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     plain_markup(unit * (200_000 // len(unit)))
-    assert time.process_time() - start < 4
+    assert time.thread_time() - start < patience(4, least=0)
 
 
 @given(
