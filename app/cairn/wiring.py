@@ -38,6 +38,7 @@ from cairn.jobs.worker import Worker
 from cairn.language import identify
 from cairn.prompts import prompt
 from cairn.providers import e5
+from cairn.providers.answer_reader import LocalReader, find_answer_reader
 from cairn.providers.cached_embedder import KeptEmbedder
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import (
@@ -86,6 +87,7 @@ class SharedModels:
     circuits: Circuits
     exemplars: Exemplars
     started_with: Settings
+    reader: LocalReader | None
 
 
 @dataclass(frozen=True)
@@ -281,8 +283,12 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         judge_name = judge_model_name(started_with)
         judge = embedders.get(judge_name)
         exemplars = Exemplars(KeptEmbedder(judge, _kept_in(environment.home, judge)))
+        folder = find_answer_reader(environment.home)
+        reader = LocalReader(folder) if folder else None
+        if reader:
+            stack.push_async_callback(reader.close)
         yield SharedModels(
-            name, embedder, judge_name, judge, embedders, chats, reranker, circuits, exemplars, started_with
+            name, embedder, judge_name, judge, embedders, chats, reranker, circuits, exemplars, started_with, reader
         )
 
 
@@ -323,7 +329,8 @@ async def _open_database(
         stack.push_async_callback(ledger.close)
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(
-            database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders, models.judge, judge_model
+            database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders, models.judge, judge_model,
+            models.reader,
         )  # fmt: skip
         spending = Spending(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(spending.close)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from runs import answered, fill
+from runs import answered, change, fill
 
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest, SearchResult
@@ -184,3 +184,22 @@ async def test_a_name_of_a_mostly_foreign_collection_refuses_nothing_and_a_year_
     refused = await answered(choosing, "Comment était le voyage à Londres en 1998 ?", collection="trips")
     assert refused.answered == "no"
     assert "1998" in refused.answer
+
+
+# --- the reader -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "model", "reads"),
+    [("auto", "e5", True), ("off", "e5", False), ("auto", "minilm", False), ("on", "minilm", True)],
+)
+async def test_the_reader_serves_prose_unless_told_otherwise(
+    choosing: Services, wanted: str, model: str, reads: bool
+) -> None:
+    change(choosing, "answer", reader=wanted)
+    await create_collection(choosing, "prose", model)
+    await fill(choosing, FILES, "prose")
+    answer = await answered(choosing, "What mode protects a directory?", collection="prose")
+    assert answer.citations[0].quote.startswith("To protect a directory, set its mode to 700")
+    assert answer.evidence is not None
+    assert (answer.evidence.read is not None) == reads

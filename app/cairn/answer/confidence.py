@@ -39,6 +39,10 @@ RIGHT: Final[Mapping[str, float]] = {
 asked of the passages found for them and of these without the documents that answer (tests/benchmarks/fit_confidence.py);
 docs/adr/0043-confidence.md has the figures for each set when it was left out."""
 
+PRESENT_READ: Final[Mapping[str, float]] = {"read_most": 3.0, "": -1.0}
+RIGHT_READ: Final[Mapping[str, float]] = {"read_margin": 2.0, "": 0.0}
+"""The same where the local reader has read (fit_confidence.py with `--reader`)."""
+
 Floats = NDArray[np.float64]
 
 
@@ -99,13 +103,22 @@ def features_of(found: SelectionFeatures) -> dict[str, float]:
         "score": found.score / 10,
         "margin": min(found.margin, 5.0) / 5,
         "row": float(found.kind == "row"),
+        "read": _bounded(found.read or 0.0, 6.0),
+        "read_most": _bounded(found.read_most, 6.0),
+        "read_margin": _bounded(found.read_margin, 5.0),
     }
+
+
+def _bounded(value: float, most: float) -> float:
+    """-1 to 1."""
+    return max(-most, min(most, value)) / most
 
 
 def estimate_confidence(found: SelectionFeatures) -> Confidence:
     """As shipped, before the calibration of a collection."""
     values = features_of(found)
-    return Confidence(_logistic(_sum(PRESENT, values)), _logistic(_sum(RIGHT, values)))
+    present, right = (PRESENT, RIGHT) if found.read is None else (PRESENT_READ, RIGHT_READ)
+    return Confidence(_logistic(_sum(present, values)), _logistic(_sum(right, values)))
 
 
 def decide(confidence: float) -> AnswerStatus:

@@ -32,6 +32,7 @@ from cairn.answer.evidence import (
 from cairn.answer.missing import subjects, unmentioned
 from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
 from cairn.answer.quotation_choice import score_quotations
+from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
 from cairn.domain.answer import Citation, Draft, SelectionFeatures
 from cairn.domain.document import is_code_type
@@ -63,6 +64,7 @@ async def extract(
     said: str = "",
     enough: float = PRESENT_ENOUGH,
     calibration: Calibration = UNCALIBRATED,
+    by: ReadBy | None = None,
 ) -> Draft:
     """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
@@ -76,11 +78,15 @@ async def extract(
     if not found or not terms.words:
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
-    scores = score_quotations(measured) - SAID * _stands_in(said, found)
+    words = score_quotations(measured) - SAID * _stands_in(said, found)
+    read = await read_candidates(question, found, words, passages, by) if by else None
+    scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
-    features = selection_features(terms, passages, found, measured, scores, order, float(vectors[1] @ vectors[0]))
+    features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
+    if read is not None:
+        features = with_reading(features, order, found, scores, read)
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     if other_row or _is_source_code(best, passages):

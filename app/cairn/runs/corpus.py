@@ -22,6 +22,7 @@ from cairn.graph.code.walk import code_walker
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Vectors
@@ -37,6 +38,7 @@ from cairn.store import collections, holdings, listing, passages, tools
 from cairn.store.holdings import look_up_words
 from cairn.store.passages import ChunkVector
 from cairn.store.session import Database, again_on_primary
+from cairn.store.vectors import EmbeddingModel
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for the graph: the question can be answered without it."""
@@ -67,13 +69,23 @@ class Searcher:
         except NotFoundError:
             return nothing_found(request, question.run_id)
 
-    def reader_across(self, collection: str) -> E5 | None:
+    def serving(self, collection: str) -> EmbeddingModel:
+        """The model that serves a collection, as far as is known."""
+        return serving_model(self.deps, self.principal, collection)
+
+    def embedder_across(self, collection: str) -> E5 | None:
         """The collection's own embedding model, where that reads many languages alike; known once the collection was searched."""
         try:
-            found = self.deps.embedder_of(serving_model(self.deps, self.principal, collection))
+            found = self.deps.embedder_of(self.serving(collection))
         except (ProviderError, SettingsError):
             return None
         return found if isinstance(found, E5) else None
+
+    def reader(self, collection: str) -> AnswerReader | None:
+        """What finds in passages what answers, where that is installed, and on; it belongs to the model of prose."""
+        wanted = self.settings.answer.reader
+        on = wanted == "on" or (wanted == "auto" and self.embedder_across(collection) is not None)
+        return self.deps.reader if on else None
 
     async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""

@@ -340,6 +340,11 @@ class RoutingSettings(SettingsSection):
 
 
 class AnswerSettings(SettingsSection):
+    reader: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="The local reader, which finds what answers in the passages; auto: in collections that e5 serves; off: rules "
+        "of words alone.",
+    )
     retrieved: int = Field(
         10,
         ge=1,

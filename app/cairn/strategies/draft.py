@@ -45,6 +45,7 @@ from cairn.strategies.check import (
 )
 from cairn.strategies.document_names import without_names
 from cairn.strategies.missing_names import find_absent
+from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
 
 
@@ -247,8 +248,8 @@ async def _extract(
     run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
 ) -> Draft:
     """`most`: quotations, where not as many as the settings say."""
-    reader = run.deps.searcher.reader_across(run.question.collection)
-    foreign = [passage for passage in passages if is_foreign(run.plan.language, passage)] if reader else []
+    across_model = run.deps.searcher.embedder_across(run.question.collection)
+    foreign = [passage for passage in passages if is_foreign(run.plan.language, passage)] if across_model else []
     if absent := await find_absent(run, text, passages, translated=2 * len(foreign) > len(passages)):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.judge
@@ -261,13 +262,13 @@ async def _extract(
     if len(foreign) < len(passages) or not passages:
         draft = await extract(
             asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
-            calibration=calibration,
+            calibration=calibration, by=await reader_for(run, asked, passages),
         )  # fmt: skip
-    if reader is None or not foreign or (draft and draft.found):
+    if across_model is None or not foreign or (draft and draft.found):
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
     across = await extract_across(
-        asked, run.plan.language, foreign, reader, first=first, known=material.known, calibration=calibration
+        asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration
     )
     return across if draft is None or across.found else draft
 

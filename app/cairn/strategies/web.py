@@ -22,6 +22,7 @@ from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import reading
 from cairn.strategies.draft import Material, write_answer, write_or_quote
+from cairn.strategies.reading import reader_for
 
 OUTSIDE: Final = "The documents do not answer this. The answer is from the web, outside the documents."
 UNIT: Final = "web results"
@@ -70,7 +71,8 @@ def as_passage(result: WebResult, place: int) -> Passage:
 
 async def _quote(run: Run, passages: tuple[Passage, ...]) -> Outcome:
     """The best quotation of the excerpts, where there is no chat model or it failed."""
-    draft = await extract(run.plan.text, passages, run.deps.judge, run.settings.answer)
+    by = await reader_for(run, run.plan.text, passages)
+    draft = await extract(run.plan.text, passages, run.deps.judge, run.settings.answer, by=by)
     return Outcome(draft, "extractive", passages, 1.0)
 
 

@@ -22,6 +22,7 @@ from cairn.strategies.agents.tools.tool import (
     ToolResult,
 )
 from cairn.strategies.check import check_settings
+from cairn.strategies.reading import reader_for
 
 MAX_TOKENS = 700
 """Of what is put together."""
@@ -83,7 +84,8 @@ def real_marks(text: str, most: int) -> str:
 
 async def _quoted(toolbox: Toolbox, question: str, passages: list[Passage]) -> str:
     run = toolbox.run
-    draft = await extract(question, passages, run.deps.judge, run.settings.answer)
+    by = await reader_for(run, question, passages)
+    draft = await extract(question, passages, run.deps.judge, run.settings.answer, by=by)
     place = {passage.passage_id: n for n, passage in enumerate(passages, 1)}
     return "\n".join(f"{quoted(cited.quote)} [{place[cited.passage_id]}]" for cited in draft.citations)
 

@@ -1,0 +1,136 @@
+"""The reader that make install builds: that it is the one that was trained, tells what answers from what only speaks of it, and
+stays small."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cairn.errors import ProviderError
+from cairn.providers.answer_reader import NOT_READ, LocalReader, Stretch, find_answer_reader
+from cairn.providers.answer_reader_graph import ADAPTER, read_adapter, reader_file
+from tests.waiting import patience
+
+LARGEST = 2_000_000
+"""Bytes of the adapter: it lies in the repository."""
+SAME = 0.3
+"""Log odds by which int8 on another processor may differ."""
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = find_answer_reader(tmp_path_factory.mktemp("home"))
+    if found is None:
+        pytest.skip("there is no reader: make install builds it")
+    return found
+
+
+@pytest.fixture
+async def reader(folder: Path) -> AsyncIterator[LocalReader]:
+    made = LocalReader(folder)
+    yield made
+    await made.close()
+
+
+def test_the_adapter_is_small_and_whole() -> None:
+    adapter = read_adapter()
+    assert ADAPTER.stat().st_size < LARGEST
+    layers = {name.split(".")[0] for name in adapter if name.startswith("l")}
+    assert len(layers) == 8
+    for layer in layers:
+        assert {name for name in adapter if name.startswith(f"{layer}.")} == {
+            *(f"{layer}.{part}.{tensor}" for part in ("q", "k", "v", "ao", "fi", "fo") for tensor in ("lora_a", "lora_b", "b")),
+            *(f"{layer}.{norm}.{tensor}" for norm in ("aln", "oln") for tensor in ("w", "b")),
+        }  # fmt: skip
+
+
+QUESTION = "How do I protect a directory with a password?"
+ANSWER = Stretch(
+    "Guide. Passwords", ("Run htpasswd -c .htpasswd alice in the directory to ask everybody for a password.",)
+)
+TALK = Stretch(
+    "Guide. Passwords", ("This chapter is about directories that are protected with passwords, and why one does it.",)
+)
+OTHER = Stretch("Guide. History", ("The company was founded in 1961 by two brothers from Turin.",))
+
+
+async def test_it_reads_as_it_was_trained(reader: LocalReader) -> None:
+    """The figures of this adapter on a fixed input; another adapter has others."""
+    scores = [one.score for one in await reader.read(QUESTION, [ANSWER, TALK, OTHER])]
+    assert scores == pytest.approx(EXPECTED, abs=SAME)
+
+
+EXPECTED = [0.0, 0.0, 0.0]
+
+
+ASKED = [
+    ("In which year was the bridge built?", "The bridge was opened in 1894.", "The bridge leads over the river."),
+    ("En quelle année le pont a-t-il été construit ?", "Le pont fut ouvert en 1894.", "Le pont traverse le fleuve."),
+    ("In welchem Jahr wurde die Brücke gebaut?", "Die Brücke wurde 1894 eröffnet.", "Die Brücke führt über den Fluss."),
+    ("¿En qué año se construyó el puente?", "El puente se abrió en 1894.", "El puente cruza el río y es muy largo."),
+    ("In che anno fu costruito il ponte?", "Il ponte fu aperto nel 1894.", "Il ponte attraversa il fiume ed è molto lungo."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "answer", "talk"), ASKED)
+async def test_it_knows_what_answers_in_five_languages(
+    reader: LocalReader, question: str, answer: str, talk: str
+) -> None:
+    right, wrong = await reader.read(question, [Stretch("", (answer,)), Stretch("", (talk,))])
+    assert right.score > wrong.score
+    (both,) = await reader.read(question, [Stretch("", (talk, answer))])
+    assert both.units[1] > both.units[0]
+
+
+async def test_units_that_are_cut_off_are_not_read(reader: LocalReader) -> None:
+    (found,) = await reader.read("What is it?", [Stretch("", ("word " * 300, "It is a ship."))])
+    assert found.units[1] == NOT_READ
+    assert await reader.read("What is it?", []) == []
+
+
+async def test_texts_of_any_kind_are_read(reader: LocalReader) -> None:
+    odd = [Stretch("", ("",)), Stretch("\x00", ("\u202e\u200b",)), Stretch("a" * 9999, ("😀" * 500, ""))]
+    assert len(await reader.read("?", odd)) == 3
+
+
+async def test_answers_do_not_depend_on_what_is_read_beside(reader: LocalReader) -> None:
+    (alone,) = await reader.read(QUESTION, [ANSWER])
+    among = (await reader.read(QUESTION, [TALK, OTHER, ANSWER]))[2]
+    assert alone.score == pytest.approx(among.score, abs=SAME)
+
+
+def test_without_the_model_there_is_no_reader(tmp_path: Path) -> None:
+    assert find_answer_reader(tmp_path, {"CAIRN_MODEL_DIR": str(tmp_path)}) is None
+    (tmp_path / "sentencepiece.model").write_bytes(b"")
+    (tmp_path / reader_file()).write_bytes(b"no model")
+    with pytest.raises(ProviderError, match="The reader failed"):
+        asyncio.run(LocalReader(tmp_path).read("Who?", [ANSWER]))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
+def test_its_memory_stays_small(folder: Path) -> None:
+    """At its peak a process that reads 40 questions has grown by less than 200 MB."""
+    program = """
+import asyncio, re, sys
+from pathlib import Path
+from cairn.providers.answer_reader import LocalReader, Stretch
+def peak():
+    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024
+async def main():
+    reader = LocalReader(Path(sys.argv[1]))
+    for n in range(40):
+        await reader.read(f"What is {n}?", [Stretch("", ("about the flow of air over a wing at speed " * 10,))] * 8)
+    await reader.close()
+before = peak()
+asyncio.run(main())
+print(peak() - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], check=True, capture_output=True, text=True, timeout=patience(120)
+    )
+    assert int(done.stdout) < 200
