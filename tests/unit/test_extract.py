@@ -83,7 +83,7 @@ TRAIL = (
 async def test_what_is_x_is_answered_by_the_sentence_that_says_so() -> None:
     draft = await ask("What is a cairn?", passage(TRAIL, start=40))
     assert draft.found
-    assert draft.text.startswith("A cairn is a pile of stones that marks a trail. [1]")
+    assert "\n\nA cairn is a pile of stones that marks a trail. [1] It is built by hand.\n\n" in draft.text
     assert draft.citations[0].quote == "A cairn is a pile of stones that marks a trail."
     assert draft.citations[0].start == 40 + TRAIL.index("A cairn is")
 
@@ -96,7 +96,7 @@ async def test_headings_questions_and_contents_are_no_answers() -> None:
 
 async def test_list_items_and_code_are_shown_as_such() -> None:
     items = await ask("How high is the tallest cairn?", passage(TRAIL))
-    assert items.text.startswith("The tallest cairn is 8.5 metres high [1]")
+    assert items.text == "- The tallest cairn is 8.5 metres high [1]\n- Most cairns reach the knee"
     source = passage("def tallest_cairn():\n    return 8.5  # metres\n", media_type="text/x-python")
     code = await ask("What does tallest_cairn return?", source)
     assert code.text == "```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
@@ -239,7 +239,7 @@ async def test_a_long_sentence_is_cut_at_a_clause_and_what_answers_stays() -> No
 async def test_markup_is_no_part_of_what_is_shown() -> None:
     text = "The **Kestrel** turbine was built in [Riga](http://example.org/riga) by `ship` *engineers*. [edit]"
     draft = await ask("Where was the Kestrel turbine built?", passage(text))
-    assert draft.text == "The Kestrel turbine was built in Riga by ship engineers. [1]"
+    assert draft.text == "The Kestrel turbine was built in Riga by `ship` engineers. [1]"
 
 
 async def test_a_frame_of_bars_is_no_table() -> None:
@@ -256,7 +256,11 @@ async def test_code_is_quoted_where_it_is_asked_for_and_not_among_prose() -> Non
         "Kestrel answers"
     )
     asked = await ask("Which command exports turbines of kestrel?", passage(text), enough=0.0)
-    assert asked.text.startswith("```\nkestrel export")
+    assert asked.citations[0].quote.startswith("kestrel export")
+    assert asked.text == (
+        "Kestrel answers questions about turbines.\n\n"
+        "```\nkestrel export --turbines  # questions about turbines\n```\n[1]"
+    )
 
 
 async def test_the_same_is_not_said_twice() -> None:
@@ -274,6 +278,63 @@ async def test_other_places_are_named_with_their_page() -> None:
         "The Kestrel turbine was built in Riga in 1931. [1]\n\nAlso in:\n"
         "- People, page 4: The Kestrel turbine was built in Riga by Ozols. [2]"
     )
+
+
+# --- what is shown around it --------------------------------------------------------------------------------------------
+
+
+async def test_a_quotation_is_shown_in_its_section_and_the_context_says_where_that_stands() -> None:
+    content = (
+        f"# Heron\n\n## Price\n\nOf **engines**. The Heron engine costs 400 euros.\n\n## Fuel\n\n{'It burns. ' * 90}"
+    )
+    read = passage(content, start=70)
+    draft = await ask("What does the Heron engine cost?", read)
+    cited = draft.citations[0]
+    assert draft.text == "Of engines. The Heron engine costs 400 euros. [1]"
+    assert cited.quote == "The Heron engine costs 400 euros."
+    assert cited.context is not None
+    assert cited.context.text == "Of engines. The Heron engine costs 400 euros."
+    around = content[cited.context.start - 70 : cited.context.end - 70]
+    assert around == "Of **engines**. The Heron engine costs 400 euros."
+
+
+async def test_a_row_is_read_first_and_its_table_follows() -> None:
+    draft = await ask("What was the amount of total sales in 2018?", passage(TABLE, start=9), enough=0.0)
+    first, rest = draft.text.split("\n\n", 1)
+    assert first == "Total sales | Years Ended September 30, / 2018 | $ 1,202.9 [1]"
+    assert rest == TABLE.partition("\n\n")[2].strip()
+    context = draft.citations[0].context
+    assert context is not None
+    assert context.text == rest
+    assert TABLE[context.start - 9 : context.end - 9] == rest
+
+
+async def test_what_announces_a_table_is_quoted_with_it() -> None:
+    text = (
+        f"{'The meeting was held in Riga. ' * 30}\n\nThe proposal regarding an independent chair was defeated:\n\n"
+        "| For | Against |\n| --- | --- |\n| 12,004 | 99,876 |\n"
+    )
+    draft = await ask("Was the proposal regarding an independent chair defeated?", passage(text), enough=0.0)
+    assert draft.citations[0].quote == "The proposal regarding an independent chair was defeated:"
+    assert draft.text.endswith("defeated: [1]\n\n| For | Against |\n| --- | --- |\n| 12,004 | 99,876 |")
+
+
+async def test_further_quotations_in_what_is_shown_are_marked_there() -> None:
+    text = (
+        "The Kestrel turbine was built in Riga in 1931.\n\nIn Riga the Kestrel turbine was built by Ozols and Berzins."
+    )
+    draft = await ask("Where was the Kestrel turbine built?", passage(text))
+    assert len(draft.citations) == 2
+    assert draft.citations[1].context is None
+    assert "Also in" not in draft.text
+    assert {mark for mark in ("[1]", "[2]") if mark in draft.text} == {"[1]", "[2]"}
+
+
+async def test_source_code_is_quoted_alone() -> None:
+    source = passage("def tallest_cairn():\n    return 8.5\n\n\nX = 1\n", media_type="text/x-python")
+    draft = await ask("What does tallest_cairn return?", source)
+    assert draft.text == "```\ndef tallest_cairn():\n    return 8.5\n```\n[1]"
+    assert draft.citations[0].context is None
 
 
 # --- with the real model --------------------------------------------------------------------------------------------

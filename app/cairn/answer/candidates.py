@@ -83,7 +83,8 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
     above = {-depth: heading for depth, heading in enumerate(reversed(passage.headings))}
     before, path = titles, list[str]()
     lead: frozenset[str] | None = None  # words of the path, which stays the same for many units
-    for unit, cells in _in_order(content, code=is_code_type(passage.media_type)):
+    ordered = list(_in_order(content, code=is_code_type(passage.media_type)))
+    for at, (unit, cells) in enumerate(ordered):
         text = content[unit.start : unit.end]
         if cells is not None:
             if not cells.row.is_group:
@@ -91,7 +92,15 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
             continue
         sequence = tuple(terms(text))
         own = frozenset(sequence)
-        if level := _leads(unit, text, content):
+        level = _leads(unit, text, content)
+        follows = ordered[at + 1][0] if at + 1 < len(ordered) else None
+        if _announces(unit, text, follows):
+            if lead is None:
+                path = _path(above)
+                lead = titles.union(*map(terms, path))
+            if not _is_fragment(passage, unit, text):
+                yield Candidate(rank, unit, text, sequence, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
+        if level:
             above = {depth: heading for depth, heading in above.items() if depth < level} | {level: text}
             lead = None
         elif not _is_fragment(passage, unit, text):
@@ -150,6 +159,13 @@ def _leads(unit: Unit, text: str, content: str) -> int:
     if len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text):
         return RUN_IN
     return ANNOUNCES if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
+
+
+def _announces(unit: Unit, text: str, follows: Unit | None) -> bool:
+    """Whether it says in words what the list, code or table behind it shows, with which it is one."""
+    if unit.kind not in ("prose", "item") or follows is None or follows.kind not in ("item", "code", "row"):
+        return False
+    return text.endswith(":") and len(text.split()) >= FEWEST_WORDS
 
 
 LONGEST_RUN_IN: Final = 210

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import fmean
 from typing import Final
 
@@ -34,7 +34,8 @@ from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, w
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
-from cairn.domain.answer import Citation, Draft, SelectionFeatures
+from cairn.answer.shown import Surroundings, as_markdown, can_mark, surroundings
+from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
@@ -269,17 +270,42 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 def quoted_draft(
     best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str
 ) -> Draft:
-    cited = _citations((best, *further), passages, first)
+    """The best quotation with what stands around it, and the further ones marked there, or on a line each where they stand
+    elsewhere. The number of the first is `first`."""
+    numbers = list(accumulate((len(one.spans) for one in (best, *further)), initial=first))[1:-1]
+    elsewhere = list(zip(further, numbers, strict=True))
+    cited = list(_citations((best, *further), passages, first))
+    passage = passages[best.rank]
     text = best.cited(first)
-    if further:
+    if not is_code_type(passage.media_type):
+        around = surroundings(passage.content, best.spans[-1], row=best.kind == "row")
+        marks = {} if best.kind == "row" else {best.spans[0][1]: best.marks(first)}
+        for one, n in zip(further, numbers, strict=True):
+            if (place := _place_in(around, one, passages, passage)) is not None:
+                marks[place] = one.marks(n)
+                elsewhere.remove((one, n))
+        text = f"{text}\n\n{as_markdown(around, marks)}" if best.kind == "row" else as_markdown(around, marks)
+        cited[0] = replace(cited[0], context=_context(around, cited[0], passage))
+    if elsewhere:
         say = replies(language)
-        lines = [say.also]
-        n = first + len(best.spans)
-        for one in further:
-            lines.append(f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}")
-            n += len(one.spans)
-        text += "\n\n" + "\n".join(lines)
-    return Draft(text, cited, True, 1.0)
+        lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in elsewhere]
+        text += "\n\n" + "\n".join((say.also, *lines))
+    return Draft(text, tuple(cited), True, 1.0)
+
+
+def _place_in(around: Surroundings, one: Excerpt, passages: Sequence[Passage], shown: Passage) -> int | None:
+    """Where another quotation ends in what is shown of a passage; None where it stands elsewhere."""
+    its = passages[one.rank]
+    if its.document_id != shown.document_id or len(one.spans) > 1:
+        return None
+    start, end = (its.start - shown.start + place for place in one.spans[0])
+    return end if can_mark(around, (start, end)) else None
+
+
+def _context(around: Surroundings, first: Citation, passage: Passage) -> CitedContext:
+    """In the document. Of a row whose header is quoted first it begins with that."""
+    start, end = (passage.start + place for place in around.span)
+    return CitedContext(as_markdown(around), min(start, first.start), max(end, first.end))
 
 
 def _citations(excerpts: Sequence[Excerpt], passages: Sequence[Passage], first: int) -> tuple[Citation, ...]:

@@ -209,7 +209,7 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
 _WHITE = re.compile(r"\s+")
 _HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
 """A word that was cut at the end of a printed line, as manual pages do."""
-_MARKUP: Final = (
+_LINKS: Final = (
     (re.compile(r"!\[([^\[\]\n]*)\]\([^()\s]*\)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
@@ -217,14 +217,19 @@ _MARKUP: Final = (
     (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
     (
         re.compile(
-            r"</?(?:p|div|span|a|i|b|em|strong|code|kbd|sup|sub|img|picture|source|details|summary|center)(?:\s[^<>]*)?/?>",
+            r"</?(?:p|div|span|a|i|b|u|em|strong|small|font|tt|code|kbd|pre|sup|sub|img|picture|figure|figcaption|source|details"
+            r"|summary|center|blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|h[1-6])(?:\s[^<>]*)?/?>",
             re.IGNORECASE,
         ),
         "",
     ),
+)
+_EMPHASIS: Final = (
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
-    (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
+)
+_CODE: Final = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_LAYOUT: Final = (
     (bounded(r"^\s*(?:#{1,6}\s+|[|>]\s?)+|\s*\|\s*$"), ""),
     (re.compile(r"(?<![.\s])\s*+\.(?:\s?\.){3,}+\s*+\d*+$"), ""),
 )
@@ -233,9 +238,27 @@ _MARKUP: Final = (
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
     text = without_white(_HYPHENATED.sub("", text))
-    for pattern, instead in _MARKUP:
+    for pattern, instead in (*_LINKS, *_EMPHASIS, (_CODE, r"\1"), *_LAYOUT):
         text = pattern.sub(instead, text)
     return text.strip()
+
+
+def with_code_only(text: str) -> str:
+    """A line as it reads, what it has as code still between its backticks: there, nothing is markup. No NUL stands in it but as
+    a mark of the caller's, which stays."""
+    code: list[str] = []
+
+    def take(found: re.Match[str]) -> str:
+        code.append(found[0])
+        return f"\0{len(code) - 1}\0"
+
+    text = _CODE.sub(take, text)
+    for pattern, instead in (*_LINKS, *_EMPHASIS, *_LAYOUT):
+        text = pattern.sub(instead, text)
+    return _TAKEN.sub(lambda found: code[int(found[1])], without_white(text))
+
+
+_TAKEN: Final = re.compile(r"\0(\d+)\0")
 
 
 def without_white(text: str) -> str:

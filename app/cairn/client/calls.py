@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from cairn.domain.answer import Answer, Citation, Coverage, Grounding, SentenceSupport
+from cairn.domain.answer import Answer, Citation, CitedContext, Coverage, Grounding, SentenceSupport
 from cairn.domain.document import Document, Rejected
 from cairn.domain.passage import FusionForm, Mode, Passage, WeightsUsed
 from cairn.errors import InputError
@@ -158,9 +158,11 @@ def read_answer(body: Mapping[str, Any]) -> Answer:
 
 
 def _citation(item: Mapping[str, Any]) -> Citation:
+    around = item.get("context")  # which servers of earlier releases do not tell
     return _made(
         Citation, item, headings=tuple(item["headings"]), chunk_id=_id(item["chunk_id"]),
         document_id=_id(item["document_id"]) or NO_DOCUMENT, passage_id=_id(item["passage_id"]) or NO_DOCUMENT,
+        context=_made(CitedContext, around) if around else None,
     )  # fmt: skip
 
 

@@ -14,9 +14,20 @@ AnswerStatus = Literal["yes", "no", "unsure"]
 
 
 @dataclass(frozen=True, slots=True)
+class CitedContext:
+    """What is shown around a quotation, which lies inside start..end (code points) of the document's text. `text` is that part as
+    Markdown: free of tags and links, its fences closed, rows below their header."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it. `url`:
-    of a web page instead, whose ids no document has."""
+    of a web page instead, whose ids no document has. `context`: what an answer that is a quotation shows around it; None where it
+    shows the quotation alone, and of what a model wrote."""
 
     n: int
     document_id: UUID
@@ -31,6 +42,7 @@ class Citation:
     end: int
     version: int
     url: str | None = None
+    context: CitedContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

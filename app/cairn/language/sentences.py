@@ -69,7 +69,8 @@ def _blocks_and_rows(text: str) -> Iterator[Unit]:
 def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
     """Blocks of one kind; fences, rules and blank lines belong to none."""
     opened: Unit | None = None
-    fence = _cut_off_fence(text, first, last)
+    cut = cut_off_fence(text, first, last)
+    fence = (cut[1], first) if cut else None
     for line in _LINE.finditer(text, first, last):
         start, end = line.span()
         mark = _FENCE.match(text, start, end)
@@ -94,9 +95,9 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
         yield from _code_groups(text, fence[1], last)
 
 
-def _cut_off_fence(text: str, first: int, last: int) -> tuple[str, int] | None:
-    """The fence inside which a passage begins, which was cut there: its first fence follows a line of text and nothing follows
-    it, as the end of a block does and its beginning does not."""
+def cut_off_fence(text: str, first: int, last: int) -> re.Match[str] | None:
+    """The line that ends the fence inside which a passage begins, which was cut there (group 1: its mark): the first fence, where
+    it follows a line of text and nothing follows it, as the end of a block does and its beginning does not."""
     mark = next(
         (mark for line in _LINE.finditer(text, first, last) if (mark := _FENCE.match(text, *line.span()))), None
     )
@@ -104,9 +105,7 @@ def _cut_off_fence(text: str, first: int, last: int) -> tuple[str, int] | None:
         return None
     before = text[first : mark.start()]
     ends_here = not text[mark.end() : last].strip(" \t").removeprefix("\n").lstrip(" \t")[:1].strip()
-    if before.strip() and not before.endswith("\n\n") and ends_here:
-        return mark[1], first
-    return None
+    return mark if before.strip() and not before.endswith("\n\n") and ends_here else None
 
 
 def _classify(text: str, start: int, end: int) -> Unit | None:
@@ -123,6 +122,22 @@ def _classify(text: str, start: int, end: int) -> Unit | None:
 
 
 _STRUCTURE: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = ((_HEADING, "heading"), (_ROW, "row"), (_ITEM, "item"))
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line only separates: dashes, a frame."""
+    return bool(_RULE.fullmatch(line.rstrip()))
+
+
+def is_item(line: str) -> bool:
+    """Whether a line begins with the marker of a list."""
+    return bool(_ITEM.match(line))
+
+
+def opens_fence(line: str) -> str:
+    """The mark of the fence that a line opens or closes; "" where it is none."""
+    mark = _FENCE.match(line)
+    return mark[1] if mark else ""
 
 
 def _code_groups(text: str, start: int, end: int) -> Iterator[Unit]:
@@ -210,6 +225,15 @@ def _ends(text: str, block: Unit, mark: re.Match[str]) -> bool:
     )
 
 
+def _numbers_step(number: int, before: str) -> bool:
+    """Whether a number is that of a step: "As follows: 1. Stop it. 2. Start it."."""
+    word = before.rstrip("\"'”’»)]*_`")
+    if number == 1:
+        return word.endswith(":")
+    short = word[:-1].lower()
+    return word.endswith(tuple(".!?…;")) and short not in _NUMBERED and short not in _ABBREVIATIONS
+
+
 def _is_abbreviation(before: str, follows: str) -> bool:
     """Whether the full stop between `before` and the word `follows` belongs to an abbreviation or ordinal."""
     found = _BEFORE.search(before)
@@ -224,5 +248,5 @@ def _is_abbreviation(before: str, follows: str) -> bool:
         return False
     if word.isdigit() and len(word) <= 2:  # German ordinals: "am 3. Oktober", "im 19. Jahrhundert"
         earlier = before[: found.start()].split()
-        return bool(earlier) and earlier[-1].lower() in _BEFORE_ORDINAL
+        return bool(earlier) and (earlier[-1].lower() in _BEFORE_ORDINAL or _numbers_step(int(word), earlier[-1]))
     return bool(_ACRONYM.fullmatch(found[1])) and found[1][0].isupper()

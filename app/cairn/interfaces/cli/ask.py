@@ -14,6 +14,7 @@ from cairn.errors import InputError
 from cairn.interfaces.cli.ingest import ingest_selection, show_failures, summary
 from cairn.interfaces.cli.search import label_place, require_documents, shown_weights
 from cairn.interfaces.cli.terminal import STDOUT, note, say, say_json, services, shorten
+from cairn.language.quoted import locate_quotation
 from cairn.service import runs as run_service
 from cairn.service.ask import final, start
 from cairn.service.conversations import check_session_id
@@ -89,12 +90,13 @@ async def answer_question(
     strategy: str = "auto",
     silent: bool = False,
 ) -> Answer:
-    """Run one question and print its answer: piece by piece on a terminal, else when it is checked.
+    """Run one question and print its answer: what a model writes piece by piece on a terminal, else when it is checked.
 
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    live, shown, why = not silent and STDOUT.is_terminal, "", "After checking its sources"
+    written = opened.chat_for(opened.settings.current) is not None
+    live, shown, why = written and not silent and STDOUT.is_terminal, "", "After checking its sources"
 
     def show(event: Event) -> None:
         nonlocal shown, why
@@ -106,16 +108,31 @@ async def answer_question(
 
     answer = (await final(await start(opened, question), show)).answer
     if not silent:
-        _finish(answer.answer, shown, why)
+        _finish(answer, shown, why)
     return answer
 
 
-def _finish(checked: str, shown: str, why: str) -> None:
+def _finish(answer: Answer, shown: str, why: str) -> None:
     """The checked text counts, so it is printed where it differs from what was shown while it was written, and why it does."""
     if shown:
         say()
-    if shown.strip() != checked.strip():
-        say(f"\n{why}:\n{checked}" if shown else checked)
+    if shown.strip() != answer.answer.strip():
+        if shown:
+            say(f"\n{why}:")
+        _say_answer(answer)
+
+
+def _say_answer(answer: Answer) -> None:
+    """A quotation is bold in what stands around it."""
+    text, first = answer.answer, answer.citations[0] if answer.citations else None
+    place = locate_quotation(text, first.n, first.quote) if first and first.context else None
+    if place is None:
+        say(text)
+        return
+    start, end = place
+    say(text[:start], end="")
+    say(text[start:end], style="bold", end="")
+    say(text[end:])
 
 
 def show_sources(answer: Answer) -> None:

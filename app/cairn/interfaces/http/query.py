@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.requests import HTTPConnection, Request
 
-from cairn.domain.answer import Answer, AnswerStatus, Citation, Coverage, Grounding
+from cairn.domain.answer import Answer, AnswerStatus, Citation, CitedContext, Coverage, Grounding
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from cairn.domain.ids import new_id
 from cairn.domain.question import BuiltInStrategy, Question
@@ -120,6 +120,11 @@ class CitationOut(BaseModel):
     end: int
     version: int
     url: str | None = None
+    context: CitedContext | None = Field(
+        None,
+        description="What an answer that is a quotation shows around it, as Markdown, and where that stands in the document's "
+        "text; the quote lies inside. null where it shows the quote alone, of further places, and of what a model wrote.",
+    )
 
 
 class SourceOut(PassageOut):
@@ -135,9 +140,10 @@ _CITATION = {
     "passage_id": PASSAGE_EXAMPLE["passage_id"], "chunk_id": PASSAGE_EXAMPLE["chunk_id"], "title": "Leave",
     "headings": ["Leave", "Annual"], "page": None, "quote": "Employees have 30 days of leave per year.",
     "start": 120, "end": 161, "version": 1, "url": None,
+    "context": {"text": "Employees have 30 days of leave per year. Part-time staff have their share.", "start": 120, "end": 196},
 }  # fmt: skip
 _ANSWER = {
-    "answer": "Employees have 30 days of leave per year [1].", "citations": [_CITATION],
+    "answer": "Employees have 30 days of leave per year. [1] Part-time staff have their share.", "citations": [_CITATION],
     "sources": [{**PASSAGE_EXAMPLE, "n": 1, "kind": "document", "url": None}],
     "confidence": 0.71, "answered": "yes", "grounded": None, "groundedness_score": None,
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},

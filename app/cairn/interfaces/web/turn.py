@@ -125,7 +125,7 @@ class ShownTurn:
     ) -> None:
         with self.left:
             with ui.element("div").classes("w-full").props("aria-live=polite"):
-                show_answer(text, sources, self._open)
+                show_answer(text, sources, self._open, quoted=notes.get("grounded") is None)
             for remark in (one for one in remarks if one not in text):
                 ui.label(remark).classes("text-sm opacity-80 break-words")
             with ui.row().classes("items-center gap-1"):

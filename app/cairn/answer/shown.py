@@ -1,0 +1,311 @@
+"""What is shown around a quotation: the list that it announces, the code that it explains, the section that it stands in. Pure.
+
+The sentence that is nearest to a question often stands beside the answer ("To protect a directory:"), so an answer shows a whole
+part of the passage, as Markdown, and the number of the citation stands where the quotation ends (docs/adr/0098).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from textwrap import dedent
+from typing import Final
+
+from cairn.answer.quotation import with_code_only
+from cairn.language.blocks import Block, block_at, blocks_in, line_starts
+from cairn.language.sentences import Span, is_item, is_rule, opens_fence, split_sentences
+
+MOST_SHOWN: Final = 900
+"""Characters, about: what a telephone shows at once."""
+SHORT_PROSE: Final = 600
+"""Of a section of paragraphs alone that is shown whole. In a longer one most of what is asked stands in a sentence and those
+around it."""
+INTRODUCTION: Final = 300
+"""Of a paragraph that is shown whole before what it introduces, or around a sentence of it. A section that is shorter only begins
+what the sections below it say."""
+LABEL: Final = 80
+"""Of a line that names what the paragraph below it is about."""
+WINDOW: Final = 4000
+"""Of a passage, before and behind the quotation, that is read: chunkers of others may make long ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of."""
+
+    content: str
+    span: Span
+    blocks: tuple[Block, ...]
+
+
+def surroundings(content: str, quoted: Span, *, row: bool = False) -> Surroundings:
+    """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
+    blocks, sentences, items, lines or rows.
+
+    A section that is short is shown whole, with those below it where they are short, too. Of a longer one: a sentence with
+    the one before and the one behind it; a list, code or table with what introduces it; a paragraph with what it introduces.
+    `row`: of a row its table alone, as far as there is room.
+    """
+    text = _near(content, quoted)
+    blocks = [block for block in blocks_in(text) if block.kind != "other"]
+    at, last = block_at(blocks, quoted[0]), block_at(blocks, quoted[1] - 1)
+    if at is None or last is None or blocks[at].kind == "heading":
+        return Surroundings(content, quoted, (Block("prose", *quoted),))
+    if row:
+        span = _around(text, blocks[at], quoted, MOST_SHOWN)
+    else:
+        begins, ends = _section(blocks, at)
+        whole = _whole_section(blocks, begins, ends)
+        span = whole or _part(text, blocks, (begins, ends), at, quoted)
+        if whole and span[1] - span[0] < INTRODUCTION:
+            span = _continued(text, blocks, begins, ends, span)
+    span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
+    inside = tuple(block for block in blocks if block.start < span[1] and span[0] < block.end)
+    return Surroundings(content, span, inside)
+
+
+def _near(content: str, quoted: Span) -> str:
+    """The content up to WINDOW behind the quotation, with blanks for what stands further before it, so that offsets stay."""
+    start, end = quoted[0] - WINDOW, quoted[1] + WINDOW
+    if end < len(content):
+        content = content[: content.rfind("\n", quoted[1], end) + 1 or end]
+    if start > 0:
+        start = content.find("\n", start, quoted[0]) + 1 or start
+        content = " " * (start - 1) + "\n" + content[start:]
+    return content
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def _section(blocks: Sequence[Block], at: int) -> tuple[int, int]:
+    """The slice of blocks around `at` between two headings."""
+    begins, ends = at, at + 1
+    while begins > 0 and blocks[begins - 1].kind != "heading":
+        begins -= 1
+    while ends < len(blocks) and blocks[ends].kind != "heading":
+        ends += 1
+    return begins, ends
+
+
+def _with_those_below(blocks: Sequence[Block], begins: int, ends: int) -> int:
+    """Where a section ends with the sections below it."""
+    level = blocks[begins - 1].level if begins else 0
+    while level and ends < len(blocks) and (blocks[ends].kind != "heading" or blocks[ends].level > level):
+        ends += 1
+    return ends
+
+
+def _whole_section(blocks: Sequence[Block], begins: int, ends: int) -> Span | None:
+    for end in (_with_those_below(blocks, begins, ends), ends):
+        span = blocks[begins].start, blocks[end - 1].end
+        prose = all(block.kind == "prose" for block in blocks[begins:end])
+        if span[1] - span[0] <= (SHORT_PROSE if prose else MOST_SHOWN):
+            return span
+    return None
+
+
+def _continued(text: str, blocks: Sequence[Block], begins: int, ends: int, span: Span) -> Span:
+    """A section that is little more than a heading, with as much of the sections below it as there is room for."""
+    for block in blocks[ends : _with_those_below(blocks, begins, ends)]:
+        if block.kind == "heading":
+            continue
+        end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
+        span = span[0], end or span[1]
+        if end != block.end:
+            break
+    return span
+
+
+# --- parts of a section -----------------------------------------------------------------------------------------------
+
+
+def _part(text: str, blocks: Sequence[Block], section: tuple[int, int], at: int, quoted: Span) -> Span:
+    block = blocks[at]
+    start = _introduction(text, blocks[at - 1], block) if at > section[0] else block.start
+    span = _around(text, block, quoted, MOST_SHOWN - (block.start - start))
+    if span[0] == block.start:
+        span = start, span[1]
+    if block.kind == "prose" and span[1] == block.end and at + 1 < section[1] and blocks[at + 1].kind != "prose":
+        follows = blocks[at + 1]
+        span = span[0], _from_start(text, follows, MOST_SHOWN - (follows.start - span[0])) or span[1]
+    return span
+
+
+def _introduction(text: str, before: Block, block: Block) -> int:
+    """Where that begins which introduces a block: a list, code or table the paragraph before it, or its last sentence; of a
+    paragraph, a line that only names it."""
+    if before.kind != "prose":
+        return block.start
+    said = text[before.start : before.end]
+    if block.kind == "prose":
+        names = len(said) <= LABEL and "\n" not in said and not _SENTENCE.search(said)
+        return before.start if names else block.start
+    pieces = _pieces(text, before)
+    return before.start if len(said) <= INTRODUCTION or not pieces else pieces[-1][0]
+
+
+_SENTENCE: Final = re.compile(r"[.!?…][\"'”’»)\]*_`]{0,4}\Z")
+
+
+def _around(text: str, block: Block, quoted: Span, room: int) -> Span:
+    """As much of a block around the quotation as there is room for; of a long paragraph the sentence before and the one behind,
+    unless it is a list of steps."""
+    sentences = block.kind == "prose" and len(_STEP.findall(text, block.start, block.end)) < 2
+    if block.table:
+        room -= block.table.header_span[1] - block.table.header_span[0]
+    if block.end - block.start <= (INTRODUCTION if sentences else room):
+        return block.start, block.end
+    pieces = _pieces(text, block)
+    first = max((at for at, piece in enumerate(pieces) if piece[0] <= quoted[0]), default=0)
+    last = max((at for at, piece in enumerate(pieces) if piece[0] < quoted[1]), default=0)
+    if not pieces or pieces[last][1] - pieces[first][0] > room:
+        return quoted
+    lowest = max(first - 1, 0) if sentences else 0
+    highest = min(last + 2, len(pieces)) if sentences else len(pieces)
+    grew = True
+    while grew:
+        grew = False
+        if last + 1 < highest and pieces[last + 1][1] - pieces[first][0] <= room:
+            last, grew = last + 1, True
+        if first > lowest and pieces[last][1] - pieces[first - 1][0] <= room:
+            first, grew = first - 1, True
+    start = block.start if first == 0 else pieces[first][0]
+    return start, block.end if last == len(pieces) - 1 else pieces[last][1]
+
+
+_STEP: Final = re.compile(r"(?<!\S)\(?(?:\d{1,2}|[a-h])[.)]\s")
+"""A number that begins a step: "1. Stop it. 2. Start it."."""
+
+
+def _from_start(text: str, block: Block, room: int) -> int | None:
+    """Where as much of a block ends as there is room for; None where not even the first piece fits."""
+    if block.end - block.start <= room:
+        return block.end
+    return max((end for _, end in _pieces(text, block) if end - block.start <= room), default=None)
+
+
+def _pieces(text: str, block: Block) -> list[Span]:
+    """What a block is cut into: sentences, rows, items, lines."""
+    if block.table:
+        return [_line(text, row.start, row.end) for row in block.table.rows]
+    if block.kind == "prose":
+        return [(block.start + a, block.start + b) for a, b in split_sentences(text[block.start : block.end])]
+    if len(block.items) > 1:
+        return list(block.items)
+    start, end = block.body if block.kind == "code" else (block.start, block.end)
+    starts = line_starts(text, start, end)
+    return [(a, a + len(text[a:b].rstrip())) for a, b in zip(starts, [*starts[1:], end], strict=True)]
+
+
+def _line(text: str, start: int, end: int) -> Span:
+    """The line that holds a row."""
+    behind = text.find("\n", end)
+    return text.rfind("\n", 0, start) + 1, len(text) if behind < 0 else behind
+
+
+# --- as Markdown ------------------------------------------------------------------------------------------------------
+
+_MARK: Final = "\0"
+"""Where the quotation ends; PostgreSQL stores no text that has it."""
+
+
+def as_markdown(around: Surroundings, marks: Mapping[int, str] | None = None) -> str:
+    """What is shown, each paragraph on one line, without links, emphasis and tags; code between fences, a table under its header.
+    `marks`: by the place in the passage where a quotation ends, in text or code, what stands behind it, or behind its code."""
+    places = sorted(marks or ())
+    text = "\n\n".join(shown for block in around.blocks if (shown := _shown(around, block, places)))
+    for place in places:
+        text = text.replace(_MARK, (marks or {})[place], 1)
+    return text
+
+
+def can_mark(around: Surroundings, quoted: Span) -> bool:
+    """Whether a quotation is shown, so that a mark can stand behind it: in a table there is no room."""
+    if not around.span[0] <= quoted[0] < quoted[1] <= around.span[1]:
+        return False
+    return any(block.start < quoted[1] <= block.end and block.kind != "table" for block in around.blocks)
+
+
+def _shown(around: Surroundings, block: Block, places: Sequence[int]) -> str:
+    start, end = max(block.start, around.span[0]), min(block.end, around.span[1])
+    places = [place for place in places if start < place <= end]
+    if block.kind == "code":
+        code = _code(around.content[max(block.body[0], start) : min(block.body[1], end)], block.language)
+        return "\n".join((code, " ".join(_MARK for _ in places))) if places else code
+    if block.table:
+        return _table(around.content, block, (start, end))
+    text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
+    if block.kind == "heading":
+        return f"**{with_code_only(text.strip('#= -'))}**"
+    return "\n".join(_lines(text))
+
+
+def _code(code: str, language: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))
+    body = dedent(code.rstrip()).strip("\n")
+    return f"{fence}{language}\n{body}\n{fence}"
+
+
+_TICKS: Final = re.compile(r"`+")
+
+
+def _table(content: str, block: Block, span: Span) -> str:
+    """Rows under their header; of a table whose header was cut off under an empty one, without which it is no table."""
+    assert block.table is not None
+    start, end = block.table.header_span
+    header = content[start:end] or "|" + "  |" * len(block.table.rows[0].cells)
+    dashes = "" if start < end else "\n|" + " --- |" * len(block.table.rows[0].cells)
+    rows = [row for row in block.table.rows if span[0] <= row.start and row.end <= span[1]]
+    lines = [content[slice(*_line(content, row.start, row.end))].strip() for row in rows]
+    return "\n".join([header.strip() + dashes, *lines])
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Paragraphs and items on a line each, empty ones between paragraphs. Code in items stays as it is, its fences closed."""
+    line, blank, owed = "", False, 0
+    indent, fence = 0, ""
+    for raw in text.split("\n"):
+        if fence:
+            owed += raw.count(_MARK)
+            yield raw.replace(f" {_MARK}", "")
+            if opens_fence(raw).startswith(fence):
+                fence = ""
+                if owed:
+                    yield " " * indent + _MARK * owed
+                owed = 0
+            continue
+        said = raw.strip().lstrip("> ")
+        if mark := opens_fence(raw):
+            if line:
+                yield line
+            line, blank, fence = "", False, mark
+            indent = len(raw) - len(raw.lstrip())
+            yield raw
+        elif not said or is_rule(said):
+            blank = blank or bool(line)
+        else:
+            deep = len(raw) - len(raw.lstrip())
+            item = is_item(raw)
+            if line and not item and not blank and deep - indent < SET_IN:
+                line = f"{line.removesuffix(HYPHEN)}{'' if line.endswith(HYPHEN) else ' '}{with_code_only(said)}"
+                continue
+            if line:
+                yield line
+                if blank and not item:
+                    yield ""
+            line, blank, indent = " " * (deep if item or indent else 0) + with_code_only(said), False, deep
+    if fence:
+        yield " " * indent + fence
+        if owed:
+            yield " " * indent + _MARK * owed
+    if line:
+        yield line
+
+
+SET_IN: Final = 3
+"""Blanks by which a line is set in that says what the line above it names."""
+HYPHEN: Final = "\u2010"
+"""At the end of a printed line, where manual pages cut a word."""

@@ -1,0 +1,180 @@
+"""What is shown around a quotation: whole blocks of its section, as Markdown."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.answer.shown import MOST_SHOWN, as_markdown, can_mark, surroundings
+from cairn.language.blocks import blocks_in
+
+FILLER = "\n\n".join(
+    f"Paragraph {n} speaks of granite, slate and chalk, at some length. It ends here." for n in range(20)
+)
+
+
+def shown(content: str, quote: str, *, row: bool = False) -> str:
+    at = content.index(quote)
+    around = surroundings(content, (at, at + len(quote)), row=row)
+    assert around.span[0] <= at
+    assert at + len(quote) <= around.span[1]
+    return as_markdown(around, {} if row else {at + len(quote): "[1]"})
+
+
+def in_long_section(part: str) -> str:
+    return f"# Walking\n\n{FILLER}\n\n{part}\n\n{FILLER}"
+
+
+def test_a_line_that_announces_code_shows_it() -> None:
+    part = "To protect a directory:\n\n```sh\nhtpasswd -c .users ada\n```"
+    assert shown(in_long_section(part), "To protect a directory:") == (
+        "To protect a directory: [1]\n\n```sh\nhtpasswd -c .users ada\n```"
+    )
+
+
+def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_the_fence() -> None:
+    part = f"{'It is old. ' * 40}Then protect it.\n\n```sh\nhtpasswd -c .users ada\n\nls\n```"
+    assert shown(in_long_section(part), "htpasswd -c .users ada") == (
+        "Then protect it.\n\n```sh\nhtpasswd -c .users ada\n\nls\n```\n[1]"
+    )
+
+
+def test_an_item_is_shown_in_its_list_under_its_introduction() -> None:
+    part = "The signals are:\n\n- `HUP`: read the settings\n  again\n- `TERM`: stop\n  - at once\n- `USR1`: open logs"
+    assert shown(in_long_section(part), "`TERM`: stop") == (
+        "The signals are:\n\n- `HUP`: read the settings again\n- `TERM`: stop [1]\n  - at once\n- `USR1`: open logs"
+    )
+
+
+def test_of_a_long_list_the_neighbours_of_the_item_are_shown_whole() -> None:
+    items = "\n".join(f"- Item {n} is about stone {n}, which lies on the ridge" for n in range(60))
+    text = shown(in_long_section(items), "Item 30 is about stone 30")
+    assert "Item 29 is" in text
+    assert "Item 31 is" in text
+    assert len(text) <= MOST_SHOWN + 10
+    assert all(
+        re.fullmatch(r"- Item \d+ is about stone \d+(?: \[1\])?, which lies on the ridge", line)
+        for line in text.split("\n")
+    )
+
+
+def test_steps_in_one_paragraph_are_one() -> None:
+    steps = "To restart: 1. Stop the server, and wait until it has ended. 2. Start it again. 3. Look at the log. " + (
+        "4. Tell those who use it, each of them, that it is there again. 5. Write down what went wrong, and when. " * 3
+    )
+    text = shown(in_long_section(steps.strip()), "2. Start it again.")
+    assert text == steps.strip().replace("2. Start it again.", "2. Start it again. [1]")
+
+
+def test_a_sentence_of_a_long_paragraph_is_shown_with_the_two_around_it() -> None:
+    part = " ".join(f"Sentence {n} says what stone {n} is like in winter." for n in range(30))
+    assert shown(in_long_section(part), "Sentence 9 says what stone 9 is like in winter.") == (
+        "Sentence 8 says what stone 8 is like in winter. Sentence 9 says what stone 9 is like in winter. [1] "
+        "Sentence 10 says what stone 10 is like in winter."
+    )
+
+
+def test_a_short_section_is_shown_whole_and_another_one_is_not() -> None:
+    text = f"# Walking\n\n{FILLER}\n\n## Fees\n\nIt costs 4 euros.\n\nChildren are free.\n\n## Hours\n\n{FILLER}"
+    assert shown(text, "It costs 4 euros.") == "It costs 4 euros. [1]\n\nChildren are free."
+
+
+def test_a_section_that_only_begins_is_shown_with_those_below_it() -> None:
+    text = f"## Signals\n\nThese are handled.\n\n### Master\n\n- `HUP`: read again\n\n### Worker\n\n{FILLER}"
+    assert shown(text, "These are handled.").startswith(
+        "These are handled. [1]\n\n**Master**\n\n- `HUP`: read again\n\n**Worker**\n\nParagraph 0"
+    )
+
+
+def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
+    part = "**max_connections (integer)**\n\nHow many may connect at once."
+    assert shown(in_long_section(part), "How many may connect at once.") == (
+        "max_connections (integer)\n\nHow many may connect at once. [1]"
+    )
+
+
+TABLE = "| Stone | Weight |\n| --- | --- |\n" + "\n".join(f"| Stone {n} | {n} kg |" for n in range(80))
+
+
+def test_a_row_is_shown_in_its_table_under_the_header() -> None:
+    text = shown(in_long_section(TABLE), "Stone 70 | 70 kg", row=True)
+    lines = text.split("\n")
+    assert lines[:2] == ["| Stone | Weight |", "| --- | --- |"]
+    assert "| Stone 70 | 70 kg |" in lines
+    assert all(re.fullmatch(r"\| Stone \d+ \| \d+ kg \|", line) for line in lines[2:])
+    assert len(text) <= MOST_SHOWN
+
+
+def test_the_rest_of_a_table_gets_a_header_so_that_it_is_shown_as_one() -> None:
+    rest = "| Granite | 4 kg |\n| Slate | 3 kg |\n\nAfter it."
+    assert shown(rest, "Slate | 3 kg", row=True) == "|  |  |\n| --- | --- |\n| Granite | 4 kg |\n| Slate | 3 kg |"
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "text"),
+    [
+        ("ls -l\nrm x\n```\n\nThat is all.", "rm x", "```\nls -l\nrm x\n```\n[1]\n\nThat is all."),
+        ("Do this:\n\n```sh\nls -l\nrm x", "Do this:", "Do this: [1]\n\n```sh\nls -l\nrm x\n```"),
+        (
+            "1. Copy:\n\n   ```\n   cp a b\n   ```\n2. Go",
+            "cp a b",
+            "1. Copy:\n   ```\n   cp a b\n   ```\n   [1]\n2. Go",
+        ),
+        ("- Copy:\n\n  ```\n  cp a b", "Copy:", "- Copy: [1]\n  ```\n  cp a b\n  ```"),
+    ],
+)
+def test_fences_that_were_cut_are_closed(content: str, quote: str, text: str) -> None:
+    assert shown(content, quote) == text
+
+
+def test_tags_links_and_rules_are_not_shown_and_code_stays_as_it_is() -> None:
+    content = (
+        "<div class='x'>\n\nSee <b>the</b> [guide](http://example.org/a) for `<b>` and *more*.\n\n---\n\n"
+        "<!-- nothing -->\n\n![stones](a.png) Go."
+    )
+    assert shown(content, "See <b>the</b> [guide](http://example.org/a) for `<b>` and *more*.") == (
+        "See the guide for `<b>` and more. [1]\n\nstones Go."
+    )
+
+
+def test_front_matter_is_not_shown() -> None:
+    content = "---\ntitle: Fees\ntags: [a]\n---\n\nIt costs 4 euros.\n"
+    assert shown(content, "It costs 4 euros.") == "It costs 4 euros. [1]"
+
+
+def test_a_passage_of_any_length_is_read_near_the_quotation_alone() -> None:
+    content = f"{FILLER * 40}\n\nIt costs 4 euros.\n\n{FILLER * 40}"
+    begun = time.thread_time()
+    assert "It costs 4 euros. [1]" in shown(content, "It costs 4 euros.")
+    assert time.thread_time() - begun < 5
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["Word", "Word.", " ", "\n", "\n\n", "# ", "- ", "1. ", "> ", "| a | b |\n", "|---|---|\n", "```\n", "```", "~~~\n", "    x\n",
+         "<div>", "**", "`", "---\n", "[a](b)", "\r", "é", ":\n\n", "\t"]
+    ),
+    max_size=50,
+).map("".join)  # fmt: skip
+
+
+@given(PIECES, st.data())
+def test_blocks_are_ordered_and_whatever_is_quoted_is_shown(text: str, data: st.DataObject) -> None:
+    blocks = blocks_in(text)
+    assert all(a.end <= b.start for a, b in pairwise(blocks))
+    assert all(0 <= block.start <= block.end <= len(text) for block in blocks)
+    if not text:
+        return
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    for row in (False, True):
+        around = surroundings(text, (start, end), row=row)
+        assert around.span[0] <= start < end <= around.span[1] <= len(text)
+        made = as_markdown(around, {end: "[1]"} if can_mark(around, (start, end)) else {})
+        assert "\0" not in made
+        assert made.count("[1]") == can_mark(around, (start, end))
