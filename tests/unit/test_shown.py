@@ -156,8 +156,8 @@ def test_a_passage_of_any_length_is_read_near_the_quotation_alone() -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        ["Word", "Word.", " ", "\n", "\n\n", "# ", "- ", "1. ", "> ", "| a | b |\n", "|---|---|\n", "```\n", "```", "~~~\n", "    x\n",
-         "<div>", "**", "`", "---\n", "[a](b)", "\r", "é", ":\n\n", "\t"]
+        ["Word", "Word.", " ", "\n", "\n\n", "# ", "- ", "1. ", "> ", "| a | b |\n", "|---|---|\n", "```\n", "```", "~~~\n",
+         "    x\n", "<div>", "**", "`", "---\n", "[a](b)", "\r", "é", ":\n\n", "\t"]
     ),
     max_size=50,
 ).map("".join)  # fmt: skip

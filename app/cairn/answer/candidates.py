@@ -56,6 +56,11 @@ class Candidate:
     cells: TableRow | None = None
 
     @property
+    def announces(self) -> bool:
+        """Whether it says nothing without what is shown behind it."""
+        return self.cells is None and self.text.endswith(":")
+
+    @property
     def in_context(self) -> str:
         """The unit under its headings: what is embedded, for "It costs 400 euros." says nothing by itself."""
         return f"{self.path}: {self.text}" if self.path else self.text

@@ -246,7 +246,11 @@ def _also(
     for at in order[1:]:
         if len(chosen) > limit or scores[at] < floor:
             break
-        if found[at].unit.kind == "code" or any(says_the_same(found[at], found[other.at]) for other in chosen):
+        if (
+            found[at].unit.kind == "code"
+            or found[at].announces
+            or any(says_the_same(found[at], found[other.at]) for other in chosen)
+        ):
             continue
         if share(terms.idf, terms.held(found[at].words)) < AS_MUCH * held:
             continue
@@ -360,7 +364,8 @@ def _paragraph(part: AnsweredPart, language: str) -> str:
         return replies(language).nothing_on.format(name=name)
     if name.endswith("?"):
         return part.draft.text
-    return f"{name}:{chr(10) if part.draft.text.startswith('```') else ' '}{part.draft.text}"
+    text = part.draft.text
+    return f"{name}:{chr(10) if text.startswith('```') else chr(10) * 2 if chr(10) in text else ' '}{text}"
 
 
 def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:

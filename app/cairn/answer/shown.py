@@ -15,7 +15,8 @@ from typing import Final
 
 from cairn.answer.quotation import with_code_only
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
-from cairn.language.sentences import Span, is_item, is_rule, opens_fence, split_sentences
+from cairn.language.code_fences import opens_fence
+from cairn.language.sentences import Span, is_item, is_rule, split_sentences
 
 MOST_SHOWN: Final = 900
 """Characters, about: what a telephone shows at once."""

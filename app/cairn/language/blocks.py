@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from cairn.language.sentences import Span, cut_off_fence
+from cairn.language.code_fences import cut_off_fence
+from cairn.language.sentences import Span
 from cairn.language.tables import Table, tables_in
 
 BlockKind = Literal["heading", "prose", "list", "code", "table", "other"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from cairn.language.code_fences import FENCE, LINE, cut_off_fence
 from cairn.language.lexicon import every
 from cairn.language.linear import bounded
 from cairn.language.tables import PIECE_CHARS, tables_in
@@ -47,8 +48,6 @@ def split_units(text: str, *, code: bool = False) -> list[Unit]:
 
 # --- lines to blocks ------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_FENCE = re.compile(r"(?<![ \t])[ \t]*+(?:>[ \t]?)?(`{3,}|~{3,})")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _ROW = re.compile(r"(?<![ \t])[ \t]*+\|")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+•‣▪◦–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)")
@@ -71,9 +70,9 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
     opened: Unit | None = None
     cut = cut_off_fence(text, first, last)
     fence = (cut[1], first) if cut else None
-    for line in _LINE.finditer(text, first, last):
+    for line in LINE.finditer(text, first, last):
         start, end = line.span()
-        mark = _FENCE.match(text, start, end)
+        mark = FENCE.match(text, start, end)
         if fence and mark and mark[1].startswith(fence[0]):
             yield from _code_groups(text, fence[1], start)
             fence = None
@@ -93,19 +92,6 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
         yield opened
     if fence:  # never closed, for instance because the passage ends first
         yield from _code_groups(text, fence[1], last)
-
-
-def cut_off_fence(text: str, first: int, last: int) -> re.Match[str] | None:
-    """The line that ends the fence inside which a passage begins, which was cut there (group 1: its mark): the first fence, where
-    it follows a line of text and nothing follows it, as the end of a block does and its beginning does not."""
-    mark = next(
-        (mark for line in _LINE.finditer(text, first, last) if (mark := _FENCE.match(text, *line.span()))), None
-    )
-    if mark is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
-        return None
-    before = text[first : mark.start()]
-    ends_here = not text[mark.end() : last].strip(" \t").removeprefix("\n").lstrip(" \t")[:1].strip()
-    return mark if before.strip() and not before.endswith("\n\n") and ends_here else None
 
 
 def _classify(text: str, start: int, end: int) -> Unit | None:
@@ -134,16 +120,10 @@ def is_item(line: str) -> bool:
     return bool(_ITEM.match(line))
 
 
-def opens_fence(line: str) -> str:
-    """The mark of the fence that a line opens or closes; "" where it is none."""
-    mark = _FENCE.match(line)
-    return mark[1] if mark else ""
-
-
 def _code_groups(text: str, start: int, end: int) -> Iterator[Unit]:
     """Lines of code between blank lines."""
     begun: int | None = None
-    for line in _LINE.finditer(text, start, end):
+    for line in LINE.finditer(text, start, end):
         if not line[0].strip():
             if begun is not None:
                 yield Unit(begun, line.start(), "code")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from cairn.language.code_fences import cut_off_fence
 from cairn.language.table_headers import COVERED, arrange, is_value, is_year
 
 __all__ = [
@@ -236,7 +237,8 @@ def tables_in(text: str) -> list[Table]:
     tables: list[Table] = []
     block: list[Span] = []  # lines that hold a bar, one below the other
     fence = ""
-    for match in _LINE.finditer(text):
+    cut = cut_off_fence(text, 0, len(text))
+    for match in _LINE.finditer(text, cut.end() if cut else 0):
         start, end = match.span()
         if start == end and start and text[start - 1 : start] != "\n":
             continue  # the empty match at the end of a line
