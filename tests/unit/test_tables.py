@@ -226,3 +226,10 @@ def test_the_sum_of_a_group_is_its_last_row() -> None:
     ]  # fmt: skip
     (table,) = tables_in(render_table(rows))
     assert [row.group for row in table.rows if not row.is_group] == ["Current assets", "Current assets", ""]
+
+
+def test_a_fence_whose_beginning_was_cut_off_hides_no_table() -> None:
+    text = "| not | a table |\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\n| nor | this |\n```\n"
+    assert [(table.header, [row.cells for row in table.rows]) for table in tables_in(text)] == [
+        (("a", "b"), [("1", "2")])
+    ]

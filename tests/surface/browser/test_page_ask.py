@@ -78,6 +78,7 @@ def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page,
     shoot(tab, "ask-empty")
     ask(tab, "How many days of leave do employees have?")
     expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    expect(tab.locator(".answer mark")).to_contain_text("30 days of leave")  # in what stands around it
     expect(tab).to_have_url(re.compile("conversation="))
     shoot(tab, "ask-answer")
     tab.locator(".answer a").first.click()

@@ -119,10 +119,10 @@ def _finish(answer: Answer, shown: str, why: str) -> None:
     if shown.strip() != answer.answer.strip():
         if shown:
             say(f"\n{why}:")
-        _say_answer(answer)
+        say_answer(answer)
 
 
-def _say_answer(answer: Answer) -> None:
+def say_answer(answer: Answer) -> None:
     """A quotation is bold in what stands around it."""
     text, first = answer.answer, answer.citations[0] if answer.citations else None
     place = locate_quotation(text, first.n, first.quote) if first and first.context else None
