@@ -25,6 +25,11 @@ HANDBOOK = {
     "cost up to 120 euros per night in large cities.",
 }
 LEAVE = "How many days of leave do employees have?"
+LEAVE_QUOTED = (
+    "Employees have 30 days of leave per year. [1] Leave must be requested two weeks before it begins. Unused leave expires "
+    "at the end of March of the following year."
+)
+"""The answer without a model: the quotation in its section."""
 
 
 async def fill(services: Services, texts: dict[str, str] = HANDBOOK, collection: str = "handbook") -> None:

@@ -12,10 +12,9 @@ from talking import Talking
 
 from cairn.domain.event import Progress, Token
 from cairn.wiring import Services
-from tests.db.runs import LEAVE, answer, answered, change, events_of, fill
+from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill
 from tests.waiting import hang_guard, patience
 
-QUOTED = "Employees have 30 days of leave per year. [1]"
 WHOLE = "Employees have 30 days of leave per year [1]. They ask two weeks before it begins [1]."
 BREAKS: dict[str, Reply] = {
     "lost": Reply("cut", text=WHOLE),
@@ -58,7 +57,7 @@ async def test_a_generation_that_breaks_off_is_a_quotation(services: Services, s
             events = await events_of(services, LEAVE)
         made = answer(events)
         assert time.monotonic() - began < patience(), broken
-        assert (made.answer, made.route["answerer"]) == (QUOTED, "extractive"), broken
+        assert (made.answer, made.route["answerer"]) == (LEAVE_QUOTED, "extractive"), broken
         assert any(note.startswith("generation failed (") for note in made.degraded), broken
         told = [n for n, event in enumerate(events) if isinstance(event, Progress) and event.step == "retract"]
         tokens = [n for n, event in enumerate(events) if isinstance(event, Token)]
@@ -66,7 +65,7 @@ async def test_a_generation_that_breaks_off_is_a_quotation(services: Services, s
             retracted.add(broken)
             assert max(tokens) < told[0], f"{broken}: the last event has the text"
         else:
-            assert "".join(event.text for event in events if isinstance(event, Token)) == QUOTED, broken
+            assert "".join(event.text for event in events if isinstance(event, Token)) == LEAVE_QUOTED, broken
     assert retracted == set(BREAKS) - {"empty", "thoughts", "blanks"}
 
 
@@ -92,8 +91,8 @@ async def test_every_strategy_answers_when_its_generations_break(
         talking.reset(think=[searched, "hm"], iterate=[""], action=["hm"])
         scripted.streams = Reply(kind, text=WHOLE)
         async with hang_guard(40):
-            made = answer(await events_of(services, LEAVE, strategy=strategy))
-        assert made.answer == QUOTED, (strategy, kind)
+            made = answer(await events_of(services, LEAVE, LEAVE_QUOTED, strategy=strategy))
+        assert made.answer == LEAVE_QUOTED, (strategy, kind)
         assert any("generation failed" in note for note in made.degraded), (strategy, kind)
 
 

@@ -20,7 +20,7 @@ from cairn.interfaces.http.query import answer_out
 from cairn.service.search import get_trace
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
-from tests.db.runs import LEAVE, answer, change, events_of, fill
+from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, change, events_of, fill
 from tests.waiting import hang_guard, patience
 
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -74,14 +74,14 @@ def hang_up(_: str) -> str:
 
 async def test_every_step_is_told_with_its_percentage(services: Services, talking: Talking) -> None:
     talking.reset(grade=NOTHING, requery=['{"query": "annual leave"}'])
-    events = await events_of(services, LEAVE, strategy="corrective")
+    events = await events_of(services, LEAVE, LEAVE_QUOTED, strategy="corrective")
     told = {event.step: event.percent for event in events if isinstance(event, Progress)}
     assert told == {
         "classify": 10, "expand": 20, "decompose": 20, "filters": 25, "retrieve": 40, "grade": 55, "rewrite": 60,
         "complete": 100,
     }  # fmt: skip
     talking.reset(generate=[TRUE], ground=[GROUNDED])
-    events = await events_of(services, LEAVE, strategy="corrective")
+    events = await events_of(services, LEAVE, LEAVE_QUOTED, strategy="corrective")
     told = {event.step: event.percent for event in events if isinstance(event, Progress)}
     assert told == {
         "classify": 10, "expand": 20, "decompose": 20, "filters": 25, "retrieve": 40, "grade": 55, "rerank": 70,
@@ -197,7 +197,7 @@ async def test_instructions_inside_passages_are_data_for_the_grader(services: Se
     await fill(services, {"evil.md": evil}, "evil")
     talking.reset(grade=NOTHING)
     toggle(services, max_retries=0)
-    events = await events_of(services, LEAVE, "evil", strategy="corrective")
+    events = await events_of(services, LEAVE, LEAVE_QUOTED, "evil", strategy="corrective")
     assert answer(events).route["agentic"]["relevant"] == 0
     (_, user), *_ = talking.heard["grade"]
     lines = user.split("Passages:\n", 1)[1].split("\n")
@@ -343,7 +343,7 @@ async def test_a_model_that_is_away_is_replaced_everywhere(services: Services, t
     talking.reset(**dict.fromkeys(("expand", "decompose", "grade", "requery", "generate", "ground"), hang_up))
     made, _, events = await corrected(services)
     assert made.route["answerer"] == "extractive"
-    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert made.answer == LEAVE_QUOTED
     assert "".join(event.text for event in events if isinstance(event, Token)) == made.answer
     assert any(note.startswith("generation failed") for note in made.degraded)
 
@@ -359,7 +359,7 @@ async def test_an_answer_that_breaks_off_in_the_stream_is_replaced_and_said(
     scripted.script(Reply("cut"))
     made, _, events = await corrected(services)
     assert any(isinstance(event, Token) for event in events)
-    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert made.answer == LEAVE_QUOTED
     assert made.route["answerer"] == "extractive"
     assert any(note.startswith("generation failed") for note in made.degraded)
 
@@ -381,7 +381,7 @@ async def test_a_stalling_grader_ends_within_the_budget(
 
 
 async def test_an_empty_collection_says_so(services: Services) -> None:
-    made = answer(await events_of(services, LEAVE, "nothing-here", strategy="corrective"))
+    made = answer(await events_of(services, LEAVE, LEAVE_QUOTED, "nothing-here", strategy="corrective"))
     assert (made.route["answerer"], made.sources) == ("fixed", ())
 
 
@@ -390,7 +390,7 @@ async def test_an_empty_collection_says_so(services: Services) -> None:
 
 async def test_without_a_model_grades_are_scores_and_the_answer_is_quoted(alone: Services) -> None:
     made, steps, _ = await corrected(alone)
-    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert made.answer == LEAVE_QUOTED
     assert made.grounded is None
     assert made.sources[0].external_id == "leave.md"
     assert any(note.startswith("no chat model") for note in made.degraded)

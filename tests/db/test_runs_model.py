@@ -18,7 +18,7 @@ from cairn.runs.task import held
 from cairn.service.ask import start
 from cairn.service.search import get_trace
 from cairn.wiring import Services
-from tests.db.runs import LEAVE, answer, answered, change, events_of, fill, read
+from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill, read
 from tests.waiting import hang_guard
 
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -122,7 +122,7 @@ async def test_strict_checking_withholds_it_and_says_what_the_sources_say(
     talking.reset(generate=[FALSE], ground=[NOT_GROUNDED])
     made = await answered(services, LEAVE)
     assert "45" not in made.answer
-    assert made.answer == "Employees have 30 days of leave per year. [1]"
+    assert made.answer == LEAVE_QUOTED
     assert (made.grounded, made.route["answerer"]) == (None, "extractive")
     assert made.insufficiencies[0].startswith("The generated answer was not supported")
 
@@ -162,7 +162,7 @@ async def test_a_model_that_fails_before_its_first_token_is_replaced_and_said(
 ) -> None:
     scripted.script(*[kind] * 4)
     made = await answered(services, LEAVE)
-    assert (made.route["answerer"], made.answer) == ("extractive", "Employees have 30 days of leave per year. [1]")
+    assert (made.route["answerer"], made.answer) == ("extractive", LEAVE_QUOTED)
     assert any(note.startswith("generation failed (provider-") for note in made.degraded)
 
 
@@ -238,7 +238,7 @@ async def test_context_handlers_tell_the_model_what_is_wanted(
     services: Services, talking: Talking, message: str, told: str
 ) -> None:
     talking.reset(generate=[TRUE, "You get 30 days of leave each year [1]."])
-    first = await answered(services, LEAVE, session_id="s")
+    first = await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
     made = await answered(services, message, session_id="s")
     _, user = talking.heard["generate"][-1]
     assert told in user
@@ -331,7 +331,7 @@ async def test_parts_that_rules_have_found_are_kept(services: Services, talking:
 
 async def test_an_unusable_widening_is_told_and_done_without(services: Services, talking: Talking) -> None:
     talking.reset(decompose=["I would not split this."], expand=['["Eagle termination 2019"]'], generate=[TRUE])
-    made = await answered(services, LEAVE, strategy="enhanced")
+    made = await answered(services, LEAVE, LEAVE_QUOTED, strategy="enhanced")
     assert made.answer == TRUE
     assert (made.route["subquestions"], made.route["expansions"]) == ([], [])
     told = " ".join(made.degraded)
@@ -341,7 +341,7 @@ async def test_an_unusable_widening_is_told_and_done_without(services: Services,
 
 async def test_a_simple_question_costs_no_widening(services: Services, talking: Talking) -> None:
     talking.reset(generate=[TRUE])
-    made = await answered(services, LEAVE, strategy="fast")
+    made = await answered(services, LEAVE, LEAVE_QUOTED, strategy="fast")
     assert made.route["strategy"] == "fast"
     assert not talking.heard["decompose"]
     assert not talking.heard["expand"]

@@ -16,7 +16,7 @@ from tests.waiting import patience
 EXAMPLES = REPO / "examples"
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 QUESTION = "How many days of leave do employees have?"
-ANSWER = "Employees have 30 days of leave per year. [1]"
+ANSWER = "Employees have 30 days of leave per year. [1] A manager approves leave."
 
 
 def run(command: list[str | Path], folder: Path, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -41,7 +41,7 @@ def test_the_program_in_the_readme_runs(used_home: Path, tmp_path: Path) -> None
     lines = done.stdout.splitlines()
     assert lines[0] == "1 documents, 0 failed"
     assert lines[1].startswith("Leave ('Leave',)")
-    assert "Employees have 30 days of leave per year. [1]" in lines
+    assert "Employees have 30 days of leave per year. [1] A manager approves leave." in lines
     assert "[1] handbook/leave.md: Employees have 30 days of leave per year." in lines
     assert "A manager approves leave." in lines[-1]  # streamed
     assert done.stderr == ""

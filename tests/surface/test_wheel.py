@@ -23,7 +23,7 @@ from tests.waiting import patience, wait_until
 
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 QUESTION = "How many days of leave do employees have?"
-ANSWER = "Employees have 30 days of leave per year. [1]"
+ANSWER = "Employees have 30 days of leave per year. [1] A manager approves leave."
 LISTS = ("product", "web", "embedded")
 
 

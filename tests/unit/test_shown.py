@@ -71,6 +71,11 @@ def test_steps_in_one_paragraph_are_one() -> None:
     assert text == steps.strip().replace("2. Start it again.", "2. Start it again. [1]")
 
 
+def test_numbers_at_the_end_of_sentences_are_no_steps() -> None:
+    part = " ".join(f"Step {n} is described on the sheet with number {n}." for n in range(30))
+    assert shown(in_long_section(part), "Step 9 is described on the sheet with number 9.").count("Step") == 3
+
+
 def test_a_sentence_of_a_long_paragraph_is_shown_with_the_two_around_it() -> None:
     part = " ".join(f"Sentence {n} says what stone {n} is like in winter." for n in range(30))
     assert shown(in_long_section(part), "Sentence 9 says what stone 9 is like in winter.") == (

@@ -45,9 +45,9 @@ def surroundings(content: str, quoted: Span, *, row: bool = False) -> Surroundin
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
-    A section that is short is shown whole, with those below it where they are short, too. Of a longer one: a sentence with
-    the one before and the one behind it; a list, code or table with what introduces it; a paragraph with what it introduces.
-    `row`: of a row its table alone, as far as there is room.
+    A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table.
+    Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it; a
+    paragraph with what it introduces. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -102,15 +102,25 @@ def _with_those_below(blocks: Sequence[Block], begins: int, ends: int) -> int:
 def _whole_section(blocks: Sequence[Block], begins: int, ends: int) -> Span | None:
     for end in (_with_those_below(blocks, begins, ends), ends):
         span = blocks[begins].start, blocks[end - 1].end
-        prose = all(block.kind == "prose" for block in blocks[begins:end])
-        if span[1] - span[0] <= (SHORT_PROSE if prose else MOST_SHOWN):
+        prose = _is_prose(blocks[begins:end])
+        if span[1] - span[0] <= (SHORT_PROSE if prose else MOST_SHOWN) and (
+            end == ends or not _is_prose(blocks[ends:end])
+        ):
             return span
     return None
 
 
+def _is_prose(blocks: Sequence[Block]) -> bool:
+    return all(block.kind in ("prose", "heading") for block in blocks)
+
+
 def _continued(text: str, blocks: Sequence[Block], begins: int, ends: int, span: Span) -> Span:
-    """A section that is little more than a heading, with as much of the sections below it as there is room for."""
-    for block in blocks[ends : _with_those_below(blocks, begins, ends)]:
+    """A section that is little more than a heading, with as much of the sections below it as there is room for, where these have
+    a list, code or a table: what they only speak of is something else."""
+    below = blocks[ends : _with_those_below(blocks, begins, ends)]
+    if _is_prose(below):
+        return span
+    for block in below:
         if block.kind == "heading":
             continue
         end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
@@ -177,8 +187,8 @@ def _around(text: str, block: Block, quoted: Span, room: int) -> Span:
     return start, block.end if last == len(pieces) - 1 else pieces[last][1]
 
 
-_STEP: Final = re.compile(r"(?<!\S)\(?(?:\d{1,2}|[a-h])[.)]\s")
-"""A number that begins a step: "1. Stop it. 2. Start it."."""
+_STEP: Final = re.compile(r"[.!?:;…]\s\(?(?:\d{1,2}|[a-h])[.)]\s")
+"""A number that begins a step, behind the end of another: "1. Stop it. 2. Start it."."""
 
 
 def _from_start(text: str, block: Block, room: int) -> int | None:
@@ -218,8 +228,11 @@ def as_markdown(around: Surroundings, marks: Mapping[int, str] | None = None) ->
     `marks`: by the place in the passage where a quotation ends, in text or code, what stands behind it, or behind its code."""
     places = sorted(marks or ())
     text = "\n\n".join(shown for block in around.blocks if (shown := _shown(around, block, places)))
-    for place in places:
-        text = text.replace(_MARK, (marks or {})[place], 1)
+    said = [(marks or {})[place] for place in places]
+    if text.count(_MARK) != len(said):  # one was in a tag or an address, and went with it
+        return f"{text.replace(f' {_MARK}', '')} {''.join(said)}"
+    for mark in said:
+        text = text.replace(_MARK, mark, 1)
     return text
 
 

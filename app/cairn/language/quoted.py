@@ -7,6 +7,7 @@ answer it reads without links and hard line ends, so it is found by its words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from cairn.language.sentences import Span
@@ -35,3 +36,10 @@ def locate_quotation(answer: str, n: int, quote: str, length: int | None = None)
             alone = not answer[:start].strip("`\"'(*- \n") and not answer[ends + len(f"[{n}]") :].strip()
             return None if alone else (start, end)
     return None
+
+
+def quotations_in(answer: str, cited: Iterable[tuple[int, str, int]]) -> str:
+    """The quotations of an answer without what stands around them; all of it where none is found. `cited`: number, beginning and
+    length of each."""
+    places = [place for n, quote, length in cited if (place := locate_quotation(answer, n, quote, length))]
+    return " ".join(answer[slice(*place)] for place in places) or answer

@@ -29,7 +29,7 @@ from cairn.runs.choose import Exchange, last_exchange
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import best_confidence, gather, search_beside
 from cairn.runs.progress import reading
-from cairn.strategies.draft import Material, answer_from
+from cairn.strategies.draft import Material, answer_from, said_in
 from cairn.strategies.fast import fast
 
 FURTHER: Final = 2.0
@@ -87,7 +87,7 @@ async def _material(run: Run, exchange: Exchange, originals: Sequence[Passage]) 
     cited = set(_ids(exchange, cited=True))
     # a model is shown all of them; sentences are taken from those that the answer was taken from
     near = [passage for passage in originals if passage.passage_id in cited] if quoting else list(originals)
-    said = " ".join(turn.content for turn in run.question.history if turn.role == "assistant")
+    said = " ".join(said_in(turn) for turn in run.question.history if turn.role == "assistant")
     # without a model a follow-up reads on where it is, and looks around when everything there is said
     reads_on = quoting and intent == "followup" and has_unsaid(near, said)
     further: tuple[Passage, ...] = ()

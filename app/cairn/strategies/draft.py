@@ -28,8 +28,10 @@ from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph import GraphContext
 from cairn.domain.passage import Passage
+from cairn.domain.question import Turn
 from cairn.errors import ProviderError
 from cairn.language.lexicon import refusals, replies
+from cairn.language.quoted import quotations_in
 from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import asking_again, checking, reading
@@ -274,9 +276,15 @@ async def _extract(
 
 
 def said_before(run: Run) -> str:
-    """The last answer, where the question leans on it."""
-    answers = [turn.content for turn in run.question.history if turn.role == "assistant"]
-    return answers[-1] if answers and run.plan.carried else ""
+    """What the last answer quoted, where the question leans on it."""
+    answers = [turn for turn in run.question.history if turn.role == "assistant"]
+    return said_in(answers[-1]) if answers and run.plan.carried else ""
+
+
+def said_in(answer: Turn) -> str:
+    """What an answer said itself: a question may be answered by what it only showed around its quotations."""
+    cited = [source for source in answer.sources if source.cited]
+    return quotations_in(answer.content, [(one.n, one.preview, one.end - one.start) for one in cited])
 
 
 # --- what to do when nothing answers --------------------------------------------------------------------------------
