@@ -91,7 +91,7 @@ async def test_every_strategy_answers_when_its_generations_break(
         talking.reset(think=[searched, "hm"], iterate=[""], action=["hm"])
         scripted.streams = Reply(kind, text=WHOLE)
         async with hang_guard(40):
-            made = answer(await events_of(services, LEAVE, LEAVE_QUOTED, strategy=strategy))
+            made = answer(await events_of(services, LEAVE, strategy=strategy))
         assert made.answer == LEAVE_QUOTED, (strategy, kind)
         assert any("generation failed" in note for note in made.degraded), (strategy, kind)
 

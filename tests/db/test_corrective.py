@@ -74,14 +74,14 @@ def hang_up(_: str) -> str:
 
 async def test_every_step_is_told_with_its_percentage(services: Services, talking: Talking) -> None:
     talking.reset(grade=NOTHING, requery=['{"query": "annual leave"}'])
-    events = await events_of(services, LEAVE, LEAVE_QUOTED, strategy="corrective")
+    events = await events_of(services, LEAVE, strategy="corrective")
     told = {event.step: event.percent for event in events if isinstance(event, Progress)}
     assert told == {
         "classify": 10, "expand": 20, "decompose": 20, "filters": 25, "retrieve": 40, "grade": 55, "rewrite": 60,
         "complete": 100,
     }  # fmt: skip
     talking.reset(generate=[TRUE], ground=[GROUNDED])
-    events = await events_of(services, LEAVE, LEAVE_QUOTED, strategy="corrective")
+    events = await events_of(services, LEAVE, strategy="corrective")
     told = {event.step: event.percent for event in events if isinstance(event, Progress)}
     assert told == {
         "classify": 10, "expand": 20, "decompose": 20, "filters": 25, "retrieve": 40, "grade": 55, "rerank": 70,
@@ -197,7 +197,7 @@ async def test_instructions_inside_passages_are_data_for_the_grader(services: Se
     await fill(services, {"evil.md": evil}, "evil")
     talking.reset(grade=NOTHING)
     toggle(services, max_retries=0)
-    events = await events_of(services, LEAVE, LEAVE_QUOTED, "evil", strategy="corrective")
+    events = await events_of(services, LEAVE, "evil", strategy="corrective")
     assert answer(events).route["agentic"]["relevant"] == 0
     (_, user), *_ = talking.heard["grade"]
     lines = user.split("Passages:\n", 1)[1].split("\n")
@@ -381,7 +381,7 @@ async def test_a_stalling_grader_ends_within_the_budget(
 
 
 async def test_an_empty_collection_says_so(services: Services) -> None:
-    made = answer(await events_of(services, LEAVE, LEAVE_QUOTED, "nothing-here", strategy="corrective"))
+    made = answer(await events_of(services, LEAVE, "nothing-here", strategy="corrective"))
     assert (made.route["answerer"], made.sources) == ("fixed", ())
 
 

@@ -48,7 +48,7 @@ async def test_small_talk_gets_its_fixed_reply_word_for_word(services: Services,
 
 async def test_going_on_keeps_the_sources_of_the_last_answer(services: Services) -> None:
     await fill(services)
-    first = await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    first = await answered(services, LEAVE, session_id="s")
     assert first.answer == LEAVE_QUOTED
     said = {first.answer}
     for message, intent in (("tell me more", "followup"), ("explain simpler", "simplify"), ("go deeper", "deepen")):
@@ -67,7 +67,7 @@ async def test_going_on_keeps_the_sources_of_the_last_answer(services: Services)
 async def test_going_on_shows_nothing_that_the_caller_has_left_out(services: Services, scope: dict[str, Any]) -> None:
     await fill(services)
     await fill(services, {"bananas.md": "Bananas are yellow and grow on trees."}, "bananas")
-    await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    await answered(services, LEAVE, session_id="s")
     for message in ("tell me more", "explain simpler", "go deeper"):
         made = await answered(services, message, session_id="s", **scope)
         assert not {source.external_id for source in made.sources} & set(HANDBOOK), message
@@ -86,7 +86,7 @@ async def test_without_a_context_a_followup_is_asked_back_or_retrieved(services:
 @pytest.mark.parametrize("message", ["summarize that", "résume ça", "fass das zusammen", "resúmelo"])
 async def test_that_is_summarised_is_the_last_answer_not_the_collection(services: Services, message: str) -> None:
     await fill(services)
-    await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    await answered(services, LEAVE, session_id="s")
     made = await answered(services, message, session_id="s")
     assert made.route["strategy"] == "converse"
     assert {citation.external_id for citation in made.citations} == {"leave.md"}
@@ -117,7 +117,7 @@ async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Serv
     from cairn.service.documents import delete_document
 
     await fill(services)
-    first = await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    first = await answered(services, LEAVE, session_id="s")
     for document_id in {passage.document_id for passage in first.sources}:
         await delete_document(services, "handbook", document_id)
     made = await answered(services, "tell me more", session_id="s")
@@ -223,7 +223,7 @@ async def test_the_trace_holds_every_decision(services: Services) -> None:
 
 async def test_a_trace_tells_whether_there_was_anything_to_search_and_what_was_rewritten(services: Services) -> None:
     names = ("collection_empty", "skip_rewrite", "should_rewrite", "rewrite_count")
-    nowhere = (await answered(services, LEAVE, LEAVE_QUOTED, collection="void")).route
+    nowhere = (await answered(services, LEAVE, collection="void")).route
     assert [nowhere[name] for name in names] == [True, True, True, 0]
     await fill(services)
     there = (await answered(services, LEAVE)).route
@@ -319,7 +319,7 @@ async def test_a_memory_that_fails_does_not_lose_the_answer(
         raise DatabaseUnavailableError("gone")
 
     monkeypatch.setattr("cairn.runs.corpus.recall", away)
-    made = await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    made = await answered(services, LEAVE, session_id="s")
     assert "30 days" in made.answer
     assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
 

@@ -238,7 +238,7 @@ async def test_context_handlers_tell_the_model_what_is_wanted(
     services: Services, talking: Talking, message: str, told: str
 ) -> None:
     talking.reset(generate=[TRUE, "You get 30 days of leave each year [1]."])
-    first = await answered(services, LEAVE, LEAVE_QUOTED, session_id="s")
+    first = await answered(services, LEAVE, session_id="s")
     made = await answered(services, message, session_id="s")
     _, user = talking.heard["generate"][-1]
     assert told in user
@@ -331,7 +331,7 @@ async def test_parts_that_rules_have_found_are_kept(services: Services, talking:
 
 async def test_an_unusable_widening_is_told_and_done_without(services: Services, talking: Talking) -> None:
     talking.reset(decompose=["I would not split this."], expand=['["Eagle termination 2019"]'], generate=[TRUE])
-    made = await answered(services, LEAVE, LEAVE_QUOTED, strategy="enhanced")
+    made = await answered(services, LEAVE, strategy="enhanced")
     assert made.answer == TRUE
     assert (made.route["subquestions"], made.route["expansions"]) == ([], [])
     told = " ".join(made.degraded)
@@ -341,7 +341,7 @@ async def test_an_unusable_widening_is_told_and_done_without(services: Services,
 
 async def test_a_simple_question_costs_no_widening(services: Services, talking: Talking) -> None:
     talking.reset(generate=[TRUE])
-    made = await answered(services, LEAVE, LEAVE_QUOTED, strategy="fast")
+    made = await answered(services, LEAVE, strategy="fast")
     assert made.route["strategy"] == "fast"
     assert not talking.heard["decompose"]
     assert not talking.heard["expand"]

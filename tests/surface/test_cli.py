@@ -319,7 +319,7 @@ def test_ask_reads_a_path_that_is_named_before_the_question(cairn: Cairn, librar
     assert "Collection library: 3 documents added" in first.err
     assert "Collection" not in first.out
     again = cairn("ask", library, "What is a carabiner?")
-    assert again.out.startswith("A carabiner is a metal loop with a gate.")
+    assert "A carabiner is a metal loop with a gate. [1]" in again.out.splitlines()[0]
     assert "Collection" not in again.err
     (library / "manual.pdf").unlink()
     gone = cairn("ask", library, "What is a carabiner?", "--json")

@@ -68,6 +68,9 @@ def test_an_answer_cites_what_stands_in_the_document(client: Client) -> None:
     assert answer.answered == "yes"
     (citation, *_) = answer.citations
     assert citation.quote == "Employees have 30 days of leave per year."
+    assert citation.context is not None
+    assert citation.context.text == "Employees have 30 days of leave per year. A manager approves leave."
+    assert LEAVE[citation.context.start : citation.context.end] == citation.context.text
     assert answer.sources[0].external_id == citation.external_id
     assert answer.coverage.of >= 1
 
