@@ -107,9 +107,16 @@ WHERE EXISTS (
 )
 
 -- name: having
--- Documents of collection $2 (by name) under a heading, or with an entity, of these names ($3), as far as no more than $4 have it.
+-- Documents of collection $2 (by name) under a title or heading, or with an entity, of these names ($3), as far as no more than $4
+-- have it.
 SELECT DISTINCT unnest(told.documents) AS id
 FROM (
+  SELECT array_agg(d.id) AS documents
+  FROM rag.collections c
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id AND d.title = ANY ($3::text[])
+  WHERE c.tenant_id = $1 AND c.name = $2
+  GROUP BY d.title
+  UNION ALL
   SELECT array_agg(DISTINCT p.document_id) AS documents
   FROM rag.collections c
   JOIN rag.passages p ON p.tenant_id = $1 AND p.collection_id = c.id
@@ -128,20 +135,29 @@ FROM (
 WHERE cardinality(told.documents) <= $4
 
 -- name: topics
--- What a collection is about, for somebody whose question it does not answer: headings over passages of $3 documents, those
--- with the most text first. What stands in a fifth of three documents or more ("Context", "OPTIONS") is their form, no topic.
+-- What a collection is about, for somebody whose question it does not answer: titles of its first $3 documents that no other one
+-- has, those with the most text first, then headings over their passages. What stands in a fifth of three documents or more
+-- ("Context", "OPTIONS") is their form, no topic; nor is what has the number of a postal address.
 WITH chosen AS MATERIALIZED (
-  SELECT d.id, d.title FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  SELECT d.id, d.title, d.passage_count FROM rag.collections c
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
   WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' ORDER BY d.external_id LIMIT $3
-)
-SELECT heading FROM (
-  SELECT min(h.heading) AS heading, count(DISTINCT p.document_id) AS documents, count(*) AS passages
+), titles AS (
+  SELECT min(title) AS topic, max(passage_count) AS passages FROM chosen
+  WHERE length(title) BETWEEN 3 AND 60 AND title ~ '[[:alpha:]]{3}' AND title !~ '[[:digit:]]{5}|\.[a-z]{2,5}$'
+  GROUP BY lower(title) HAVING count(*) = 1 ORDER BY max(passage_count) DESC, min(title) COLLATE "C" LIMIT $4
+), headings AS (
+  SELECT min(h.heading) AS topic, count(*) AS passages
   FROM chosen
   JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = chosen.id
   CROSS JOIN LATERAL unnest(p.headings) AS h (heading)
-  WHERE length(h.heading) BETWEEN 4 AND 60 AND h.heading ~ '[[:alpha:]]{3}' AND h.heading !~ '\.[a-z]{2,5}$'
+  WHERE length(h.heading) BETWEEN 4 AND 60 AND h.heading ~ '[[:alpha:]]{3}' AND h.heading !~ '[[:digit:]]{5}|\.[a-z]{2,5}$'
     AND lower(h.heading) <> lower(chosen.title)
   GROUP BY lower(h.heading)
+  HAVING count(DISTINCT p.document_id) < greatest(3, (SELECT count(*) FROM chosen) / 5.0)
+  ORDER BY count(*) DESC, count(DISTINCT p.document_id) DESC, min(h.heading) COLLATE "C" LIMIT $4
+)
+SELECT topic, title FROM (
+  SELECT topic, true AS title, passages FROM titles UNION ALL SELECT topic, false, passages FROM headings
 ) AS found
-WHERE documents < greatest(3, (SELECT count(*) FROM chosen) / 5.0)
-ORDER BY passages DESC, documents DESC, heading COLLATE "C" LIMIT $4
+ORDER BY title DESC, passages DESC, topic COLLATE "C"

@@ -10,6 +10,16 @@ JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
 LEFT JOIN rag.chunks k ON k.tenant_id = $1 AND k.id = wanted.chunk_id
 
+-- name: openings
+-- The first passage of each of the documents $2.
+SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.char_end, p.page, p.headings,
+  p.landmarks, p.token_count, d.version, c.name AS collection, d.media_type, d.metadata,
+  NULL::uuid AS chunk_id, NULL::integer AS matched_start, NULL::integer AS matched_end
+FROM rag.passages p
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
+WHERE p.tenant_id = $1 AND p.document_id = ANY ($2::uuid[]) AND p.ordinal = 0
+
 -- name: in_order
 -- Passages of some documents ($3, or all) as one reads them. Where they have more than $4 tokens, as large a share of them
 -- as fits, evenly spread.

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from cairn.answer.answer_type import is_idle
 from cairn.domain.passage import Passage
 from cairn.language import lexicon
 from cairn.language.lexicon import every
@@ -19,6 +20,7 @@ from cairn.language.names import (
     COMMON_OPENERS,
     NameRules,
     NameToken,
+    identifiers,
     loud,
     names,
     nouns_of,
@@ -26,18 +28,21 @@ from cairn.language.names import (
     without_quoted,
 )
 from cairn.language.text import fold, window
-from cairn.language.tokens import ALL_IDLE_WORDS, ALL_STOP_WORDS
+from cairn.language.tokens import ALL_IDLE_WORDS, ALL_STOP_WORDS, WordIndex, spelled_terms, terms
 
-SubjectKind = Literal["name", "number", "year", "file"]
+SubjectKind = Literal["name", "opening", "number", "year", "file"]
+"""`opening`: the first word of a message, which may be a name or any word ("Kafka retention: what is the default?")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a question names. `text` as it is spelled there; `words` are patterns over text, any of which mentions it."""
+    """What a question names. `text` as it is spelled there; `words` are patterns over text, any of which mentions it. `sure`: its
+    form says that it is a name; else it may be a noun, as an opening may, and others where nouns have capitals too."""
 
     text: str
     kind: SubjectKind
     words: tuple[str, ...]
+    sure: bool = True
 
 
 KEYWORDS: Final = 4
@@ -49,6 +54,7 @@ LEAST_MISSPELLED: Final = 5
 SHORTEST: Final = 3
 """Letters of a lower-case word that may be a name."""
 _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
+_LIGHT: Final = every(lambda one: one.questions.light)
 _AUXILIARIES: Final = every(lambda one: one.questions.yes_no)
 _COMMON: Final = (
     every(lambda one: one.graph.calendar)
@@ -85,27 +91,44 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     found = list(_files(text))
     text = _FILE.sub(lambda match: " " * len(match.group()), text)
     found += [*_years(text), *_numbers(text)]
-    spelled = _spelled_names(_FISCAL.sub(lambda match: " " * len(match.group()), text), language)
-    for name in spelled:
+    text = _FISCAL.sub(lambda match: " " * len(match.group()), text)
+    spelled, first = _spelled_names(text, language), _statement_opening(text)
+    found += _identifiers(text)
+    opening = first if first and not any(name.startswith(first) for name in spelled) else None
+    for name in [*spelled, *([opening] if opening else [])]:
         words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
         telling = [word for word in words if fold(word) not in _NEVER_TELLING]
         patterns = [word_pattern(word) for word in telling if len(word) > 1 and not word.isdigit()]
         if patterns and not _ROMAN.fullmatch(name):
             compounds = _compounds(telling) if nouns_of(language) else ()
-            found.append(Subject(name, "name", (*patterns, *_initials(words), *compounds)))
+            kind: SubjectKind = "opening" if name == opening else "name"
+            sure = kind == "name" and not (nouns_of(language) and len(words) == 1 and words[0].istitle())
+            found.append(Subject(name, kind, (*patterns, *_initials(words), *compounds), sure))
     unique: dict[str, Subject] = {}
     for subject in found:
         unique.setdefault(fold(subject.text), subject)
     return tuple(unique.values())
 
 
+def asked_besides(question: str, named: Sequence[Subject]) -> tuple[tuple[str, str], ...]:
+    """Words of content of a question beside those that it names, as spelled and folded: what it wants to know of them."""
+    own = frozenset(word for one in named for word in terms(one.text))
+    return tuple((raw, word) for raw, word in spelled_terms(question) if word not in own | _LIGHT and not is_idle(word))
+
+
+def has_any(words: Iterable[str], passages: Sequence[Passage]) -> bool:
+    """Whether any of these folded words stands in one of the passages, in whatever inflection."""
+    there = WordIndex(frozenset(word for passage in passages for word in terms(seen(passage))))
+    return any(there.alike(word) for word in words)
+
+
 def unmentioned(named: Sequence[Subject], passages: Sequence[Passage]) -> tuple[Subject, ...]:
     """Those that none of the passages mentions: not in its text, title, headings or metadata."""
-    read = [_seen(passage) for passage in passages] if named else []
+    read = [seen(passage) for passage in passages] if named else []
     return tuple(one for one in named if not any(mentioned(one, text) or misspelled(one, text) for text in read))
 
 
-def _seen(passage: Passage) -> str:
+def seen(passage: Passage) -> str:
     """All that its reader sees of a passage."""
     return "\n".join(
         (passage.title, passage.external_id, *passage.headings, str(dict(passage.metadata)), passage.content)
@@ -119,6 +142,11 @@ def mentioned(subject: Subject, text: str) -> bool:
         return True
     letters = re.sub(r"\.|s$", "", subject.text)
     return letters.isupper() and 2 <= len(letters) <= 6 and letters.isalpha() and _stands_for(letters, text)
+
+
+def squashed(text: str) -> str:
+    """Letters and digits alone, as file names are written: BESTBUY_2019_10K."""
+    return "".join(filter(str.isalnum, fold(text)))
 
 
 def bare(text: str) -> str:
@@ -152,6 +180,27 @@ def _opening_name(tokens: list[NameToken], text: str) -> str | None:
     if not first.capital or first.folded in _RULES.stops | _RULES.questions | _RULES.openers or len(first.word) < 2:
         return None
     return first.folded if _owns(first, text) or _is_keywords(tokens, frozenset()) else None
+
+
+def _statement_opening(text: str) -> str | None:
+    """The first word, where what is asked comes later: "Tesla reported which revenue?", "Kafka retention: what is the default?"."""
+    tokens = tokens_of(text)
+    if len(tokens) < 2 or not tokens[0].capital or loud(text) or len(tokens[0].word) < SHORTEST:
+        return None
+    if tokens[0].folded in _RULES.stops | _RULES.questions | _RULES.openers:
+        return None
+    return tokens[0].word if any(token.folded in _QUESTION_WORDS for token in tokens[2:]) else None
+
+
+def _identifiers(text: str) -> Iterator[Subject]:
+    """What is written as no word is ("max_connections", "GeventScheduler", "HTTP/2"), a name wherever it stands; none of few
+    letters with a number, for which texts have other words ("Q4", "10-K")."""
+    for _, _, name in identifiers(tokens_of(text)):
+        if sum(map(str.isalpha, name)) >= SHORTEST:
+            yield Subject(name, "name", (word_pattern(_HUMP.sub("_", name)),))
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def _owns(token: NameToken, text: str) -> bool:
@@ -202,7 +251,7 @@ def _compounds(words: list[str]) -> Iterator[str]:
 def misspelled(subject: Subject, text: str) -> bool:
     """Whether a text has a name that differs by one letter more or fewer, or by two that changed places."""
     wanted = fold(subject.text)
-    if subject.kind != "name" or len(wanted) < LEAST_MISSPELLED or not wanted.isalpha():
+    if subject.kind not in ("name", "opening") or len(wanted) < LEAST_MISSPELLED or not wanted.isalpha():
         return False
     return any(_differs_little(wanted, fold(word)) for word in set(re.findall(r"[^\W\d_]{4,}", text)))
 

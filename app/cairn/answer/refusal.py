@@ -22,11 +22,22 @@ def refusal(question: str) -> str:
     return replies(by_words(question) or likely_language(question)).refusal
 
 
-def not_mentioned(names: Sequence[str], language: str) -> Draft:
-    """The draft that says which names of the question no document mentions."""
-    one, several = replies(language).absent
-    listed = ", ".join(names)
-    text = (one if len(names) == 1 else several).format(names=listed)
+def not_mentioned(names: Sequence[str], language: str, *, elsewhere: bool = False) -> Draft:
+    """The draft that says which names of the question no document mentions; `elsewhere`: they do, but not where what is asked
+    could be answered."""
+    say = replies(language)
+    one, several = say.elsewhere if elsewhere else say.absent
+    return _refused((one if len(names) == 1 else several).format(names=", ".join(names)))
+
+
+def not_said_of(names: Sequence[str], words: Sequence[str], language: str) -> Draft:
+    """The draft that says which words of the question stand nowhere near to the names in it."""
+    say = replies(language)
+    quoted = ", ".join(say.quotes.format(word) for word in dict.fromkeys(words))
+    return _refused(say.not_said_of.format(names=", ".join(names), words=quoted))
+
+
+def _refused(text: str) -> Draft:
     return Draft(text, (), False, 0.0, (text,))
 
 

@@ -154,6 +154,8 @@ class Questions(_Section):
     """Words that ask only with another one in the question, and then why: "por" with "que"."""
     first_only: Words = NONE
     """Question words that ask only as first word of a question: "que" is "that" too."""
+    light: Words = NONE
+    """Verbs that say nothing of what is asked: "which license does X use?"."""
     never: Words = NONE
     """Question words that do not tell names from others: they are everyday words elsewhere."""
     why: Words = NONE
@@ -565,6 +567,12 @@ class Replies(_Section):
     refusal: str = ""
     absent: tuple[str, str] = ("", "")
     """That no document mentions one name, or several."""
+    elsewhere: tuple[str, str] = ("", "")
+    """That documents mention it, but not where what is asked could stand."""
+    not_said_of: str = ""
+    """That documents mention `{names}`, and none of `{words}` beside them."""
+    documents_in: Mapping[str, str] = Field(default_factory=dict)
+    """In which language the documents are, by its code, where it is not that of the question."""
     wordings: tuple[str, ...] = ()
     """Other beginnings of a refusal."""
     says_nothing: Patterns = ()

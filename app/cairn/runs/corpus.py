@@ -143,6 +143,13 @@ class Library:
         self._note(found.values())
         return [found[key] for key in dict.fromkeys(ids) if key in found]
 
+    async def openings(self, documents: Sequence[UUID]) -> list[Passage]:
+        """The first passage of each document."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await passages.openings(connection, self.principal, list(dict.fromkeys(documents)))
+        self._note(found)
+        return found
+
     async def within(
         self, collection: str, wanted: Mapping[UUID, UUID | None], *, filters: Mapping[str, Any] | None
     ) -> list[Passage]:
@@ -215,14 +222,11 @@ class Library:
             return await holdings.find_mentioned(connection, self.principal, collection, patterns)
 
     async def topics(self, collection: str, limit: int) -> list[str]:
-        """What a collection is about: frequent headings, else what most of its documents mention."""
+        """What a collection is about: titles of its documents, else headings that few of them have."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             found = await holdings.find_topics(connection, self.principal, collection, limit)
-            if len(found) < limit:
-                known = await tools.entities(connection, self.principal, collection, {}, "", limit)
-                found += [entity.name for entity in known[0] if entity.name not in found]
-            self.opened.update(await holdings.having(connection, self.principal, collection, found[:limit]))
-        return found[:limit]
+            self.opened.update(await holdings.having(connection, self.principal, collection, list(found)))
+        return list(found.values())
 
     async def calibration(self, collection: str) -> Calibration:
         """Of the confidence of quotations: the collection's own, or as shipped."""

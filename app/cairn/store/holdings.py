@@ -86,18 +86,26 @@ _ANY_DOCUMENT = frozenset(
 )
 """What says nothing of what a collection is about."""
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z]|[IVX]+)[.)]?\s+")
+_NUMBERS = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+(?=\D)")
 FEW_DOCUMENTS = 20
 """What a name stands in that is the documents' own; none of them goes without taking along what was said of it."""
 TOPIC_DOCUMENTS = 200
 """Documents whose headings are read to say what a collection is about."""
 
 
-async def find_topics(connection: Any, principal: Principal, collection: str, limit: int) -> list[str]:
-    """Headings that most of its documents have, without those that any document may have; none where it has no headings."""
+async def find_topics(connection: Any, principal: Principal, collection: str, limit: int) -> dict[str, str]:
+    """What somebody can ask about: titles of documents, else headings of several words, without those that any document may
+    have; as they stand there, and as a reader is told them. None where it has neither."""
     rows = await connection.fetch(
         SQL["topics"], principal.tenant_id, collection, TOPIC_DOCUMENTS, limit + len(_ANY_DOCUMENT)
     )
-    return [row["heading"] for row in rows if _named(row["heading"]) not in _ANY_DOCUMENT][:limit]
+    found: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        topic = _NUMBERS.sub("", " ".join(row["topic"].split())).strip(" *_#:.")
+        words = re.findall(r"[^\W\d_]{3,}", topic)
+        if _named(topic) not in _ANY_DOCUMENT and (row["title"] or len(words) > 1):
+            found.setdefault(_named(topic), (row["topic"], topic))
+    return dict(list(found.values())[:limit])
 
 
 def _named(heading: str) -> str:
@@ -106,7 +114,7 @@ def _named(heading: str) -> str:
 
 
 async def having(connection: Any, principal: Principal, collection: str, names: Sequence[str]) -> set[UUID]:
-    """Documents that have one of these names as a heading or as an entity that they mention, where few do: a name that
+    """Documents that have one of these names as their title, as a heading or as an entity that they mention, where few do: a name that
     stands in many is no document's own."""
     rows = await connection.fetch(SQL["having"], principal.tenant_id, collection, list(names), FEW_DOCUMENTS)
     return {row["id"] for row in rows}

@@ -34,6 +34,12 @@ async def fetch(connection: Any, principal: Principal, wanted: Mapping[UUID, UUI
     return {row["id"]: passage(row, row["collection"]) for row in rows}
 
 
+async def openings(connection: Any, principal: Principal, documents: Sequence[UUID]) -> list[Passage]:
+    """The first passage of each document."""
+    rows = await connection.fetch(SQL["openings"], principal.tenant_id, list(documents))
+    return [passage(row, row["collection"]) for row in rows]
+
+
 async def in_order(
     connection: Any,
     principal: Principal,

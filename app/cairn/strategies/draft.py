@@ -11,12 +11,12 @@ leaves the answer that there is.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-from cairn.answer.across import extract_across, is_foreign
+from cairn.answer.across import extract_across, is_foreign, written_in
 from cairn.answer.advice import rephrase
 from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
 from cairn.answer.context import Context, assemble_with_graph
@@ -46,7 +46,7 @@ from cairn.strategies.check import (
     unsupported_sentences,
 )
 from cairn.strategies.document_names import without_names
-from cairn.strategies.missing_names import find_absent
+from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
 from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
 
@@ -197,7 +197,7 @@ async def settle(run: Run, material: Material, context: Context, best: Checked, 
         reason = "The generated answer was not supported by its sources and is withheld (strict checking)."
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
-    draft = best.draft if best.draft.found else await advise(run, best.draft)
+    draft = best.draft if best.draft.found else await advise(run, best.draft, context.passages)
     draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best)))
     return Outcome(
         draft, run.deps.chat.name, context.passages, material.confidence, read, best.grounding,
@@ -216,7 +216,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     run.record.spent("answer", began)
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:
-        draft = await advise(run, draft)
+        draft = await advise(run, draft, sources)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
@@ -262,10 +262,14 @@ async def _extract(
     enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
     draft: Draft | None = None
     if len(foreign) < len(passages) or not passages:
-        draft = await extract(
-            asked, passages, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
-            calibration=calibration, by=await reader_for(run, asked, passages),
-        )  # fmt: skip
+
+        async def take(read: tuple[Passage, ...]) -> Draft:
+            return await extract(
+                asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
+                calibration=calibration, by=await reader_for(run, asked, read),
+            )  # fmt: skip
+
+        draft = await only_about_what_is_asked(run, asked, passages, await take(passages), take)
     if across_model is None or not foreign or (draft and draft.found):
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
@@ -290,8 +294,9 @@ def said_in(answer: Turn) -> str:
 # --- what to do when nothing answers --------------------------------------------------------------------------------
 
 
-async def advise(run: Run, draft: Draft) -> Draft:
-    """The refusal with what to do next: a question back where the message is ambiguous, else other words."""
+async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
+    """The refusal with what to do next: a question back where the message is ambiguous, else other words; and in which language
+    the documents are, where most of what was read is in another one."""
     topics = await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
         advice = question_back(run.question.text, run.plan.language, topics)
@@ -300,7 +305,9 @@ async def advise(run: Run, draft: Draft) -> Draft:
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
-    return replace(draft, text=f"{said} {advice}".strip())
+    spoken = Counter(written_in(passage) for passage in read).most_common(1)
+    note = replies(run.plan.language).documents_in.get(spoken[0][0] or "", "") if spoken else ""
+    return replace(draft, text=" ".join(filter(None, (said, note, advice))))
 
 
 def _ambiguous(run: Run) -> bool:

@@ -1,14 +1,24 @@
-"""What a question names that stands nowhere: neither in the passages that were read nor in the documents that were searched."""
+"""What a question names that stands nowhere: in none of the documents that were searched, or not where the answer was taken from.
+
+A name that stands somewhere in a collection says nothing of what is quoted: "What was Tesla's revenue?" is not answered by
+the page on which somebody else tells his (docs/adr/0100-absent-is-absent.md).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
+from uuid import UUID
 
-from cairn.answer.missing import Subject, subjects, unmentioned
+from cairn.answer.confidence import GUESS, SURE
+from cairn.answer.missing import Subject, asked_besides, has_any, squashed, subjects, unmentioned
+from cairn.answer.refusal import not_mentioned, not_said_of
+from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
 from cairn.errors import CairnError
+from cairn.language.bridge import bridge
 from cairn.language.lexicon import any_of
 from cairn.runs.context import Run
 
@@ -28,7 +38,7 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     named = [
         one
         for one in subjects(text, run.plan.language, known)
-        if not _is_bound(one, text) and not (translated and one.kind == "name")
+        if one.kind != "opening" and not _is_bound(one, text) and not (translated and one.kind == "name")
     ]
     unread = unmentioned(named, passages)
     if not unread:
@@ -56,3 +66,116 @@ def _refuses(one: Subject, absent: Sequence[Subject], named: Sequence[Subject], 
     if one.kind in ("name", "file") and not compares:
         return True
     return all(other in absent for other in named if other.kind == one.kind)
+
+
+# --- where the answer was taken from ------------------------------------------------------------------------------------
+
+Again = Callable[[tuple[Passage, ...]], Awaitable[Draft]]
+
+
+async def only_about_what_is_asked(
+    run: Run, text: str, passages: Sequence[Passage], draft: Draft, again: Again
+) -> Draft:
+    """The draft, where the passages that it quotes, their titles, headings or the beginning of their documents mention all that
+    the question names, and something of what it wants to know; else what `again` takes from the passages that do, else a refusal
+    that says what is missing. A guess at best, where what is missing may be no name, or be said in other words. Raises
+    CairnError."""
+    named = [one for one in _named(run, text) if not _is_word(one, passages)]
+    if not draft.found or not named:
+        return draft
+    words = asked_besides(text, named)
+    wanted = [word for _, word in words]
+    about = _About(named, await _beginnings(run, named, passages))
+    lacking = about.lacking(_quoted(draft, passages))
+    if lacking or not _says(wanted, _quoted(draft, passages)[:1]):
+        known = [passage for passage in passages if not about.lacking([passage])]
+        fitting = tuple(passage for passage in known if _says(wanted, [passage])) or tuple(known)
+        other = await again(fitting) if fitting and len(fitting) < len(passages) else draft
+        if other.found and not about.lacking(_quoted(other, passages)):
+            draft, lacking = other, []
+    if lacking:
+        return await _without_names(run, draft, lacking)
+    if not _says(wanted, _quoted(draft, passages)[:1]):
+        unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
+        return _doubted(draft, unsaid, SURE, DOUBTED)
+    return draft
+
+
+def _says(words: Sequence[str], passages: Sequence[Passage]) -> bool:
+    return not words or has_any(words, passages)
+
+
+def _named(run: Run, text: str) -> list[Subject]:
+    """What an answer has to be about: of a comparison, and of a question that goes through another one, the passages that answer
+    mention one thing at a time, so nothing; of what was said before only what the message says itself."""
+    compares = run.plan.classification.type == "COMPARATIVE"
+    if compares or run.plan.carried or bridge(text, run.plan.language):
+        return []
+    known = (run.question.collection, *run.plan.documents)
+    found = subjects(text, run.plan.language, known)
+    return [one for one in found if one.kind != "file" and not _is_bound(one, text)]
+
+
+def _is_word(one: Subject, passages: Sequence[Passage]) -> bool:
+    """Whether what may be a name is a word: written without a capital, or, where nouns have capitals, anywhere."""
+    if one.sure or one.kind == "year":
+        return False
+    if one.kind == "name":
+        return not unmentioned([one], passages)
+    plain = re.compile(rf"(?<=\s){re.escape(one.text.lower())}(?=[\s,;)])")  # not within the name of a module
+    return any(plain.search(passage.content) for passage in passages)
+
+
+def _quoted(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+    """What it quotes from, the best first."""
+    by_id = {passage.passage_id: passage for passage in passages}
+    cited = dict.fromkeys(citation.passage_id for citation in draft.citations)
+    return [by_id[one] for one in cited if one in by_id]
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a question names, and how the documents begin that were read: a report says on its first page whose it is."""
+
+    named: Sequence[Subject]
+    beginnings: Mapping[UUID, Passage]
+
+    def lacking(self, quoted: Sequence[Passage]) -> list[Subject]:
+        """What neither the passages nor the names of their documents mention, nor how these begin."""
+        begun = [self.beginnings[one.document_id] for one in quoted if one.document_id in self.beginnings]
+        titles = " ".join(squashed(f"{one.external_id} {one.title}") for one in quoted)
+        missing = unmentioned(self.named, [*quoted, *begun])
+        return [one for one in missing if squashed(one.text) not in titles]
+
+
+async def _beginnings(run: Run, named: Sequence[Subject], passages: Sequence[Passage]) -> dict[UUID, Passage]:
+    """Of the documents of passages that do not mention everything themselves."""
+    ids = [passage.document_id for passage in passages if unmentioned(named, [passage])]
+    return {one.document_id: one for one in await run.deps.library.openings(ids)} if ids else {}
+
+
+async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
+    there = await run.deps.library.mentioned(
+        run.question.collection, sorted({pattern for one in lacking for pattern in one.words})
+    )
+    absent = [one.text for one in lacking if there.isdisjoint(one.words)]
+    names = absent or [one.text for one in lacking]
+    told = not_mentioned(names, run.plan.language, elsewhere=not absent)
+    if any(one.sure for one in lacking):
+        return told
+    noun = all(one.kind == "name" for one in lacking)
+    return _doubted(draft, told, 0.0 if noun else DOUBTED if absent else SURE, 1.0)
+
+
+DOUBTED: Final = 0.7
+"""Confidence of a quotation that stays an answer though it has none of the words beside a name: of 300 questions that the
+documents answer 13 have such an answer, of those that they do not every second one (docs/adr/0100-absent-is-absent.md)."""
+
+
+def _doubted(draft: Draft, refusal: Draft, least: float, sure: float) -> Draft:
+    """Refused where the confidence is below `least`, a guess where it is below `sure`."""
+    if draft.confidence < least:
+        return refusal
+    reasons = (*draft.insufficiencies, *refusal.insufficiencies)
+    confidence = draft.confidence if draft.confidence >= sure else min(draft.confidence, GUESS)
+    return replace(draft, confidence=confidence, insufficiencies=tuple(dict.fromkeys(reasons)))

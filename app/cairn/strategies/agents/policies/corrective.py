@@ -259,7 +259,7 @@ async def _outcome(run: Run, rounds: Rounds, answers: Answers) -> Outcome:
 
 async def _nothing_relevant(run: Run, rounds: Rounds) -> Outcome:
     """What was read does not answer, and says so."""
-    draft = await advise(run, not_found(run.plan.text, rounds.found))
+    draft = await advise(run, not_found(run.plan.text, rounds.found), rounds.found)
     run.record.merged = rounds.trace((), 0)
     return Outcome(draft, "fixed", (), rounds.confidence, coverage_of(len(rounds.found), rounds.visible))
 
