@@ -9,9 +9,9 @@ import pytest
 from cairn.domain.answer import Coverage
 from cairn.domain.event import Failed, Progress, SourcesFound, Token
 from cairn.errors import DatabaseUnavailableError
+from cairn.language.lexicon import replies
 from cairn.store import memory
 from cairn.strategies.registry import STRATEGIES
-from cairn.strategies.replies import REPLIES
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill
 from tests.db.test_analyst import owner
@@ -28,18 +28,26 @@ async def plan_of(services: Services, run_id: Any) -> Any:
 # --- intents --------------------------------------------------------------------------------------------------------
 
 
+IN = {
+    "bonjour !": "fr", "hola": "es", "Guten Tag": "de", "Merci beaucoup !": "fr", "gracias": "es", "danke": "de",
+    "merci bcp": "fr", "ciao": "it", "ok, danke": "de", "quelle heure est-il ?": "fr",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("message", "intent"),
     [
         ("hello", "greeting"), ("bonjour !", "greeting"), ("hola", "greeting"), ("Guten Tag", "greeting"),
-        ("thank you", "gratitude"), ("merci beaucoup", "gratitude"), ("gracias", "gratitude"), ("danke", "gratitude"),
+        ("thank you", "gratitude"), ("Merci beaucoup !", "gratitude"), ("gracias", "gratitude"), ("danke", "gratitude"),
+        ("merci bcp", "gratitude"), ("ciao", "greeting"), ("ok, danke", "gratitude"), ("quelle heure est-il ?", "off_topic"),
         ("asdfghjkl", "garbage"), ("????", "garbage"), ("xxxxxxxxxxx", "garbage"),
     ],
 )  # fmt: skip
-async def test_small_talk_gets_its_fixed_reply_word_for_word(services: Services, message: str, intent: Any) -> None:
+async def test_small_talk_gets_the_fixed_reply_of_its_language(services: Services, message: str, intent: Any) -> None:
     events = await events_of(services, message)
     made = answer(events)
-    assert made.answer == REPLIES[intent]
+    assert made.answer == replies(IN.get(message, "en")).fixed[intent]
+    assert made.confidence == 0  # there is nothing to be sure of
     assert [event.text for event in events if isinstance(event, Token)] == [made.answer]
     assert (made.route["strategy"], made.route["intent"]) == ("reply", intent)
     assert (made.sources, made.citations, made.grounded) == ((), (), None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cairn.domain.plan import Intent, Vocabulary
 from cairn.query.intent import INTENTS, hard_rules, read_intent
+from cairn.query.summarize import asks_summary
 from tests.waiting import patience
 
 NOTHING = Vocabulary(1000, {})
@@ -304,3 +305,35 @@ def test_replies_that_name_no_intent(reply: str) -> None:
 )
 def test_any_reply_can_be_read(reply: str) -> None:
     assert read_intent(reply) in (*INTENTS, None)
+
+
+EVERYDAY = [
+    ("resume", "es"), ("toll", "de"), ("gut", "de"), ("plus", "fr"), ("encore", "fr"), ("comment", "fr"), ("vale", "es"),
+    ("weiter", "de"), ("salve", "it"), ("prima", "de"),
+]  # fmt: skip
+"""Words that are no commands and no small talk in English, with a language in which they are."""
+
+
+@pytest.mark.parametrize(("word", "language"), EVERYDAY)
+def test_an_everyday_word_is_no_command_of_another_language(word: str, language: str) -> None:
+    assert hard_rules(word, has_history=True, language="en") is None
+    assert hard_rules(word, has_history=True, language=language) is not None
+    asked = f"Where do I find {word} in the settings?"
+    assert hard_rules(asked, has_history=True) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "language", "wanted"),
+    [
+        ("Where do I resume the download?", "en", False),
+        ("How do I resume a paused job?", "es", False),
+        ("resume", "en", False),
+        ("resume", "es", True),
+        ("Resume el informe", "en", True),
+        ("résume", "en", True),
+        ("summarize", "de", True),
+        ("Can I list a compare plus on my resume?", "fr", False),
+    ],
+)
+def test_a_summary_is_asked_for_in_the_language_of_the_message(message: str, language: str, wanted: bool) -> None:
+    assert asks_summary(message, language) is wanted

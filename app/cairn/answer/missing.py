@@ -62,6 +62,8 @@ _COMMON: Final = (
     | every(lambda one: one.documents.called)
     | every(lambda one: one.documents.verbs)
     | every(lambda one: one.names.addresses)
+    | every(lambda one: (word for words in one.lists.kinds.values() for word in words))
+    | every(lambda one: (word for words in one.documents.formats.values() for word in words))
 )
 """Capitalised in some languages, and no names."""
 _GENERIC: Final = every(lambda one: one.graph.organisations) | every(lambda one: one.graph.places)
@@ -183,7 +185,7 @@ def _opening_name(tokens: list[NameToken], text: str) -> str | None:
 
 
 def _statement_opening(text: str) -> str | None:
-    """The first word, where what is asked comes later: "Tesla reported which revenue?", "Kafka retention: what is the default?"."""
+    """The first word, where what is asked comes later: "Tesla reported which revenue?", "Kafka retention: what is it?"."""
     tokens = tokens_of(text)
     if len(tokens) < 2 or not tokens[0].capital or loud(text) or len(tokens[0].word) < SHORTEST:
         return None

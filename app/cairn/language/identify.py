@@ -97,6 +97,9 @@ CLEAR: Final = 1.0
 SPARSE: Final = 0.2
 """Where less of the text is function words of the leading language, another one may be meant (Italian, Dutch)."""
 
+FEW: Final = 2
+"""Words of a message whose language one of them does not tell."""
+
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LETTERS_WORTH, _ELISION_WORTH = 0.75, 1.0
 """Evidence, in words, of letters and elided articles of a language."""
@@ -122,6 +125,19 @@ def by_words(message: str) -> str | None:
     spoken = lexicon.language(best).identify.words
     known = sum(word in spoken or fold(word) in STOP_WORDS[best] for word in words)
     return best if known >= SPARSE * len(words) or len(words) < 3 else None
+
+
+def languages_of(message: str, default: str) -> tuple[lexicon.Language, ...]:
+    """Those whose words may be commands in a message: its own, where it has words that tell; of a few words that are everyday
+    ones in `default`, that of the collection or of what was said, or in English, these two; else these first, then the others."""
+    codes = dict.fromkeys((lexicon.language(default).code, lexicon.DEFAULT))
+    first = tuple(lexicon.language(code) for code in codes)
+    words = [word.lower() for word in _WORD.findall(message[:SAMPLE])]
+    if len(words) <= FEW and any(word in one.words.everyday for word in words for one in first):
+        return first
+    if spoken := by_words(message):
+        return (lexicon.language(spoken),)
+    return (*first, *(one for one in lexicon.languages() if one.code not in codes))
 
 
 def _evidence(message: str, words: list[str]) -> dict[str, float]:

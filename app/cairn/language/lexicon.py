@@ -91,6 +91,9 @@ class WordLists(_Section):
     """What people say around a question: "please", "I want to know"."""
     elided: Words = NONE
     """What comes off before an apostrophe: l', qu', dell'."""
+    everyday: Words = NONE
+    """Words that mean something else in another language, where they are a command or small talk: "resume" asks for a summary in
+    Spanish, "toll" praises in German."""
     clitics: Words = NONE
     """What comes off after one: 's, 've."""
     inverted: Words = NONE
@@ -564,6 +567,8 @@ class Guards(_Section):
 class Replies(_Section):
     """What Cairn says, and how it recognises a model that says that it does not know."""
 
+    fixed: Mapping[str, str] = Field(default_factory=dict)
+    """To what asks nothing of documents, by its intent."""
     refusal: str = ""
     absent: tuple[str, str] = ("", "")
     """That no document mentions one name, or several."""
@@ -596,7 +601,7 @@ class Replies(_Section):
     named: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
     """How many people, organisations, places and dates, pages and words there are; for one and for several."""
     by_rules: str = ""
-    """That names are recognised by rules."""
+    """That what is listed was found by rules, so that some may be missing."""
     newest: Mapping[str, str] = Field(default_factory=dict)
     """Before the newest and oldest document: by its year, by when it was indexed."""
     nearest: str = ""
@@ -800,8 +805,16 @@ def every(pick: Callable[[Language], Iterable[str]]) -> frozenset[str]:
 
 def patterns(pick: Callable[[Language], Iterable[str]]) -> list[str]:
     """Patterns over text as it is written, of all languages in their order, each once; a space is any white space."""
-    found = dict.fromkeys(pattern for one in languages() for pattern in pick(one))
-    return [bound(_SPACE.sub(r"\\s+", pattern)) for pattern in found]
+    return _spaced(pattern for one in languages() for pattern in pick(one))
+
+
+def _spaced(written: Iterable[str]) -> list[str]:
+    return [bound(_SPACE.sub(r"\\s+", pattern)) for pattern in dict.fromkeys(written)]
+
+
+def either(written: Iterable[str]) -> str:
+    """One group of the patterns of a language, to be put into a pattern."""
+    return f"(?:{'|'.join(_spaced(written)) or '(?!)'})"
 
 
 _SPACE: Final = bounded(r" (?![^\[\]]*\])")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cairn.domain.plan import Classification, FusionWeights, QueryType
-from cairn.language.identify import likely_language
+from cairn.language.identify import languages_of, likely_language
 from cairn.language.lexicon import Language, in_order, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line, window
@@ -64,6 +64,8 @@ def classify(text: str, language: str) -> Classification:
     own = likely_language(text) == language
     if own and (found := _by_pattern(folded, order[0]) or _by_question_word(folded, order[0], names)):
         return found
+    spoken = {one.code for one in languages_of(text, language)}
+    order = tuple(one for one in order if one.code in spoken)
     for one in order:
         if found := _by_pattern(folded, one):
             return found

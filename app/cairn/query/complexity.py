@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from cairn.domain.plan import Classification, ComplexityScore, Level, QueryType
-from cairn.language.lexicon import every, languages
+from cairn.language.identify import languages_of
+from cairn.language.lexicon import DEFAULT, Language, every, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line, window
 from cairn.language.tokens import says_nothing, words
@@ -54,11 +55,12 @@ def complexity(
     settings: RoutingSettings,
     *,
     inner: str | None = None,
+    language: str = DEFAULT,
 ) -> ComplexityScore:
     """`subquestions`: independent questions; none or one counts as one. `inner`: the question that it goes through, which makes
     it MODERATE at least."""
     folded = fold_line(window(text))
-    found = keywords(folded)
+    found = keywords(folded, languages_of(text, language))
     factors = {
         "query_type": TYPE_FACTOR[classification.type],
         "entity_count": min(len(entities) / 4, 1.0),
@@ -70,7 +72,7 @@ def complexity(
     score = round(sum(WEIGHTS[name] * value for name, value in factors.items()), 9)
     level = _level(score, settings)
     override = None
-    if about_collection(text):
+    if about_collection(text, language):
         override, score = "database_meta", max(score, META_SCORE)
         level = _level(score, settings)
     elif why := _ambiguous(text, entities):
@@ -85,15 +87,18 @@ def complexity(
     return ComplexityScore(score, level, factors, told, override)
 
 
-def about_collection(text: str) -> bool:
-    """Whether it asks about the documents as such: how many, which; in any language, because such questions are short."""
-    return list_request(text) is not None
+def about_collection(text: str, language: str = DEFAULT) -> bool:
+    """Whether it asks about the documents as such: how many, which."""
+    return list_request(text, language) is not None
 
 
-def keywords(folded: str) -> tuple[str, ...]:
-    """What matches the keyword table in a folded text, each place and each expression once, in order."""
+def keywords(folded: str, spoken: Sequence[Language] = ()) -> tuple[str, ...]:
+    """What matches the keyword tables of these languages (none: all) in a folded text, each place and each expression once, in
+    order."""
+    codes = {one.code for one in spoken or languages()}
+    asked = (pattern for (_, code), patterns in KEYWORDS.items() if code in codes for pattern in patterns)
     spans = sorted(
-        {match.span() for patterns in KEYWORDS.values() for pattern in patterns if (match := pattern.search(folded))},
+        {match.span() for pattern in asked if (match := pattern.search(folded))},
         key=lambda span: (span[0], -span[1]),
     )
     found: list[str] = []

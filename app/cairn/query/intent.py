@@ -14,6 +14,7 @@ from cairn.domain.plan import Intent, IntentMatch, Vocabulary
 from cairn.domain.question import Turn
 from cairn.language.fence import quoted
 from cairn.language.letters import looks_random
+from cairn.language.lexicon import DEFAULT
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line, folded_words, window
 from cairn.language.tokens import WORD, says_nothing
@@ -56,18 +57,21 @@ _TWO_LETTER_WORDS: Final = folded_words(
 """Words of two letters in turn, which the collection need not hold."""
 
 
-def hard_rules(message: str, *, has_history: bool, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
+def hard_rules(
+    message: str, *, has_history: bool, vocabulary: Vocabulary | None = None, language: str | None = None
+) -> IntentMatch | None:
     """Layer 0: what needs no embedding to be known; None: go on. Pure, well under a millisecond.
 
     History is asked before anything is called meaningless. `vocabulary`: words that the collection holds are never
-    garbage.
+    garbage. `language`: of what was said, where the message does not tell its own; by default that of the collection.
     """
+    language = language or (vocabulary.language if vocabulary else None) or DEFAULT
     text = window(message).strip()
     return (
         _empty(text, has_history, vocabulary)
-        or _form(text, has_history, vocabulary)
+        or _form(text, has_history, vocabulary, language)
         or _repeated(text, vocabulary)
-        or _only_stop_words(text, has_history)
+        or _only_stop_words(text, has_history, language)
         or _nonsense(text, vocabulary)
     )
 
@@ -120,9 +124,9 @@ def _repeated(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
     return None
 
 
-def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> IntentMatch | None:
+def _form(text: str, has_history: bool, vocabulary: Vocabulary | None, language: str) -> IntentMatch | None:
     """Greetings, thanks, follow-ups and the like, as whole messages in four languages."""
-    found = whole_message(text, vocabulary)
+    found = whole_message(text, vocabulary, language)
     if found is None:
         return None
     intent, phrase, exact = found
@@ -138,7 +142,7 @@ def _form(text: str, has_history: bool, vocabulary: Vocabulary | None) -> Intent
     return _rule(intent, 0.95 if exact else 0.85, f"{intent} {phrase!r}")
 
 
-def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
+def _only_stop_words(text: str, has_history: bool, language: str) -> IntentMatch | None:
     """Only "why?" and "what is it" continue a conversation; without one nobody can know what is meant."""
     spelled = WORD.findall(text)
     if (
@@ -151,6 +155,8 @@ def _only_stop_words(text: str, has_history: bool) -> IntentMatch | None:
     if len(spelled) == 1 and len(spelled[0]) > 1 and spelled[0].isupper():
         return None  # IT, US, WHO
     if not spelled or not says_nothing(fold_line(text)):
+        return None
+    if any((fold_line(word),) in known.false_friends(text, language) for word in spelled):
         return None
     if has_history:
         return _rule("followup", 0.85, ONLY_STOP_WORDS)

@@ -15,7 +15,8 @@ from functools import cache
 from typing import Final
 
 from cairn.domain.plan import ListedUnit, ListRequest
-from cairn.language.lexicon import Language, Lists, any_of, every, languages
+from cairn.language.identify import languages_of
+from cairn.language.lexicon import DEFAULT, Language, Lists, any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS
@@ -82,13 +83,13 @@ _NAMING: Final[frozenset[ListedUnit]] = frozenset({"people", "organisations", "p
 _FIRST_OF_NAMES: Final = frozenset({"skip", "named", "named_in", "in"})
 
 
-def list_request(message: str) -> ListRequest | None:
-    """What is to be listed or counted; None for every other message."""
+def list_request(message: str, language: str = DEFAULT) -> ListRequest | None:
+    """What is to be listed or counted; None for every other message. `language`: where the message does not tell its own."""
     if len(message) > LONGEST:
         return None
     folded = _fold(message)
     masked = _QUOTED.sub(lambda match: _MASK * len(match.group()), folded)
-    for grammar in _grammars():
+    for grammar in (_grammars()[one.code] for one in languages_of(message, language) if one.code in _grammars()):
         if grammar.whole.search(masked):
             return ListRequest()
         if found := _Reading(grammar, message, masked).request():
@@ -96,13 +97,13 @@ def list_request(message: str) -> ListRequest | None:
     return None
 
 
-def request_after(message: str, asked: Sequence[str]) -> ListRequest | None:
+def request_after(message: str, asked: Sequence[str], language: str = DEFAULT) -> ListRequest | None:
     """The same, after these messages, oldest first: "which of them mention X?" is about what was listed before."""
-    found = list_request(message)
+    found = list_request(message, language)
     if found is None or not found.of_the_last:
         return found
     for at in range(len(asked) - 1, -1, -1):
-        if before := request_after(asked[at], asked[:at]):
+        if before := request_after(asked[at], asked[:at], language):
             return narrowed(before, found)
     return None
 
@@ -383,8 +384,8 @@ _ELIDED: Final = bounded(r"^(?:[ldLD]|[Dd]e l)['’](?=\w)")
 
 
 @cache
-def _grammars() -> tuple[_Grammar, ...]:
-    return tuple(_grammar(one) for one in languages() if one.lists.documents)
+def _grammars() -> dict[str, _Grammar]:
+    return {one.code: _grammar(one) for one in languages() if one.lists.documents}
 
 
 @cache

@@ -11,7 +11,9 @@ from functools import cache
 from typing import Final, Literal
 
 from cairn.domain.plan import Vocabulary
-from cairn.language.lexicon import every, languages
+from cairn.language import lexicon
+from cairn.language.identify import languages_of
+from cairn.language.lexicon import DEFAULT, Language, every, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line
 from cairn.language.tokens import ALL_IDLE_WORDS, words
@@ -26,7 +28,11 @@ def tokens(text: str) -> list[str]:
 
 
 def _phrases(name: str) -> frozenset[Phrase]:
-    return frozenset(tuple(tokens(phrase)) for one in languages() for phrase in getattr(one.messages, name))
+    return frozenset(phrase for one in languages() for phrase in _said_in(one, name))
+
+
+def _said_in(one: Language, *names: str) -> frozenset[Phrase]:
+    return frozenset(tuple(tokens(phrase)) for name in names for phrase in getattr(one.messages, name))
 
 
 def _words(name: str) -> frozenset[str]:
@@ -109,8 +115,11 @@ _LONG_RUN: Final = bounded(r"(.)\1{2,}")
 _ANY_RUN: Final = bounded(r"(.)\1+")
 
 
-def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form, str, bool] | None:
-    """The form, the phrase it was known by, and whether that was spelled as in the table; None for other messages."""
+def whole_message(
+    text: str, vocabulary: Vocabulary | None = None, language: str = DEFAULT
+) -> tuple[Form, str, bool] | None:
+    """The form, the phrase it was known by, and whether that was spelled as in the table; None for other messages. `language`: of
+    what was said, or of the collection, where the message does not tell its own."""
     folded = fold_line(text)
     if len(folded) > 200:
         return None
@@ -121,9 +130,38 @@ def whole_message(text: str, vocabulary: Vocabulary | None = None) -> tuple[Form
     if not typed or len(typed) > MAX_TOKENS:
         return None
     spelled = [_spelling(token, vocabulary) for token in typed]
-    covers = {form: _covered(spelled, form) for form in _PHRASES}
-    form = max(_PHRASES, key=lambda form: len(covers[form]))  # of equals the first: the order of precedence
+    false = false_friends(text, language)
+    covers = {form: found for form in _PHRASES if (found := _covered(spelled, form)) not in false}
+    if not covers:
+        return None
+    form = max(covers, key=lambda form: len(covers[form]))  # of equals the first: the order of precedence
     return (form, " ".join(covers[form]), spelled == typed) if covers[form] else None
+
+
+def language_of(text: str, default: str) -> str | None:
+    """The code of the language in which a whole message is small talk or a command; `default` where it is so there, too."""
+    found = whole_message(text, None, default)
+    if found is None:
+        return None
+    if found[0] == "off_topic":
+        return next(one.code for one, pattern in zip(languages(), OFF_TOPIC, strict=True) if pattern.search(found[1]))
+    phrase = tuple(found[1].split())
+    order = (lexicon.language(default), *languages())
+    return next((one.code for one in order if phrase in _said_in(one, *_TABLES)), None)
+
+
+_TABLES: Final = (
+    "greetings", "farewells", "gratitude", "acknowledgements", "followups", "simplifications", "deepenings", "commands",
+)  # fmt: skip
+
+
+def false_friends(text: str, language: str) -> frozenset[Phrase]:
+    """Words of the message's language that are key phrases in another one alone: "resume", "toll", "plus" in English."""
+    spoken = languages_of(text, language)
+    if len(spoken) == len(languages()):
+        return frozenset()
+    everyday = {(word,) for one in spoken for word in one.words.everyday}
+    return frozenset(everyday.difference(*(_said_in(one, *_TABLES) for one in spoken)))
 
 
 def _covered(tokens: Sequence[str], form: Form) -> Phrase:

@@ -23,6 +23,7 @@ from cairn.language import identify
 from cairn.language.bridge import bridge
 from cairn.language.deadline import TimeUpError, ended_after
 from cairn.language.identify import by_words, detect
+from cairn.language.lexicon import DEFAULT
 from cairn.language.tokens import message_words
 from cairn.providers.protocols import ChatModel, Vectors
 from cairn.query.classify import NONE, classify, fusion_weights
@@ -35,6 +36,7 @@ from cairn.query.followup import Carried, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from cairn.query.listing import list_request, request_after
 from cairn.query.rewrite_by_model import rewrite_by_model
+from cairn.query.small_talk import language_of
 from cairn.query.summarize import wants_summary
 from cairn.settings import Settings
 
@@ -94,11 +96,14 @@ async def _planned(
     """Raises TimeUpError, and TimeoutError where it is ended."""
     message, history = run.message, run.history
     with run.step("rules"):
-        run.listing = request_after(message, [turn.content for turn in history if turn.role == "user"])
+        said = [turn.content for turn in history if turn.role == "user"]
+        run.listing = request_after(message, said, _spoken(run) or DEFAULT)
         listed = IntentMatch("question", 0.9, 0, "asks for a list or a count of documents") if run.listing else None
-        intent = listed or hard_rules(message, has_history=bool(history))
+        intent = listed or hard_rules(message, has_history=bool(history), language=_spoken(run))
+        before = _spoken(run) or DEFAULT
+        language = by_words(message) or language_of(message, before) or before
     if intent and intent.intent in NO_RETRIEVAL:
-        return _plan(run, intent, Carried(message), (), None, by_words(message) or _spoken(run) or "en", has_graph)
+        return _plan(run, intent, Carried(message), (), None, language, has_graph)
     return await _understood(run, intent, vocabulary, embed, chat, router, exemplars, find, has_graph)
 
 
@@ -136,7 +141,11 @@ async def _intent(
 ) -> IntentMatch:  # fmt: skip
     """Layer 0 again with the vocabulary, layer 1, layer 2; else a question."""
     with run.step("intent"):
-        found = early or (hard_rules(run.message, has_history=bool(run.history), vocabulary=known) if known else None)
+        found = early or (
+            hard_rules(run.message, has_history=bool(run.history), vocabulary=known, language=_spoken(run))
+            if known
+            else None
+        )
     if found is None and vector is not None:
         limits = run.settings.routing
         matching = exemplars.match(run.message, vector[0], settings=limits, vocabulary=known)
@@ -218,7 +227,7 @@ def _may_lean(ruled: Carried, message: str) -> bool:
 async def _restrictions(run: Understanding, text: str, language: str, find: Find | None) -> Restricted:
     """Metadata filters and named documents, where the message has such wishes and the collection such documents."""
     with run.step("filters"):
-        listed = run.listing or list_request(text)  # it says itself of which documents
+        listed = run.listing or list_request(text, language)  # it says itself of which documents
         asked = () if listed or find is None or not run.settings.rewrite.filters else wishes(text, language)
     if find is None or not asked:
         return Restricted()
@@ -239,7 +248,8 @@ def _plan(
         named = entities(text, language, known)
         parts = parts or parts_alone(split(text, language, names=named), language, _named)
         kind = classify(text, language)
-        score = complexity(text, kind, named, parts, run.settings.routing, inner=bridge(text, language))
+        inner = bridge(text, language)
+        score = complexity(text, kind, named, parts, run.settings.routing, inner=inner, language=language)
         restricted: Mapping[str, Any] = found.filters if found else {}
         return QueryPlan(
             message=run.message,
@@ -256,8 +266,8 @@ def _plan(
             rewrite_reason=carried.reason,
             carried=carried.terms,
             documents=found.documents if found else (),
-            summarize=wants_summary(text) or names_only_a_document(text),
-            listing=run.listing or list_request(text),
+            summarize=wants_summary(text, language) or names_only_a_document(text),
+            listing=run.listing or list_request(text, language),
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
         )

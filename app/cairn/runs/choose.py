@@ -88,7 +88,7 @@ def choose(question: Question, plan: QueryPlan, means: Means = Means()) -> Route
         return Route("converse", f"{intent} of the last answer: {plan.intent.reason}")
     if plan.listing:
         return Route("aggregate", "it asks about the documents as such, which SQL answers completely")
-    if plan.summarize or asks_summary(plan.text):
+    if plan.summarize or asks_summary(plan.text, plan.language):
         return Route("summarize", "it asks for a summary, which reads everything in order")
     if _asks_way(question, plan):
         return Route("related", f"it asks how two things are related: {plan.classification.reason}")

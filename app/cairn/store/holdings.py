@@ -114,8 +114,8 @@ def _named(heading: str) -> str:
 
 
 async def having(connection: Any, principal: Principal, collection: str, names: Sequence[str]) -> set[UUID]:
-    """Documents that have one of these names as their title, as a heading or as an entity that they mention, where few do: a name that
-    stands in many is no document's own."""
+    """Documents that have one of these names as their title, as a heading or as an entity that they mention, where few do: a
+    name that stands in many is no document's own."""
     rows = await connection.fetch(SQL["having"], principal.tenant_id, collection, list(names), FEW_DOCUMENTS)
     return {row["id"] for row in rows}
 

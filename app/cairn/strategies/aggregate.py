@@ -204,5 +204,5 @@ async def _named(run: Run, found: Found) -> _Told:
             marks[name] = made.n
     text = named_text(run.plan.language, found, naming, marks)
     # every document was read, but by rules: what they overlook is not in the list
-    coverage = Coverage(False, len(ids), len(ids), "documents")
-    return _Told(text, tuple(citations), tuple(by_id.values()), coverage, (replies(run.plan.language).by_rules,))
+    coverage, note = Coverage(False, len(ids), len(ids), "documents"), replies(run.plan.language).by_rules
+    return _Told(f"{text}\n\n{note}", tuple(citations), tuple(by_id.values()), coverage, (note,))

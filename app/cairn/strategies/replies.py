@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from cairn.answer.advice import join_or
 from cairn.domain.answer import Draft
 from cairn.domain.event import Token
-from cairn.domain.plan import Intent
 from cairn.language.lexicon import replies
 from cairn.language.tokens import terms
 from cairn.runs.context import Outcome, Run
-
-REPLIES: Final[Mapping[Intent, str]] = {
-    "greeting": "Hello! How can I help you with your documents today?",
-    "gratitude": "You're welcome! Feel free to ask if you have more questions about your documents.",
-    "garbage": "I didn't quite understand that. Could you rephrase your question about the documents?",
-    "off_topic": "I'm designed to help with questions about your uploaded documents. What would you like to know about "
-    "them?",
-}
-"""Word for word, in whatever language the message is."""
 
 SHOWN: Final = 3
 """Documents that a question back names."""
@@ -29,10 +19,10 @@ LONGEST_SAID: Final = 80
 
 
 async def reply(run: Run) -> Outcome:
-    """The fixed reply of the intent."""
-    text = REPLIES[run.plan.intent.intent]
+    """The fixed reply of the intent, in the language of the message."""
+    text = replies(run.plan.language).fixed[run.plan.intent.intent]
     run.emit(Token(text))
-    return Outcome(Draft(text, (), True, 1.0), "fixed", confidence=run.plan.intent.confidence)
+    return Outcome(Draft(text, (), True, 0.0), "fixed", confidence=0.0)  # there is nothing to be sure of
 
 
 async def clarify(run: Run) -> Outcome:

@@ -144,7 +144,7 @@ class ShownTurn:
             ui.badge(
                 words("ask.grounded" if grounded else "ask.not_grounded"), color="positive" if grounded else "negative"
             )
-        elif answered == "yes" and isinstance(notes.get("confidence"), int | float):
+        elif answered == "yes" and notes.get("confidence"):
             share = round(100 * notes["confidence"])
             ui.badge(words("ask.confidence", share=share), color="grey-7").tooltip(words("ask.confidence_hint"))
 
