@@ -106,6 +106,15 @@ WHERE EXISTS (
     AND translate(lower(p.content), 'àáâãäåçèéêëìíîïñòóôõöùúûüýÿ’', 'aaaaaaceeeeiiiinooooouuuuyy''') ~ w.pattern
 )
 
+-- name: spelled_nearly
+-- The word of collection $2 (by name) that matches pattern $3 whole, in lower case; of several the one in most passages.
+SELECT lower(m.word[1]) AS word
+FROM rag.collections c
+JOIN rag.passages p ON p.tenant_id = $1 AND p.collection_id = c.id
+CROSS JOIN LATERAL regexp_matches(lower(p.content), concat('\m(', $3::text, ')\M')) AS m (word)
+WHERE c.tenant_id = $1 AND c.name = $2
+GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1
+
 -- name: having
 -- Documents of collection $2 (by name) under a title or heading, or with an entity, of these names ($3), as far as no more than $4
 -- have it.

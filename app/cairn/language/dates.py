@@ -9,6 +9,7 @@ from typing import Final
 
 from cairn.language.lexicon import any_of, languages
 from cairn.language.linear import bounded
+from cairn.language.text import fold
 
 _MONTHS: Final = {
     name: number
@@ -33,6 +34,14 @@ PATTERN: Final = (
 
 _NUMBERED: Final = re.compile(rf"({_YEAR})-(\d\d)-(\d\d)|(\d\d?)[./](\d\d?)[./]({_YEAR})")
 _WORDS: Final = re.compile(r"[^\W\d_]+|\d+")
+
+
+def months_in(words: Iterable[str]) -> frozenset[int]:
+    """Numbers of the months among folded words, in any language."""
+    return frozenset(_FOLDED[word] for word in words if word in _FOLDED)
+
+
+_FOLDED: Final = {fold(name): number for name, number in _MONTHS.items()}
 
 
 def read_date(said: str) -> str:

@@ -388,6 +388,8 @@ class Documents(_Section):
     """What one does with documents."""
     called: Words = NONE
     """What documents and collections are called."""
+    formats: Mapping[str, Words] = Field(default_factory=dict)
+    """What files of a format are called ("deck", "workbook"), by a part of their media type."""
     placeholders: Phrases = ()
     """Titles that programs and templates put where none was written (cairn/ingest/loaders/titles.py)."""
     sections: Phrases = ()
@@ -567,6 +569,10 @@ class Guards(_Section):
 class Replies(_Section):
     """What Cairn says, and how it recognises a model that says that it does not know."""
 
+    read_as: str = ""
+    """That words of a question were taken for `{words}`, which the documents have."""
+    described: Mapping[str, str] = Field(default_factory=dict)
+    """Which of several documents that a description fits was taken ("one"), and that none fits ("none")."""
     fixed: Mapping[str, str] = Field(default_factory=dict)
     """To what asks nothing of documents, by its intent."""
     refusal: str = ""

@@ -20,6 +20,7 @@ FILE_NAME: Final = bounded(
     re.IGNORECASE,
 )
 
+
 @dataclass(frozen=True, slots=True)
 class _Asking:
     """How a language asks for a summary."""

@@ -221,6 +221,11 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
             return await holdings.find_mentioned(connection, self.principal, collection, patterns)
 
+    async def spelled_nearly(self, collection: str, pattern: str) -> str | None:
+        """A word of the collection that matches a pattern whole. Raises QueryTimeoutError where that takes long."""
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            return await holdings.find_spelling(connection, self.principal, collection, pattern)
+
     async def topics(self, collection: str, limit: int) -> list[str]:
         """What a collection is about: titles of its documents, else headings that few of them have."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

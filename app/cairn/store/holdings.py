@@ -81,6 +81,12 @@ async def find_mentioned(
     return frozenset(row["pattern"] for row in rows)
 
 
+async def find_spelling(connection: Any, principal: Principal, collection: str, pattern: str) -> str | None:
+    """The commonest word, in lower case, that matches a pattern whole; reads all of the collection."""
+    found = await connection.fetchval(SQL["spelled_nearly"], principal.tenant_id, collection, pattern)
+    return None if found is None else str(found)
+
+
 _ANY_DOCUMENT = frozenset(
     fold_line(phrase) for phrase in every(lambda one: (*one.documents.sections, *one.documents.placeholders))
 )

@@ -111,6 +111,10 @@ async def _find(run: Run, request: ListRequest, filters: Mapping[str, Any], tota
         kinds = ()  # no document says of what kind it is: all of them may be reports
     look = library.find_listed
     listed = await look(collection, request, filters, kinds=kinds, titles=titles, among=among)
+    if not listed and (request.authors or request.sources):  # whose they are nobody says: what they mention
+        names = (*request.authors, *request.sources)
+        request = replace(request, authors=(), sources=(), mentioned=(*request.mentioned, *((name,) for name in names)))
+        listed = await look(collection, request, filters, kinds=kinds, titles=titles, among=among)
     loosely = False
     if not listed and any(" " in term for group in request.mentioned for term in group):
         listed = await look(collection, request, filters, spelling="words", kinds=kinds, titles=titles, among=among)

@@ -34,6 +34,7 @@ from cairn.language.lexicon import refusals, replies
 from cairn.language.quoted import quotations_in
 from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Outcome, Run
+from cairn.runs.gather import gather
 from cairn.runs.progress import asking_again, checking, reading
 from cairn.strategies.check import (
     Checked,
@@ -49,6 +50,7 @@ from cairn.strategies.document_names import without_names
 from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
 from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
+from cairn.strategies.respelled import respelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,14 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)
+    if not draft.found and not material.parts and (meant := await respelled(run, material.question)):
+        text, words = meant
+        found = await gather(replace(run, plan=replace(run.plan, text=text)), purpose="rewrite")
+        again = replace(material, question=text, passages=found.passages)
+        second = await _extracted(run, again)
+        if second.found:
+            note = replies(run.plan.language).read_as.format(words=", ".join(words))
+            material, draft = again, replace(second, text=f"{second.text}\n\n{note}")
     run.record.spent("answer", began)
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:

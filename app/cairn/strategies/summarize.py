@@ -13,30 +13,36 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from cairn.answer.context import rendered
 from cairn.answer.extract import not_found
 from cairn.answer.lexrank import digest
 from cairn.answer.outline import outline
-from cairn.domain.answer import NOTHING_TO_READ, coverage_of
+from cairn.domain.answer import NOTHING_TO_READ, Draft, coverage_of
 from cairn.domain.document import ListedDocument
-from cairn.domain.event import Progress, SourcesFound
+from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph_view import CommunitySummary
 from cairn.domain.passage import DocumentReading, Passage
 from cairn.errors import ProviderError
 from cairn.language.fence import fenced, quoted
+from cairn.language.lexicon import replies
 from cairn.language.sentences import Span
 from cairn.prompts import prompt, prompt_part
 from cairn.providers.protocols import Message
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, reading
+from cairn.strategies.described import Description, described_in, fitting
 from cairn.strategies.document_names import find_named_documents, topic
-from cairn.strategies.draft import Material, answer_from, write_answer, write_or_quote
+from cairn.strategies.draft import Material, advise, answer_from, write_answer, write_or_quote
 from cairn.strategies.fast import answer_empty
 
+MOST_OPENED: Final = 500
+"""Documents whose beginning is read to find out which of them a message describes."""
+MOST_NAMED: Final = 5
+"""Documents that are named beside the one that was taken."""
 SUBJECT_FACTOR = 2.0
 """How much more than usual is read about a subject."""
 
@@ -52,10 +58,19 @@ async def summarize(run: Run) -> Outcome:
     if not documents:
         return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
+    if not chosen and (wanted := described_in(run.plan.text)):
+        return await _summarize_described(run, wanted, documents, filters)
     chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
     if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
         return await _summarize_subject(run, " ".join(subject))
-    ids = [item.id for item in chosen] or None
+    return await _summarize_documents(run, chosen, documents, filters)
+
+
+async def _summarize_documents(
+    run: Run, chosen: list[ListedDocument], documents: list[ListedDocument], filters: Mapping[str, Any]
+) -> Outcome:
+    """Of the chosen documents, or of all where none is."""
+    question, ids = run.question, [item.id for item in chosen] or None
     budget = run.settings.answer.summary_tokens
     reading = await run.deps.library.read(question.collection, ids, max_tokens=budget, filters=filters)
     view = None
@@ -64,6 +79,34 @@ async def summarize(run: Run) -> Outcome:
     if view:
         reading = replace(reading, passages=view.passages)
     return await _summarize_reading(run, reading, chosen or documents, view)
+
+
+async def _summarize_described(
+    run: Run, wanted: Description, documents: list[ListedDocument], filters: Mapping[str, Any]
+) -> Outcome:
+    """Of several documents that fit the first, which the answer says; "all" of a description without any word means them all."""
+    passages = await run.deps.library.openings([item.id for item in documents[:MOST_OPENED]])
+    found = fitting(wanted, documents, {passage.document_id: passage.content for passage in passages})
+    say = replies(run.plan.language)
+    if not found:
+        if run.plan.summarize:  # "summarize all reports"
+            return await _summarize_documents(run, [], documents, filters)
+        text = say.described["none"].format(said=" ".join(topic(run.plan.text)))
+        draft = await advise(run, Draft(text, (), False, 0.0, (text,)), ())
+        run.emit(Token(draft.text))
+        return Outcome(draft, "fixed", confidence=0.0)
+    if run.plan.summarize and not wanted.words and len(found) > 1:
+        return await _summarize_documents(run, found, documents, filters)
+    outcome = await _summarize_documents(run, found[:1], documents, filters)
+    if len(found) > 1:
+        names = [item.title or item.external_id for item in found]
+        if len(set(names)) < len(names):
+            names = [item.external_id for item in found]
+        rest = ", ".join(names[1 : MOST_NAMED + 1])
+        note = say.described["one"].format(name=names[0], names=rest)
+        draft = replace(outcome.draft, text=f"{outcome.draft.text}\n\n{note}")
+        outcome = replace(outcome, draft=draft)
+    return outcome
 
 
 async def _summarize_subject(run: Run, subject: str) -> Outcome:

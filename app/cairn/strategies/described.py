@@ -1,0 +1,117 @@
+"""Which document a message describes: "the kickoff presentation", "the PepsiCo 8-K", "the board minutes of May". Pure.
+
+What it is (a kind, a format), when it is from, and words of its title, file name or beginning: all that is said has to fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from cairn.domain.document import ListedDocument
+from cairn.language.dates import months_in
+from cairn.language.lexicon import languages
+from cairn.language.text import fold
+from cairn.language.tokens import alike, terms
+from cairn.query.listing import kind_spellings, states_kind
+from cairn.strategies.document_names import topic
+
+OPENING: Final = 600
+"""Characters of a document in which it says what it is."""
+_FORM: Final = re.compile(r"\d{1,2}-[a-z]")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_DATE: Final = re.compile(r"(?:19|20)\d\d[-_.]?(0[1-9]|1[0-2])(?:[-_.]?[0-3]\d)?(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """`kinds` and `formats` are words for these, `forms` names of forms ("10-K"), `words` the rest."""
+
+    kinds: tuple[str, ...]
+    formats: tuple[str, ...]
+    forms: tuple[str, ...]
+    months: frozenset[int]
+    years: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def described_in(message: str) -> Description | None:
+    """None where it does not say what kind of document it means."""
+    kinds, formats, forms, years, words = [list[str]() for _ in range(5)]
+    for form in _FORM.findall(fold(message)):
+        forms.append(form.replace("-", ""))
+    said = [fold(word) for word in topic(_FORM.sub(" ", fold(message)))]
+    for word in said:
+        if _format_of(word) or kind_spellings(word):
+            (formats if _format_of(word) else kinds).append(word)
+        elif _YEAR.fullmatch(word):
+            years.append(word)
+        elif not months_in([word]):
+            words.append(word)
+    if not (kinds or formats or forms):
+        return None
+    # "may" is a stop word
+    months = (
+        months_in(re.findall(r"[^\W\d_]+", fold(message))) if months_in(said) or _OF_MONTH.search(fold(message)) else ()
+    )
+    return Description(tuple(kinds), tuple(formats), tuple(forms), frozenset(months), tuple(years), tuple(words))
+
+
+_OF_MONTH: Final = re.compile(r"(?:of|from|in) may(?!\w)")
+
+
+def _format_of(word: str) -> frozenset[str]:
+    return frozenset(key for one in languages() for key, words in one.documents.formats.items() if word in words)
+
+
+def fitting(
+    wanted: Description, documents: Sequence[ListedDocument], openings: Mapping[UUID, str]
+) -> list[ListedDocument]:
+    """Documents that all of it fits, those first that say more of it in their title or file name, and then the latest."""
+    found = []
+    for item in documents:
+        opening = openings.get(item.id, "")[:OPENING]
+        if (named := _fit(wanted, item, opening)) is not None:
+            found.append((named, "".join(_YEAR.findall(item.external_id)), item.external_id, item))
+    best = max((named for named, *_ in found), default=0)
+    found = [row for row in found if row[0] == best]
+    return [item for *_, item in sorted(found, key=lambda row: row[1:3], reverse=True)]
+
+
+def _fit(wanted: Description, item: ListedDocument, opening: str) -> int | None:
+    """How much of it stands in the names of the document; None where something does not fit."""
+    names = fold(f"{item.title} {item.external_id}").replace("_", " ")
+    squashed = "".join(filter(str.isalnum, names))
+    titled, begun = frozenset(terms(names)), frozenset(terms(opening))
+    if not _of_kind(wanted, item, titled, begun):
+        return None
+    text = fold(opening)
+    if wanted.years and not any(year in names or year in text for year in wanted.years):
+        return None
+    months = {int(match[1]) for match in _DATE.finditer(names)} or months_in(
+        re.findall(r"[^\W\d_]+", f"{names} {text}")
+    )
+    if wanted.months and not wanted.months & months:
+        return None
+    held = [bool(alike(word, titled)) or (len(word) > 2 and word in squashed) for word in wanted.words]
+    if not all(there or alike(word, begun) for there, word in zip(held, wanted.words, strict=True)):
+        return None
+    return sum(held)
+
+
+def _of_kind(wanted: Description, item: ListedDocument, titled: frozenset[str], begun: frozenset[str]) -> bool:
+    """Kinds that people also call what is none of them ("report") keep nothing out."""
+    for form in wanted.forms:
+        if form not in titled and form not in {word.replace("-", "") for word in begun}:
+            return False
+    for word in wanted.formats:
+        if not any(key in item.media_type for key in _format_of(word)) and not _called(word, titled):
+            return False
+    return all(not states_kind(word) or _called(word, titled) for word in wanted.kinds)
+
+
+def _called(word: str, titled: frozenset[str]) -> bool:
+    return any(alike(fold(spelling), titled) for spelling in {word, *kind_spellings(word)})

@@ -1,0 +1,116 @@
+"""Documents that are described, lists of whose nobody says whose they are, comparisons with a side that is missing, and slips."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from pptx import Presentation
+
+from cairn.domain.document import Indexed, Source
+from cairn.service.documents import index_now
+from cairn.wiring import Services
+from tests.db.runs import answered
+
+TEXTS = {
+    "BESTBUY_2023Q2_EARNINGS.md": "# Best Buy Reports Second Quarter Results\n\nBest Buy Co., Inc. announced results for the second "
+    "quarter. Domestic revenue was $8.89 billion.\n",
+    "BESTBUY_2019_10K.md": "# Annual Report 2019\n\nBest Buy Co., Inc. had 1,026 stores at the end of fiscal 2019.\n",
+    "PEPSICO_2023_8K_dated-2023-05-05.md": "# Current report\n\nFORM 8-K\n\nThe shareholder proposal regarding an independent board "
+    "chair was defeated. PepsiCo held its meeting on May 3, 2023.\n",
+    "board_minutes_2024-05-14.md": "# Minutes of the board\n\nMay 14, 2024\n\nThe board approved the budget of 2.4 million euros. "
+    "Ms. Okafor was elected treasurer.\n",
+    "board_minutes_2024-09-10.md": "# Minutes of the board\n\nSeptember 10, 2024\n\nThe board discussed the harbour dues at length.\n",
+    "vertrag_ferrer.md": "# Mietvertrag\n\nDie Vermieterin ist Lucía Ferrer Gómez. Haustiere sind in der Wohnung nicht erlaubt.\n",
+}
+
+
+def deck() -> bytes:
+    made = Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[1])
+    slide.shapes.title.text = "Project Heron: kickoff"
+    slide.placeholders[1].text = "The pilot of the project begins in June 2025"
+    file = io.BytesIO()
+    made.save(file)
+    return file.getvalue()
+
+
+async def fill(services: Services) -> None:
+    sources = [Source(name, name, text.encode()) for name, text in TEXTS.items()]
+    for source in [*sources, Source("heron_kickoff.pptx", "heron_kickoff.pptx", deck())]:
+        [outcome] = await index_now(services, "office", [source])
+        assert isinstance(outcome, Indexed), outcome
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("summarise the kickoff presentation", {"heron_kickoff.pptx"}),
+        ("Fasse die Präsentation zusammen", {"heron_kickoff.pptx"}),
+        ("summarize the slides", {"heron_kickoff.pptx"}),
+        ("summarize the PepsiCo 8-K", {"PEPSICO_2023_8K_dated-2023-05-05.md"}),
+        ("Summarise the Best Buy 10-K", {"BESTBUY_2019_10K.md"}),
+        ("summarise the board minutes of May", {"board_minutes_2024-05-14.md"}),
+        ("summarise the minutes of September 2024", {"board_minutes_2024-09-10.md"}),
+        ("summarise the contract", {"vertrag_ferrer.md"}),
+        ("summarize the Best Buy report of 2019", {"BESTBUY_2019_10K.md"}),
+    ],
+)
+async def test_a_described_document_is_found(services: Services, question: str, names: set[str]) -> None:
+    await fill(services)
+    answer = await answered(services, question, collection="office")
+    assert answer.route["strategy"] == "summarize"
+    assert {citation.external_id for citation in answer.citations} == names
+
+
+async def test_of_several_the_answer_says_which_it_took_and_of_none_that_there_is_none(services: Services) -> None:
+    await fill(services)
+    answer = await answered(services, "summarise the board minutes", collection="office")
+    assert {citation.external_id for citation in answer.citations} == {"board_minutes_2024-09-10.md"}
+    assert "This is about board_minutes_2024-09-10.md; these fit, too: board_minutes_2024-05-14.md." in answer.answer
+    answer = await answered(services, "summarise the earnings presentation of Tesla", collection="office")
+    assert (answer.answered, answer.citations) == ("no", ())
+    assert answer.answer.startswith("No document fits “earnings presentation Tesla”.")
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("documents of Best Buy", {"BESTBUY_2023Q2_EARNINGS.md", "BESTBUY_2019_10K.md"}),
+        ("documents by Best Buy", {"BESTBUY_2023Q2_EARNINGS.md", "BESTBUY_2019_10K.md"}),
+        ("Dokumente von Best Buy", {"BESTBUY_2023Q2_EARNINGS.md", "BESTBUY_2019_10K.md"}),
+        ("documents de PepsiCo", {"PEPSICO_2023_8K_dated-2023-05-05.md"}),
+        ("files by Ms. Okafor", {"board_minutes_2024-05-14.md"}),
+        ("documents of Zeppelin", set()),
+    ],
+)
+async def test_whose_documents_are_is_what_they_mention_where_nobody_says_it(
+    services: Services, question: str, names: set[str]
+) -> None:
+    await fill(services)
+    answer = await answered(services, question, collection="office")
+    assert answer.route["strategy"] == "aggregate"
+    assert {citation.external_id for citation in answer.citations} == names
+    if not names:
+        assert "0 of 7 documents mention “Zeppelin”." in answer.answer
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Compare Best Buy and Tesla", ["Best Buy: ", "Nothing found on “Tesla”."]),
+        ("buget", ["2.4 million euros", "Read as “budget”."]),
+        ("Who is the tresurer?", ["Okafor", "Read as “treasurer”."]),
+        ("Was the shareholder proposal regarding an independent board chair approved?", ["was defeated"]),
+        ("treasurer", ["Okafor"]),
+        ("How many stroes did Best Buy have in 2019?", ["1,026"]),
+    ],
+)
+async def test_a_side_that_is_missing_is_said_and_a_slip_is_read_as_what_is_there(
+    services: Services, question: str, parts: list[str]
+) -> None:
+    await fill(services)
+    answer = await answered(services, question, collection="office")
+    assert answer.answered != "no"
+    for part in parts:
+        assert part in answer.answer
