@@ -13,15 +13,15 @@ from cairn.wiring import Services
 from tests.db.runs import answered
 
 TEXTS = {
-    "BESTBUY_2023Q2_EARNINGS.md": "# Best Buy Reports Second Quarter Results\n\nBest Buy Co., Inc. announced results for the second "
-    "quarter. Domestic revenue was $8.89 billion.\n",
+    "BESTBUY_2023Q2_EARNINGS.md": "# Best Buy Reports Second Quarter Results\n\nBest Buy Co., Inc. announced results for the "
+    "second quarter. Domestic revenue was $8.89 billion.\n",
     "BESTBUY_2019_10K.md": "# Annual Report 2019\n\nBest Buy Co., Inc. had 1,026 stores at the end of fiscal 2019.\n",
-    "PEPSICO_2023_8K_dated-2023-05-05.md": "# Current report\n\nFORM 8-K\n\nThe shareholder proposal regarding an independent board "
-    "chair was defeated. PepsiCo held its meeting on May 3, 2023.\n",
-    "board_minutes_2024-05-14.md": "# Minutes of the board\n\nMay 14, 2024\n\nThe board approved the budget of 2.4 million euros. "
-    "Ms. Okafor was elected treasurer.\n",
-    "board_minutes_2024-09-10.md": "# Minutes of the board\n\nSeptember 10, 2024\n\nThe board discussed the harbour dues at length.\n",
-    "vertrag_ferrer.md": "# Mietvertrag\n\nDie Vermieterin ist Lucía Ferrer Gómez. Haustiere sind in der Wohnung nicht erlaubt.\n",
+    "PEPSICO_2023_8K_dated-2023-05-05.md": "# Current report\n\nFORM 8-K\n\nThe shareholder proposal regarding an independent "
+    "board chair was defeated. PepsiCo held its meeting on May 3, 2023.\n",
+    "board_minutes_2024-05-14.md": "# Minutes of the board\n\nMay 14, 2024\n\nThe board approved the budget of 2.4 million "
+    "euros. Ms. Okafor was elected treasurer.\n",
+    "board_minutes_2024-09-10.md": "# Minutes of the board\n\nSeptember 10, 2024\n\nThe board discussed the harbour dues.\n",
+    "vertrag_ferrer.md": "# Mietvertrag\n\nDie Vermieterin ist Lucía Ferrer Gómez. Haustiere sind nicht erlaubt.\n",
 }
 
 
@@ -61,6 +61,14 @@ async def test_a_described_document_is_found(services: Services, question: str, 
     answer = await answered(services, question, collection="office")
     assert answer.route["strategy"] == "summarize"
     assert {citation.external_id for citation in answer.citations} == names
+
+
+async def test_a_subject_that_sounds_like_a_document_is_answered_from_what_is_said_of_it(services: Services) -> None:
+    await fill(services)
+    answer = await answered(services, "summarise the budget policy", collection="office")
+    assert "fits" not in answer.answer
+    answer = await answered(services, "summarise the contracts", collection="office")
+    assert {citation.external_id for citation in answer.citations} == {"vertrag_ferrer.md"}
 
 
 async def test_of_several_the_answer_says_which_it_took_and_of_none_that_there_is_none(services: Services) -> None:

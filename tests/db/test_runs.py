@@ -113,7 +113,9 @@ async def test_a_refusal_is_in_one_language(services: Services) -> None:
     await fill(services)
     made = await answered(services, "Ça roule ma poule ?")
     assert made.route["language"] == "fr"
-    assert made.answer.startswith("Je ne sais pas d'après les documents fournis. Essayez")
+    assert made.answer.startswith(
+        "Je ne sais pas d'après les documents fournis. Ces documents sont en anglais. Essayez"
+    )
 
 
 async def test_pasted_garbage_keeps_its_text_in_the_plan(services: Services) -> None:

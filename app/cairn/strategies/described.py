@@ -28,7 +28,7 @@ _DATE: Final = re.compile(r"(?:19|20)\d\d[-_.]?(0[1-9]|1[0-2])(?:[-_.]?[0-3]\d)?
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """`kinds` and `formats` are words for these, `forms` names of forms ("10-K"), `words` the rest."""
+    """`kinds` and `formats` are words for these, `forms` names of forms ("10-K"), `words` the rest. `several`: "contracts"."""
 
     kinds: tuple[str, ...]
     formats: tuple[str, ...]
@@ -36,10 +36,11 @@ class Description:
     months: frozenset[int]
     years: tuple[str, ...]
     words: tuple[str, ...]
+    several: bool = False
 
 
 def described_in(message: str) -> Description | None:
-    """None where it does not say what kind of document it means."""
+    """None where it does not say what kind of document it means, or nothing else than that it is a report or the like."""
     kinds, formats, forms, years, words = [list[str]() for _ in range(5)]
     for form in _FORM.findall(fold(message)):
         forms.append(form.replace("-", ""))
@@ -51,13 +52,17 @@ def described_in(message: str) -> Description | None:
             years.append(word)
         elif not months_in([word]):
             words.append(word)
-    if not (kinds or formats or forms):
+    told = formats or forms or any(states_kind(word) for word in kinds)
+    if not told and not (kinds and (words or years or months_in(said))):
         return None
     # "may" is a stop word
     months = (
         months_in(re.findall(r"[^\W\d_]+", fold(message))) if months_in(said) or _OF_MONTH.search(fold(message)) else ()
     )
-    return Description(tuple(kinds), tuple(formats), tuple(forms), frozenset(months), tuple(years), tuple(words))
+    several = any(word.endswith("s") and word[:-1] in kind_spellings(word) for word in kinds)
+    return Description(
+        tuple(kinds), tuple(formats), tuple(forms), frozenset(months), tuple(years), tuple(words), several
+    )
 
 
 _OF_MONTH: Final = re.compile(r"(?:of|from|in) may(?!\w)")

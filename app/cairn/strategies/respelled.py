@@ -41,8 +41,8 @@ async def respelled(run: Run, text: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def slips(word: str) -> str:
-    """A pattern over lower case for what is meant by a word with one letter too many or too few, two that changed places, or, of a
-    long word that is no name, a wrong one. The first letter is right."""
+    """A pattern over lower case for what is meant by a word with one letter too many or too few, two that changed places, or, of
+    a long word that is no name, a wrong one. The first letter is right."""
     plain = word.lower()
     return "|".join(dict.fromkeys(_slips(plain, wrong=word == plain and len(plain) >= WRONG_LETTER)))
 

@@ -59,7 +59,9 @@ async def summarize(run: Run) -> Outcome:
         return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
     if not chosen and (wanted := described_in(run.plan.text)):
-        return await _summarize_described(run, wanted, documents, filters)
+        described = await _summarize_described(run, wanted, documents, filters)
+        if described is not None:
+            return described
     chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
     if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
         return await _summarize_subject(run, " ".join(subject))
@@ -83,19 +85,20 @@ async def _summarize_documents(
 
 async def _summarize_described(
     run: Run, wanted: Description, documents: list[ListedDocument], filters: Mapping[str, Any]
-) -> Outcome:
-    """Of several documents that fit the first, which the answer says; "all" of a description without any word means them all."""
+) -> Outcome | None:
+    """Of several documents that fit the first, which the answer says; of "the contracts" all. None where none does and a subject
+    may be meant ("the refund policy")."""
     passages = await run.deps.library.openings([item.id for item in documents[:MOST_OPENED]])
     found = fitting(wanted, documents, {passage.document_id: passage.content for passage in passages})
     say = replies(run.plan.language)
     if not found:
-        if run.plan.summarize:  # "summarize all reports"
-            return await _summarize_documents(run, [], documents, filters)
+        if not (wanted.formats or wanted.forms or wanted.months or wanted.years):
+            return None
         text = say.described["none"].format(said=" ".join(topic(run.plan.text)))
         draft = await advise(run, Draft(text, (), False, 0.0, (text,)), ())
         run.emit(Token(draft.text))
         return Outcome(draft, "fixed", confidence=0.0)
-    if run.plan.summarize and not wanted.words and len(found) > 1:
+    if wanted.several:
         return await _summarize_documents(run, found, documents, filters)
     outcome = await _summarize_documents(run, found[:1], documents, filters)
     if len(found) > 1:
