@@ -48,6 +48,9 @@ VALUES = {
     "bigint[]": "'{{1}}'",
     "real[]": "'{{1}}'",
     "double precision[]": "'{{1}}'",
+    "boolean[]": "'{{false}}'",
+    "numeric[]": "'{{1}}'",
+    "date[]": "'{{2026-01-01}}'",
 }
 
 TENANT_TABLES = """

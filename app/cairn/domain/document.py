@@ -15,6 +15,7 @@ from uuid import UUID
 
 from cairn.domain.code import Outline
 from cairn.domain.graph import NO_GRAPH, DocumentGraph
+from cairn.domain.table import DocumentTable
 from cairn.errors import InputError
 
 Markup = Literal["markdown", "plain", "rows", "code"]
@@ -231,6 +232,7 @@ class PreparedDocument:
     graph: DocumentGraph = NO_GRAPH
     notes: tuple[str, ...] = ()
     titled: bool = True
+    tables: tuple[DocumentTable, ...] = ()
 
     @property
     def token_count(self) -> int:

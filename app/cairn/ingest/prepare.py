@@ -23,11 +23,13 @@ from cairn.domain.document import (
 from cairn.domain.graph import NO_GRAPH
 from cairn.domain.ids import new_id
 from cairn.domain.names import clean_title
+from cairn.domain.table import DocumentTable
 from cairn.errors import EmptyDocumentError
 from cairn.graph.code.rows import code_graph
 from cairn.graph.rows import document_graph
 from cairn.ingest.chunkers import chunk
 from cairn.ingest.embedding_text import ChunkTexts, embed_text, text_hash
+from cairn.ingest.table_cells import document_tables, headings_by_place
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
 from cairn.language.tables import Table
@@ -122,7 +124,19 @@ def assemble(
         chunks=tuple(chunks),
         graph=graph,
         notes=loaded.notes,
+        tables=tables_of(texts, drafts, language),
     )
+
+
+def tables_of(
+    texts: ChunkTexts, drafts: Sequence[PassageDraft], language: str | None
+) -> tuple[DocumentTable, ...]:
+    """The document's tables, read as values."""
+    if not texts.tables:
+        return ()
+    marks = [mark for draft in drafts for mark in draft.landmarks]
+    headings = headings_by_place([mark.start for mark in marks], [mark.headings for mark in marks])
+    return document_tables(texts.text, texts.tables, headings, language)
 
 
 @dataclass(frozen=True, slots=True)

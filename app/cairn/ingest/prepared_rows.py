@@ -35,7 +35,7 @@ from cairn.domain.ids import new_id
 from cairn.errors import InputError, TooLargeError
 from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
-from cairn.ingest.prepare import assemble, source_hash
+from cairn.ingest.prepare import assemble, source_hash, tables_of
 from cairn.language.identify import CONFIGURATIONS, WITHOUT_STEMMER, detect_language, passage_configuration
 from cairn.providers.protocols import TokenCounter
 from cairn.settings import Settings
@@ -383,6 +383,7 @@ def _restored(
         chunks=tuple(chunks),
         graph=_graph(part, passages),
         notes=tuple(part.notes or ()),
+        tables=tables_of(texts, drafts, part.language),
     )
 
 

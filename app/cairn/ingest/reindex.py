@@ -18,7 +18,7 @@ from cairn.ingest.embedding_text import ChunkTexts, text_hash
 from cairn.ingest.loaders import kind_of_media_type
 from cairn.ingest.outlines import OutlineReader
 from cairn.ingest.prepare import prepare
-from cairn.store import code_calls, contexts, documents, graph_stage, lexical, vectors
+from cairn.store import code_calls, contexts, documents, graph_stage, lexical, tables, vectors
 from cairn.store.session import Database
 
 Redone = Literal["redone", "unchanged", "overtaken"]
@@ -46,6 +46,7 @@ async def reindex_document(
             passages, chunks = await documents.load_pieces(connection, target.principal, stored.id, now.model.id)
             graph = await graph_stage.load_rows(connection, target.principal.tenant_id, stored.id)
             calls = await code_calls.load_calls(connection, target.principal.tenant_id, stored.id)
+            places = await tables.load_places(connection, target.principal.tenant_id, stored.id)
             dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
         if text is None or text[0] != stored.version:
             return "overtaken"
@@ -53,6 +54,7 @@ async def reindex_document(
         ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant, title is not None)
         ready, enrichment = await _with_known_contexts(database, now, stored, loaded, ready)
         known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
+        known = known and places == [(table.start, table.end) for table in ready.tables]
         if not force and title is None and known and _same(ready, passages, chunks):
             return "unchanged"
         [made] = await embed_documents(database, target.principal, target.collection_id, used, [ready])

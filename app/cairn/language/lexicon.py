@@ -533,6 +533,42 @@ class AskedKinds(_Section):
     """Ask for the row or column with the largest or the smallest value."""
 
 
+class Arithmetic(_Section):
+    """How a question asks for something computed over the cells of a table (cairn/query/table_question.py); phrases, folded."""
+
+    highest: Phrases = ()
+    lowest: Phrases = ()
+    sum: Phrases = ()
+    average: Phrases = ()
+    difference: Phrases = ()
+    growth: Phrases = ()
+    """By how many percent something changed."""
+    share: Phrases = ()
+    count: Phrases = ()
+    top: Phrases = ()
+    """Before a number: so many of the highest ones."""
+    more: Phrases = ()
+    less: Phrases = ()
+    at_least: Phrases = ()
+    at_most: Phrases = ()
+    """Before a number or the name of a column."""
+    listing: Phrases = ()
+    """Ask which rows meet a condition."""
+    moments: Words = NONE
+    """Stand for the column of dates: "when", "day"."""
+    years: Words = NONE
+    beside: Words = NONE
+    """Say nothing of what is computed of what: "amount", "row", "fiscal"."""
+    since: Words = NONE
+    """Before the earlier of two points of time, where that is not told by them: "from"."""
+    totals: Words = NONE
+    """Begin or end the label of a row that sums up others;"""
+    wholes: Words = NONE
+    """begin one of at most two words ("all regions")."""
+    said: Mapping[str, str] = Field(default_factory=dict)
+    """How the answer says what was computed, by the name of the computation."""
+
+
 class Claims(_Section):
     """What turns a statement round (cairn/answer/ground)."""
 
@@ -704,6 +740,7 @@ class Language(_Section):
     graph: Graph = Graph()
     symbols: Symbols = Symbols()
     asked: AskedKinds = AskedKinds()
+    arithmetic: Arithmetic = Arithmetic()
     claims: Claims = Claims()
     guards: Guards = Guards()
     replies: Replies = Replies()
@@ -792,6 +829,12 @@ def in_order(code: str | None) -> tuple[Language, ...]:
 def replies(code: str | None) -> Replies:
     """What Cairn says in the language; each text that it lacks in the default one."""
     return Replies(**{**_said(language(DEFAULT)), **_said(language(code))})
+
+
+@cache
+def computed_words(code: str | None) -> Mapping[str, str]:
+    """How an answer in the language says what was computed; each text that it lacks in the default one."""
+    return {**language(DEFAULT).arithmetic.said, **language(code).arithmetic.said}
 
 
 def _said(one: Language) -> dict[str, Any]:

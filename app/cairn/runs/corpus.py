@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from cairn.answer.computed import needed_cells
 from cairn.answer.confidence import UNCALIBRATED, Calibration
 from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
 from cairn.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
@@ -15,6 +16,7 @@ from cairn.domain.passage import DocumentReading, Passage, SearchRequest, Search
 from cairn.domain.plan import ListRequest, Vocabulary
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question, Turn
+from cairn.domain.table import ComputedCells, TableSketch
 from cairn.errors import NotFoundError, ProviderError, SettingsError
 from cairn.graph.code.ask import ask_code
 from cairn.graph.code.symbols import find_symbols
@@ -27,6 +29,7 @@ from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Vectors
 from cairn.query.filters import Restricted, Wish, restrict
+from cairn.query.table_question import Computation, ComputedQuestion, bind
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.context import SearchDeps
 from cairn.retrieve.embed import query_vectors, serving_model
@@ -34,7 +37,7 @@ from cairn.retrieve.rerank import Reranked, rerank, wants_reranking
 from cairn.retrieve.search import nothing_found
 from cairn.runs.recall import recall
 from cairn.settings import Settings
-from cairn.store import collections, holdings, listing, passages, tools
+from cairn.store import collections, holdings, listing, passages, tables, tools
 from cairn.store.holdings import look_up_words
 from cairn.store.passages import ChunkVector
 from cairn.store.session import Database, again_on_primary
@@ -93,6 +96,21 @@ class Searcher:
         if not wants_reranking(choice, self.settings, answering=True):
             return Reranked(list(passages))
         return await rerank(choice, text, passages, self.settings.retrieve)
+
+
+MOST_TABLES: Final = 12
+"""Tables of the passages found in which a question is read; the nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableComputation:
+    """What was computed of which table, by which statement."""
+
+    table: TableSketch
+    computation: Computation
+    cells: ComputedCells
+    sql: str
+    arguments: Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +273,32 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
             return await ask_code(connection, self.principal, found[0], query) if found else None
+
+    async def compute_over_table(
+        self, question: ComputedQuestion, passages: Sequence[Passage]
+    ) -> TableComputation | None:
+        """What a question asks to compute, of the one table among those of the passages in which it means something."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            meant = []
+            for table in (await tables.find_beside(connection, self.principal, passages))[:MOST_TABLES]:
+                named = await tables.find_named(connection, self.principal, table.address, question.names)
+                if (computation := bind(question, table, named)) is not None:
+                    meant.append((computation, table))
+            best = max((computation.support for computation, _ in meant), default=0)
+            chosen = [one for one in meant if one[0].support == best]
+            if len(chosen) != 1:
+                return None
+            [(computation, table)] = chosen
+            statement, arguments = computation.arguments(needed_cells(computation))
+            cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+            return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
+
+    async def passages_at(self, document_id: UUID, places: Sequence[int]) -> dict[int, Passage]:
+        """Of places of a document's text the passages in which they stand."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            ids = await tables.find_holding(connection, self.principal, document_id, places)
+        found = await self.passages(ids)
+        return {place: one for place in places for one in found if one.start <= place < one.end}
 
     async def filled_collections(self, limit: int) -> list[str]:
         """Names of collections with documents, the largest first."""

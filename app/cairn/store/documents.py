@@ -26,7 +26,7 @@ from cairn.domain.document import (
 from cairn.domain.document_list import DocumentFilter, ListOrder
 from cairn.domain.ids import new_id
 from cairn.domain.principal import Principal
-from cairn.store import code_calls, graph_stage
+from cairn.store import code_calls, graph_stage, tables
 
 SQL = load_queries("documents")
 PAGE, PAGE_SORTED = f"{SQL['wanted']}\n{SQL['page']}", f"{SQL['wanted']}\n{SQL['page_sorted']}"
@@ -195,6 +195,9 @@ async def publish(
     calls = {one.document_id: one.document.graph.calls for one in versions}
     await code_calls.write_calls(connection, collection_id, calls)
     numbers = {row["document_id"]: row["version"] for row in rows}
+    read = [tables.ReadTables(one.document_id, numbers[one.document_id], one.document.tables) for one in versions]
+    fresh = frozenset(document_id for document_id, version in numbers.items() if version == 1)
+    await tables.write(connection, read, fresh=fresh)
     return [
         Indexed(
             external_id=one.document.source.external_id,
@@ -227,6 +230,7 @@ async def republish(
     done = bool(await _publish(connection.fetchval, SQL["republish"], *arguments))
     if done:
         await code_calls.write_calls(connection, collection_id, {stored.id: document.graph.calls})
+        await tables.write(connection, [tables.ReadTables(stored.id, stored.version, document.tables)])
     return done
 
 

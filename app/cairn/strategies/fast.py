@@ -11,6 +11,7 @@ from cairn.domain.passage import Passage
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, searching
+from cairn.strategies.computed import compute_answer
 from cairn.strategies.draft import Material, answer_from
 
 FEWEST: Final = 2
@@ -28,6 +29,8 @@ async def fast(run: Run) -> Outcome:
     found = await gather(run)
     if found.visible == 0:
         return await answer_empty(run)
+    if run.deps.chat is None and (computed := await compute_answer(run)) is not None:
+        return computed
     passages = _read_of_simple(run, found.passages)
     material = Material(
         question=run.plan.text,

@@ -9,11 +9,13 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Computed,
+    Date,
     ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
     LargeBinary,
+    Numeric,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
@@ -251,6 +253,54 @@ chunks = Table(
     Index(None, "tenant_id", "passage_id"),
     Index(None, "tenant_id", "document_id"),
     comment="Small pieces of passages: what vectors rank.",
+)
+
+
+document_tables = Table(
+    "document_tables",
+    metadata,
+    tenant_id(),
+    col("document_id", UUID, "The document; its tables go with it."),
+    col("ordinal", Integer, "Which table of the document, from 0."),
+    col("version", Integer, "Version of the document that it was read from."),
+    col("char_start", Integer, "First code point in the document text."),
+    col("char_end", Integer, "One past the last code point of its last row."),
+    col("title", Text, "The line above it; empty: none."),
+    col("headings", ARRAY(Text), "Heading path, outermost first."),
+    col("header", ARRAY(Text), "Name of each column, header rows joined by slashes; empty: none."),
+    col("starts", ARRAY(Integer), "Of each row the first code point."),
+    col("ends", ARRAY(Integer), "Of each row one past the last code point."),
+    col("groups", ARRAY(Text), "Of each row the labels that it stands under; empty: none."),
+    col("totals", ARRAY(Boolean), "Of each row whether it sums up others."),
+    col("decimal_mark", Text, "What parts decimals in its cells; null: they leave it open.", nullable=True),
+    col("complete", Boolean, "Whether all of its rows are here: one too long for a table stands beside it as lines."),
+    PrimaryKeyConstraint("tenant_id", "document_id", "ordinal"),
+    document_key(),
+    comment="Tables of documents, the pieces of a long one joined; their cells are in rag.table_columns.",
+)
+
+
+table_columns = Table(
+    "table_columns",
+    metadata,
+    tenant_id(),
+    col("document_id", UUID, "The document."),
+    col("ordinal", Integer, "Which table of it, from 0."),
+    col("position", Integer, "Which column of the table, from 0."),
+    col("filled", Integer, "Cells that say something."),
+    col("numbered", Integer, "Cells that are numbers."),
+    col("texts", ARRAY(Text), "Of each row the cell as it is written; empty: nothing."),
+    col("numbers", ARRAY(Numeric), "Of each row the number of the cell, as it is written; null: none."),
+    col("units", ARRAY(Text), "Of each row what stands around the digits, which are a #; empty: nothing."),
+    col("dates", ARRAY(Date), "Of each row the day of the cell; null: none."),
+    col("keys", ARRAY(Text), "Of each row the folded words by which a question may call the cell; empty: by none."),
+    PrimaryKeyConstraint("tenant_id", "document_id", "ordinal", "position"),
+    ForeignKeyConstraint(
+        ["tenant_id", "document_id", "ordinal"],
+        ["rag.document_tables.tenant_id", "rag.document_tables.document_id", "rag.document_tables.ordinal"],
+        ondelete="CASCADE",
+    ),
+    comment="Cells of the tables of documents, a row for each column: what computations read.",
 )
 
 

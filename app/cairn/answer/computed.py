@@ -1,0 +1,313 @@
+"""An answer that was computed over the cells of a table: what came out first, then of which cells. Pure.
+
+Here, too, right or silent: where cells of a column say something that is no number, where units differ, or where the best is not one
+alone, there is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import zip_longest
+from typing import Any, Final
+
+from cairn.answer.cite import citation
+from cairn.domain.answer import Citation, Draft
+from cairn.domain.passage import Passage
+from cairn.domain.table import ComputedCells, TableSketch
+from cairn.language.cells import combine_units
+from cairn.language.lexicon import Replies, computed_words, replies
+from cairn.language.linear import bounded
+from cairn.query.table_question import MOST_LISTED, Computation, year_of
+
+CONFIDENCE: Final = 0.9
+SHOWN: Final = 5
+"""Cells that an answer names which is not a list."""
+FEWEST: Final = 2
+"""Cells of which something is computed."""
+FURTHER: Final = 2
+"""Decimals that an average has beside those of its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedAnswer:
+    """`value`: what came out, as it is said; `rows`: places of the rows that are named, start and end in the document's text;
+    `named`: what each is called, with its cell."""
+
+    value: str
+    told: str
+    rows: tuple[tuple[int, int], ...]
+    named: tuple[str, ...]
+    listed: bool
+
+
+def needed_cells(found: Computation) -> int:
+    """How many cells the answer is written from."""
+    return MOST_LISTED if found.operation in ("listing", "top") else max(SHOWN, found.place + 1)
+
+
+def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, language: str) -> ComputedAnswer | None:
+    """None where what the database found makes no answer that is sure."""
+    if not _is_sound(found, cells):
+        return None
+    unit = combine_units(cells.units or [])
+    if unit is None or (found.operation == "sum" and "%" in unit):
+        return None
+    writer = _Writer(found, cells, table, unit, language)
+    return writer.written()
+
+
+def _is_sound(found: Computation, cells: ComputedCells) -> bool:
+    """Whether all cells are what the computation takes them for."""
+    operation = found.operation
+    if found.row is not None:
+        if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
+            return False
+        if operation == "growth" and not _can_grow(cells):
+            return False
+        return cells.numbers >= FEWEST and _value(found, cells) is not None
+    if cells.unread or cells.unbound:
+        return False
+    if operation in ("count", "listing"):
+        return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
+    if operation in ("difference", "growth"):
+        sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
+        return sound and (operation == "difference" or _can_grow(cells))
+    if operation == "share":
+        known = cells.ordered or []
+        return cells.numbers >= FEWEST and cells.share is not None and all(one is not None and one >= 0 for one in known)
+    if found.asked is not None and cells.asked != cells.rows:
+        return False  # "which region", and a region has several rows
+    return cells.numbers >= FEWEST and _value(found, cells) is not None
+
+
+def _can_grow(cells: ComputedCells) -> bool:
+    """A percentage says something of two numbers with the same sign alone."""
+    return all(one is not None and one > 0 for one in cells.ordered or ()) or all(
+        one is not None and one < 0 for one in cells.ordered or ()
+    )
+
+
+def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
+    """The number that came out; of a rank None where another has the same."""
+    match found.operation:
+        case "sum":
+            return cells.sum
+        case "average":
+            return cells.average
+        case "difference":
+            return cells.difference
+        case "growth":
+            return cells.growth
+        case "share":
+            return cells.share
+        case "count":
+            return Decimal(cells.kept)
+    numbers = [Decimal(str(one["number"])) for one in cells.cells or [] if one["number"] is not None]
+    place = found.place if found.operation == "rank" else 1
+    if len(numbers) < max(place, FEWEST):
+        return None
+    near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
+    if numbers[place - 1] in near and found.operation != "top":
+        return None if found.operation == "rank" or found.asked is not None or found.row is not None else numbers[place - 1]
+    return numbers[place - 1]
+
+
+class _Writer:
+    def __init__(
+        self, found: Computation, cells: ComputedCells, table: TableSketch, unit: str, language: str
+    ) -> None:
+        self.found = found
+        self.cells = cells
+        self.table = table
+        self.unit = unit
+        self.words = computed_words(language)
+        self.note = unit_note(found, table)
+        self.language = language
+
+    def _further(self) -> int:
+        """Cells that went into it and are not named."""
+        if self.found.operation not in ("sum", "average", "count") or self.found.row is not None:
+            return 0
+        return self.cells.kept - (self.cells.rows - self.cells.numbers if self.found.comparison is None and self.found.measure is not None else 0) - len(self._shown())
+
+    def written(self) -> ComputedAnswer | None:
+        value = _value(self.found, self.cells)
+        named = [self._name(one) for one in self._shown()]
+        if self.found.row is not None:
+            rows: tuple[tuple[int, int], ...] = ((self.cells.char_start, self.cells.char_end),)
+        else:
+            rows = tuple((one["char_start"], one["char_end"]) for one in self._shown())
+        if (further := self._further()) > 0:
+            named.append(replies(self.language).more.format(n=further))
+        if self.found.operation in ("listing", "top"):
+            return ComputedAnswer("", self._told(), rows, tuple(named), True)
+        assert value is not None
+        return ComputedAnswer(self._said(value), self._told(), rows, tuple(named), False)
+
+    def _shown(self) -> Sequence[Mapping[str, Any]]:
+        cells = self.cells.cells or []
+        if self.found.operation == "top":
+            return cells[: self.found.place]
+        if self.found.operation == "listing":
+            return cells
+        if self.found.operation == "rank":
+            return cells[self.found.place - 1 :][:1]
+        return cells[:SHOWN]
+
+    def _said(self, value: Decimal) -> str:
+        found = self.found
+        if found.operation in ("growth", "share"):
+            return f"{self._number(value, 2)} %"
+        if found.operation == "count":
+            return str(value)
+        if found.operation in ("highest", "lowest", "rank"):
+            best = self._shown()[0]
+            said = self._with_note(best["text"])
+            asked = self._asked(best)
+            return f"{asked}: {said}" if asked else said
+        decimals = self.cells.decimals or 0
+        if found.operation == "average":
+            return self._with_note(self._in_unit(self._number(value, decimals + FURTHER, least=decimals)))
+        return self._with_note(self._in_unit(self._number(value, decimals)))
+
+    def _asked(self, cell: Mapping[str, Any]) -> str:
+        if self.found.row is not None:
+            header = self.table.header[cell["position"]]
+            return year_of(header) or header.split(" / ")[0]
+        return str(cell["asked"] or "") if self.found.asked is not None else ""
+
+    def _name(self, cell: Mapping[str, Any]) -> str:
+        """A cell with what it is called."""
+        if self.found.row is not None:
+            return f"{self._asked(cell)}: {cell['text']}"
+        fixed = any(one.position == 0 and len(one.keys) == 1 for one in self.found.conditions)
+        parts = [] if fixed and cell["asked"] else [cell["label"]]
+        if cell["asked"] and cell["asked"] != cell["label"]:
+            parts.append(cell["asked"])
+        name = ", ".join(filter(None, parts))
+        if cell["text"] is None:
+            return name
+        other = f" ({self.table.header[self.found.other]}: {cell['other_text']})" if self.found.other is not None else ""
+        return f"{name}: {cell['text']}{other}"
+
+    def _told(self) -> str:
+        found, cells, words = self.found, self.cells, self.words
+        first, second = found.pair or ("", "")
+        said = words[found.operation].format(
+            n=cells.rows if found.operation in ("count", "listing") else cells.numbers, measure=self._measure(),
+            place=found.place, first=first, second=second, count=cells.kept,
+        )  # fmt: skip
+        if conditions := self._conditions():
+            said += " " + words["where"].format(condition=conditions)
+        notes = []
+        if found.row is None and (left := cells.lines - cells.rows) and found.operation not in ("difference", "growth"):
+            notes.append(words["totals"].format(n=left))
+        empty = cells.rows - cells.numbers if found.measure is not None or found.row is not None else 0
+        if empty:
+            notes.append(words["empty"].format(n=empty))
+        return f"{said} ({'; '.join(notes)})" if notes else said
+
+    def _measure(self) -> str:
+        found = self.found
+        if found.row is not None:
+            return f"“{found.label}”"
+        return f"“{self.table.header[found.measure]}”" if found.measure is not None else ""
+
+    def _conditions(self) -> str:
+        found, told = self.found, []
+        for one in found.conditions:
+            if found.pair is None or len(one.keys) == 1:
+                told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
+        if found.comparison is not None:
+            sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤"}[found.comparison]
+            bound = self.table.header[found.other] if found.other is not None else self._number(found.bound or Decimal(), 6, least=0)
+            measure = self.table.header[found.measure] if found.measure is not None else found.label
+            told.append(f"{measure} {sign} {bound}")
+        return "; ".join(told)
+
+    def _number(self, value: Decimal, decimals: int, *, least: int | None = None) -> str:
+        """As the table writes numbers: with at most so many decimals, of which those beyond `least` are not zeros."""
+        rounded = value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+        sign, digits = ("-" if rounded < 0 else ""), f"{abs(rounded):f}"
+        whole, _, part = digits.partition(".")
+        while part and part.endswith("0") and len(part) > (decimals if least is None else least):
+            part = part[:-1]
+        mark = self.table.mark or "."
+        if self.cells.grouped:
+            whole = f"{int(whole):,}".replace(",", "." if mark == "," else ",")
+        return f"{sign}{whole}{mark}{part}" if part else f"{sign}{whole}"
+
+    def _in_unit(self, number: str) -> str:
+        before, _, after = self.unit.partition("#")
+        sign = "-" if number.startswith("-") else ""
+        gap = " " if after and after not in ("%", "‰") else ""
+        return f"{sign}{before}{number.removeprefix('-')}{gap}{after}" if self.unit else number
+
+    def _with_note(self, value: str) -> str:
+        if not self.note or self.note.strip(" ()") in value:
+            return value
+        return f"{value} {self.note}" if len(self.note.split()) < 3 else f"{value} ({self.note})"
+
+
+_NOTE: Final = bounded(r"[(\[]([^()\[\]]{1,60})[)\]]")
+_MONEY: Final = re.compile(
+    r"[$€£¥%]|\b(?:EUR|USD|GBP|CHF|TEUR|TUSD|in|en|million(?:s|en)?|thousands?|billions?|Mio|Mrd|tausend|milliers|miles|migliaia|kg|km|kWh|MWh|GWh|k|days?|Tage)\b|[’'‘]?000\b",
+    re.IGNORECASE,
+)
+
+
+def unit_note(found: Computation, table: TableSketch) -> str:
+    """What header, corner or title say that the numbers are counted in; "" where they say nothing."""
+    if found.operation == "count":
+        return ""
+    headers = [table.header[at] for at in (found.columns or (found.measure,)) if at is not None]
+    notes = {_note_in(header) for header in headers}
+    if len(notes) == 1 and (note := notes.pop()):
+        return note
+    if found.row is not None or found.measure:
+        if corner := _note_in(table.header[0]):
+            return corner
+    in_title = _NOTE.search(table.title)
+    return in_title[1] if in_title and _MONEY.search(in_title[1]) else ""
+
+
+def _note_in(header: str) -> str:
+    for part in reversed(header.split(" / ")):
+        bracketed = _NOTE.search(part)
+        if bracketed and _MONEY.search(bracketed[1]):
+            return bracketed[1]
+        if len(part.split()) < 3 and _MONEY.search(part) and not any(map(str.islower, part)):
+            return part
+    return ""
+
+
+def computed_draft(
+    written: ComputedAnswer, passages: Mapping[int, Passage], language: str
+) -> Draft:
+    """`passages`: of each place where a row begins the passage that holds it."""
+    say = replies(language)
+    cited: list[Citation] = []
+    marks: list[str] = []
+    for start, end in written.rows:
+        passage = passages.get(start)
+        if passage is None:
+            marks.append("")
+            continue
+        span = (start - passage.start, min(end, passage.end) - passage.start)
+        cited.append(citation(len(cited) + 1, passage, span))
+        marks.append(f" [{len(cited)}]")
+    return Draft(_text(written, marks, say), tuple(cited), True, CONFIDENCE)
+
+
+def _text(written: ComputedAnswer, marks: Sequence[str], say: Replies) -> str:
+    if written.listed:
+        lines = [f"- {name}{mark}" for name, mark in zip(written.named, marks, strict=True)]
+        return "\n".join([f"{written.told}:", *lines])
+    if len(marks) == 1 < len(written.named):  # all of one row
+        return f"{written.value}{marks[0]}\n\n{written.told}: {'; '.join(written.named)}."
+    first = marks[0] if marks else ""
+    named = "; ".join(f"{name}{mark}" for name, mark in zip_longest(written.named, marks, fillvalue=""))
+    return f"{written.value}{first}\n\n{written.told}: {named}." if named else f"{written.value}\n\n{written.told}."

@@ -1,0 +1,116 @@
+"""Tables of documents by columns: what computations read."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """Of each row, in order: the cell as it is written, its number with its unit ("$ #m", `#` for the digits; "" for a bare
+    one), its date, and the words by which a question may call it ("": none). `filled`: cells that say something; `numbered`:
+    those that are numbers."""
+
+    texts: Sequence[str]
+    numbers: Sequence[Decimal | None]
+    units: Sequence[str]
+    dates: Sequence[datetime.date | None]
+    keys: Sequence[str]
+    filled: int
+    numbered: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTable:
+    """One table of a document, its pieces joined; `start` and `end`, and `starts` and `ends` of its rows, are code points of the
+    document's text. `title`: the line above it. `groups`: of each row the labels that it stands under; `totals`: whether
+    it sums up other rows. `mark` writes decimals; None where the cells leave that open. `complete`: no row of it stands
+    elsewhere, as lines or behind other text."""
+
+    start: int
+    end: int
+    title: str
+    headings: tuple[str, ...]
+    header: tuple[str, ...]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    groups: Sequence[str]
+    totals: Sequence[bool]
+    mark: Literal[".", ","] | None
+    complete: bool
+    columns: tuple[TableColumn, ...]
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TableAddress:
+    """Which table of which document."""
+
+    document_id: UUID
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSketch:
+    """A table without its cells. Of each column `numeric`: most of what stands in it are numbers, `dated`: all are dates."""
+
+    address: TableAddress
+    title: str
+    headings: tuple[str, ...]
+    header: tuple[str, ...]
+    rows: int
+    mark: str | None
+    complete: bool
+    numeric: tuple[bool, ...]
+    dated: tuple[bool, ...]
+    external_id: str
+    document_title: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCells:
+    """Cells of a column that are called alike and stand under the same labels: how many, the first row (from 1), and whether
+    all are in rows that sum up others."""
+
+    position: int
+    key: str
+    group: str
+    text: str
+    cells: int
+    row: int
+    total: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedCells:
+    """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
+    `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
+    are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
+    column that is asked for. `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
+
+    rows: int
+    numbers: int
+    units: Sequence[str] | None
+    kept: int
+    sum: Decimal | None
+    average: Decimal | None
+    ordered: Sequence[Decimal | None] | None
+    difference: Decimal | None
+    growth: Decimal | None
+    decimals: int | None
+    grouped: bool | None
+    cells: Sequence[Mapping[str, Any]] | None
+    lines: int = 0
+    unread: int = 0
+    unbound: int = 0
+    asked: int = 0
+    share: Decimal | None = None
+    char_start: int = 0
+    char_end: int = 0

@@ -1,0 +1,198 @@
+"""The tables of a document by columns, with their cells read as values: what is stored of them for computations. Pure.
+
+A long table stands in the text in pieces that repeat its header; they are one table again here. What stands elsewhere, because a
+row was too long for a piece, makes the table incomplete, and nothing is computed over it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+from cairn.domain.table import DocumentTable, TableColumn
+from cairn.language.cells import Cell, Mark, decimal_mark, key_of, read_cell
+from cairn.language.lexicon import every
+from cairn.language.tables import Row, Table
+
+FEWEST_ROWS: Final = 2
+"""Of a table over which there is something to compute."""
+MOST_CHECKED: Final = 500
+"""Rows of a table in which sums without a name are looked for: of statements, which are short."""
+MOST_MARKED: Final = 1000
+"""Rows from which it is told how a table writes decimals."""
+TITLE_CHARS: Final = 200
+_TOTALS: Final = every(lambda one: one.arithmetic.totals)
+_WHOLES: Final = every(lambda one: one.arithmetic.wholes)
+_BEFORE_CHARS: Final = 2000
+"""Within which the line above a table, and rows that stand beside it, are looked for."""
+
+Headings = Callable[[int], tuple[str, ...]]
+"""Heading path at a place of the text."""
+
+
+def document_tables(
+    text: str, tables: Sequence[Table], headings: Headings, language: str | None
+) -> tuple[DocumentTable, ...]:
+    """Those with a header and at least FEWEST_ROWS rows."""
+    joined = list(_join(text, tables))
+    known: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    for pieces in joined:
+        place = (pieces[0].header, headings(pieces[0].span[0]))
+        known[place] = known.get(place, 0) + 1
+    found = []
+    for pieces in joined:
+        path = headings(pieces[0].span[0])
+        rows = [row for piece in pieces for row in piece.rows if not row.is_group]
+        if not any(pieces[0].header) or len(rows) < FEWEST_ROWS:
+            continue
+        span = (pieces[0].span[0], pieces[-1].span[1])
+        alone = known[pieces[0].header, path] == 1
+        found.append(_read(text, span, pieces[0].header, rows, path, language, alone=alone))
+    return tuple(found)
+
+
+def _join(text: str, tables: Sequence[Table]) -> Iterator[list[Table]]:
+    """Pieces with the same header and nothing but white space between them are one table; what has no header goes on with the
+    one before it."""
+    pieces: list[Table] = []
+    for table in tables:
+        follows = pieces and not text[pieces[-1].span[1] : table.span[0]].strip()
+        if pieces and follows and table.header in (pieces[0].header, ()):
+            pieces.append(table)
+            continue
+        if pieces:
+            yield pieces
+        pieces = [table] if table.header else []
+    if pieces:
+        yield pieces
+
+
+def _read(
+    text: str, span: tuple[int, int], header: tuple[str, ...], rows: Sequence[Row], path: tuple[str, ...],
+    language: str | None, *, alone: bool,
+) -> DocumentTable:  # fmt: skip
+    mark = decimal_mark((cell for row in rows[:MOST_MARKED] for cell in row.cells), language)
+    width = len(header)
+    columns = tuple(
+        _column([row.cells[at] if at < len(row.cells) else "" for row in rows], mark) for at in range(width)
+    )
+    return DocumentTable(
+        start=span[0],
+        end=span[1],
+        title=_line_above(text, span[0]),
+        headings=path,
+        header=header,
+        starts=[row.start for row in rows],
+        ends=[row.end for row in rows],
+        groups=[row.group for row in rows],
+        totals=_totals(columns),
+        mark=mark,
+        complete=alone and not _has_rows_beside(text, span, header),
+        columns=columns,
+    )
+
+
+def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
+    """Without a mark numbers with a separator are not read."""
+    cells: list[Cell] = []
+    known: dict[str, Cell] = {}
+    for text in texts:
+        cell = known.get(text)
+        if cell is None:
+            cell = read_cell(text, mark or ".")
+            if mark is None and cell.kind == "number" and ("." in text or "," in text):
+                cell = Cell("text")
+            known[text] = cell
+        cells.append(cell)
+    keys = {text: key_of(text, cell) for text, cell in known.items()}
+    return TableColumn(
+        texts=texts,
+        numbers=[cell.number for cell in cells],
+        units=[cell.unit for cell in cells],
+        dates=[cell.date for cell in cells],
+        keys=[keys[text] for text in texts],
+        filled=sum(cell.kind != "nothing" for cell in cells),
+        numbered=sum(cell.kind == "number" for cell in cells),
+    )
+
+
+# --- rows that sum up others ------------------------------------------------------------------------------------------------
+
+
+def _totals(columns: Sequence[TableColumn]) -> list[bool]:
+    """Which rows sum up others: by their label, or since each of their numbers is the sum of those above."""
+    count = len(columns[0].texts)
+    named = [False] * count
+    for column in columns[:_LABELS]:
+        if column.filled and not column.numbered:
+            named = [known or is_total(key, count) for key, known in zip(column.keys, named, strict=True)]
+    if count <= MOST_CHECKED:
+        _mark_sums(columns, named)
+    return named
+
+
+_LABELS: Final = 3
+"""Columns at the left that may hold labels: "South | 2021 | Total"."""
+
+
+def is_total(key: str, rows: int) -> bool:
+    """Whether a label says that it is a sum: "total assets", "north total"; in a short table "all regions", for a long one has
+    names that begin so."""
+    words = key.split()
+    if not words:
+        return False
+    return words[0] in _TOTALS or words[-1] in _TOTALS or (rows <= MOST_CHECKED and len(words) <= 2 and words[0] in _WHOLES)
+
+
+def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
+    """Rows without a label, and the last one, where each number is the sum of those above since the last total."""
+    numeric = [column for column in columns if column.numbered >= FEWEST_ROWS]
+    begins = 0
+    for row in range(len(totals)):
+        if totals[row]:
+            begins = row + 1
+            continue
+        unnamed = not columns[0].texts[row] or row == len(totals) - 1
+        if unnamed and row - begins >= FEWEST_ROWS and numeric and all(_sums(one, begins, row) for one in numeric):
+            totals[row] = True
+            begins = row + 1
+
+
+def _sums(column: TableColumn, begins: int, row: int) -> bool:
+    told = column.numbers[row]
+    above = [number for number in column.numbers[begins:row] if number is not None]
+    return told is not None and len(above) >= FEWEST_ROWS and told != 0 and sum(above, Decimal()) == told
+
+
+# --- what stands around a table ---------------------------------------------------------------------------------------------
+
+_MARKUP: Final = re.compile(r"^[#>*_\s]{0,20}|[*_\s]{0,20}$")
+
+
+def _line_above(text: str, start: int) -> str:
+    before = text[max(0, start - _BEFORE_CHARS) : start].rstrip()
+    line = before[before.rfind("\n") + 1 :]
+    return "" if "|" in line or len(line) > TITLE_CHARS else _MARKUP.sub("", line)
+
+
+def _has_rows_beside(text: str, span: tuple[int, int], header: Sequence[str]) -> bool:
+    """Whether a paragraph next to the table is a row of it, written as lines of `header: value`."""
+    above = text[max(0, span[0] - _BEFORE_CHARS) : span[0]].rstrip()
+    below = text[span[1] : span[1] + _BEFORE_CHARS].lstrip()
+    lines = [*above[above.rfind("\n\n") + 1 :].splitlines(), *below[: (below + "\n\n").find("\n\n")].splitlines()]
+    names = tuple(f"{name}: " for name in header if name)
+    return bool(names) and sum(line.startswith(names) for line in lines) > 1
+
+
+def headings_by_place(starts: Sequence[int], paths: Sequence[tuple[str, ...]]) -> Headings:
+    """Of places that begin new heading paths, in order."""
+
+    def at(place: int) -> tuple[str, ...]:
+        found = bisect_right(starts, place) - 1
+        return paths[found] if found >= 0 else ()
+
+    return at
+

@@ -1,0 +1,195 @@
+"""Cells of tables as values: numbers with what they are counted in, dates, and the words that a cell is named by. Pure.
+
+`1,234.5`, `1.234,5`, `(12.5)`, `12 %` and `$ 3m` are numbers. What stands around the digits stays with the number as its unit,
+`#` in their place: "$ #m", "# %". So a unit and its scale are compared as they are written, and nothing is converted.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Literal
+
+from cairn.language.dates import dates_in
+from cairn.language.lexicon import DEFAULT, languages
+from cairn.language.linear import bounded
+from cairn.language.text import fold
+
+Mark = Literal[".", ","]
+"""What parts the decimals from a whole number."""
+
+LONGEST_NUMBER: Final = 60
+"""Characters of a cell that may be a number or a date."""
+LONGEST_KEY: Final = 120
+"""Characters of a cell by which it can be named; longer ones are sentences."""
+
+_DIGITS: Final = r"\d{1,3}(?:[ \u00a0\u202f']\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,']\d+)*|[.,]\d+"
+_NUMBER: Final = re.compile(
+    rf"(?P<before>[^\d]{{0,12}}?)(?P<digits>(?<![\d.,]){_DIGITS})(?P<after>[^\d]{{0,12}})(?P<note>\[\d{{1,2}}\]|\(\d{{1,2}}\))?"
+)
+_FOOTNOTE: Final = bounded(r"(?:\s*(?:\(\d{1,2}\)|\[\d{1,2}\]|[*†‡]))+$")
+_TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)+(?![^\W_])|[^\W_]+")
+_YEAR: Final = re.compile(r"(?:1[5-9]|20|21)\d\d")
+_CURRENCY: Final = re.compile(r"(?:US|C|CA|A|AU|NZ|HK|S|R)?[$€£¥₹₩₽]|CHF|USD|EUR|GBP|JPY|CNY|RMB|Rs")
+_SUFFIX: Final = re.compile(r"[^\W\d_]{1,6}\.?|[^\W\d_]{1,3}²|[^\W\d_]{1,3}³|[^\W\d_]{1,4}/[^\W\d_]{1,4}")
+"""Of a number: "m", "bn", "Mio.", "kg", "km/h". What is longer is a word, and the cell no number."""
+_NOTHING: Final = re.compile(r"[-–—−*.\s]*|n/?a|n\.a\.|n/?m|nil|null|none|nan|k\.\s?a\.|s/d|nd|n\.d\.", re.IGNORECASE)
+_SLASHED: Final = re.compile(r"((?:1[5-9]|20|21)\d\d)[-/](\d\d)[-/](\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
+_DOTTED: Final = frozenset(one.code for one in languages() if one.code != DEFAULT)
+"""Languages that may write a point between thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`kind`: "nothing" where a cell is empty or says that there is no value, "text" where it is neither number nor date."""
+
+    kind: Literal["nothing", "number", "date", "text"]
+    number: Decimal | None = None
+    unit: str = ""
+    date: datetime.date | None = None
+
+
+NOTHING: Final = Cell("nothing")
+TEXT: Final = Cell("text")
+
+
+def read_cell(text: str, mark: Mark) -> Cell:
+    """What a cell holds, where the table writes decimals behind `mark`."""
+    text = text.strip()
+    if _NOTHING.fullmatch(text):
+        return NOTHING
+    if len(text) > LONGEST_NUMBER or not any(map(str.isdigit, text)):
+        return TEXT
+    if (day := read_day(text)) is not None:
+        return Cell("date", date=day)
+    return read_number(text, mark) or TEXT
+
+
+def read_number(text: str, mark: Mark) -> Cell | None:
+    """A number with its unit; None where the text is none. "(12.5)" and "12.5-" are negative."""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None or (value := _value(found["digits"], mark)) is None:
+        return None
+    before, after = found["before"].strip(), found["after"].strip()
+    negative = (before.count("(") == 1 and ")" in after) or before[:1] in ("-", "−", "–") or before[-1:] in ("-", "−")
+    if ("(" in before) != (")" in after) or after.endswith("-"):
+        return None
+    before, after = before.strip("()+-−– \u00a0"), after.strip("() \u00a0")
+    if before and not _CURRENCY.fullmatch(before):
+        return None
+    percent = after in ("%", "‰")
+    if after and not percent and not _CURRENCY.fullmatch(after) and not _SUFFIX.fullmatch(after):
+        return None
+    if found["note"] and not (percent or not after):
+        return None
+    unit = f"{before}#{after}" if before or after else ""
+    return Cell("number", -value if negative else value, unit)
+
+
+def _value(digits: str, mark: Mark) -> Decimal | None:
+    """None where a separator of thousands stands where none can."""
+    bare = re.sub(r"[ \u00a0\u202f']", "", digits)
+    other = "," if mark == "." else "."
+    whole, _, part = bare.partition(mark)
+    if mark in part or other in part:
+        return None
+    groups = whole.split(other)
+    if len(groups) > 1 and (not 0 < len(groups[0]) < 4 or any(len(group) != 3 for group in groups[1:])):
+        return None
+    return Decimal(f"{''.join(groups) or '0'}.{part or '0'}" if part else "".join(groups))
+
+
+def decimal_mark(texts: Iterable[str], language: str | None) -> Mark | None:
+    """How the cells of a table write decimals. None where they contradict each other, or leave open in a language that knows
+    both whether "1.234" are thousands."""
+    said: set[Mark] = set()
+    open_for: set[str] = set()
+    for text in texts:
+        if len(text) > LONGEST_NUMBER or not ("." in text or "," in text) or read_day(text) is not None:
+            continue
+        found = _NUMBER.fullmatch(text.strip())
+        if found is None:
+            continue
+        told = _mark_of(found["digits"])
+        if told is None:
+            open_for |= {sign for sign in ".," if sign in found["digits"]}
+        else:
+            said.add(told)
+    if len(said) == 1:
+        return said.pop()
+    if said or (language in _DOTTED and open_for) or len(open_for) > 1:
+        return None
+    return "."
+
+
+def _mark_of(digits: str) -> Mark | None:
+    """Which sign is the decimal one, as far as one number tells."""
+    last: Mark = "." if digits.rfind(".") > digits.rfind(",") else ","
+    other: Mark = "," if last == "." else "."
+    if "." in digits and "," in digits:
+        return last
+    parts = digits.split(last)
+    if len(parts) == 1:
+        return None
+    if len(parts) > 2:
+        return other
+    if len(parts[1]) != 3 or parts[0] in ("", "0") or len(parts[0]) > 3:
+        return last
+    return None
+
+
+def read_day(text: str) -> datetime.date | None:
+    """The day that a cell is; None where it is none, or could be two ("3/4/2019")."""
+    try:
+        if found := _SLASHED.fullmatch(text):
+            return datetime.date(int(found[1]), int(found[2]), int(found[3]))
+        if len(text) < len("1.1.2000"):
+            return None
+        for span, readings in dates_in(text):
+            if span != (0, len(text)) or len(readings) != 1:
+                return None
+            [day] = readings
+            return datetime.date(day.year, day.month, day.day) if day.year and day.month and day.day else None
+    except ValueError:
+        return None
+    return None
+
+
+def is_year(token: str) -> bool:
+    """Whether a word is a year in digits."""
+    return bool(_YEAR.fullmatch(token))
+
+
+# --- names of cells -----------------------------------------------------------------------------------------------------
+
+
+def tokens_of(text: str) -> list[str]:
+    """Folded words and numbers of a cell, a header or a question, so that one can be found in the other: "net_generation" are
+    two, "30,000" is one."""
+    return _TOKEN.findall(fold(text))
+
+
+def key_of(text: str, cell: Cell) -> str:
+    """What a question can call a cell by: its words without a footnote's number, of a date the year; "" where by nothing."""
+    if cell.date is not None:
+        return str(cell.date.year)
+    if cell.kind == "number":
+        return text if is_year(text) else ""
+    if cell.kind == "nothing" or len(text) > LONGEST_KEY:
+        return ""
+    return " ".join(tokens_of(_FOOTNOTE.sub("", text)))
+
+
+def combine_units(units: Sequence[str]) -> str | None:
+    """The unit of numbers that may be compared and added; None where they differ. Reports write the currency into the first row
+    alone, so a bare number has that of the others."""
+    plain = {"".join(unit.split()): unit for unit in units}
+    named = [unit for key, unit in plain.items() if key]
+    if len(named) > 1:
+        return None
+    if "" in plain and named and not _CURRENCY.fullmatch(named[0].replace("#", "").strip()):
+        return None
+    return named[0] if named else ""

@@ -1,0 +1,740 @@
+"""Questions that ask for something computed over a table, read against the names that the table has. Pure.
+
+    read_question   which computation the words ask for, and all runs of words by which cells may be called
+    bind            what it means in one table: which column or row is the measure, which rows are meant, what is asked for
+
+Right or silent: each word of the question must be explained by the computation, by a name in the table, or by where the table
+stands; and everything must be the one thing that it can be. Else there is None, and the question is answered as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations
+from typing import Any, Final, Literal
+
+from cairn.domain.table import NamedCells, TableSketch
+from cairn.language.cells import is_year, read_number, tokens_of
+from cairn.language.lexicon import every, languages
+from cairn.language.linear import bounded
+from cairn.language.tokens import ALL_STOP_WORDS
+
+Operation = Literal[
+    "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
+]
+Comparison = Literal["more", "less", "at_least", "at_most"]
+
+_COMPARISONS: Final = ("at_least", "at_most", "more", "less")
+_COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
+_PHRASES: Final = (*_COMPUTED, *_COMPARISONS, "top", "listing")
+LONGEST_NAME: Final = 12
+"""Words of a name that is looked for."""
+MOST_TOKENS: Final = 60
+"""Words of a question that is read; longer ones tell more than what to compute."""
+MOST_CONDITIONS: Final = 3
+"""Columns that may have conditions: as many as sql/queries/tables.sql takes."""
+
+
+def _phrases(pick: str) -> dict[tuple[str, ...], str]:
+    found: dict[tuple[str, ...], str] = {}
+    for one in languages():
+        for phrase in getattr(one.arithmetic, pick):
+            found[tuple(tokens_of(phrase))] = pick
+    return found
+
+
+_SAYING: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    words: tuple(name for name in _PHRASES if words in known[name])
+    for known in [{name: _phrases(name) for name in _PHRASES}]
+    for words in {words for one in known.values() for words in one}
+}
+"""What phrases may say, those first that count first."""
+
+
+def _words(pick: str) -> frozenset[str]:
+    return every(lambda one: getattr(one.arithmetic, pick))
+
+
+_MOMENTS: Final = _words("moments")
+_YEARS: Final = _words("years")
+_BESIDE: Final = _words("beside")
+_SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
+    f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
+}
+_UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {"usd", "eur", "us"}
+_ORDINALS: Final = {
+    word: place
+    for one in languages()
+    for spelled in (one.carry.ordinals, one.carry.numbered)
+    for place, word in enumerate(spelled.split(), 1)
+}
+_SPELLED: Final = {word: number for one in languages() for word, number in one.numbers.words.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedQuestion:
+    """A question that may ask for a computation. `names`: what a cell that it names may be called."""
+
+    tokens: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Rows whose cell of a column is called so."""
+
+    position: int
+    keys: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
+    over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first cell is the same. `comparison` with the number `bound` or the
+    column `other`. `place`: which of a rank, how many of a top. `pair`: names of what is compared, the first one first.
+    `support`: how many words of the question the table's title, headings and document have."""
+
+    operation: Operation
+    measure: int | None = None
+    row: int | None = None
+    columns: tuple[int, ...] = ()
+    label: str = ""
+    conditions: tuple[Condition, ...] = ()
+    asked: int | None = None
+    naming: int | None = None
+    comparison: Comparison | None = None
+    bound: Decimal | None = None
+    other: int | None = None
+    place: int = 1
+    pair: tuple[str, str] | None = None
+    turned: bool = False
+    totals: bool = False
+    support: int = 0
+
+    @property
+    def order(self) -> str | None:
+        """Which cells come first."""
+        if self.operation in ("highest", "lowest"):
+            return self.operation
+        return "highest" if self.operation in ("rank", "top") and not self.turned else (
+            "lowest" if self.operation == "rank" else None
+        )
+
+    def arguments(self, most: int) -> tuple[str, tuple[Any, ...]]:
+        """The statement of sql/queries/tables.sql that computes it, and its parameters after the table."""
+        if self.row is not None:
+            return "of_columns", (self.row, list(self.columns), self.comparison, self.bound, self.order)
+        pairs = [(key, one.position) for one in self.conditions for key in one.keys]
+        asked, share = self.asked if self.asked is not None else self.naming, None
+        conditions = self.conditions
+        if self.operation == "share":
+            [target] = self.conditions
+            asked, share, conditions, pairs = target.position, target.keys[0], (), []
+        elif self.pair is not None:
+            asked = next(one.position for one in self.conditions if len(one.keys) > 1)
+        positions = [one.position for one in conditions]
+        return "of_rows", (
+            self.measure, positions, [key for key, _ in pairs], [place for _, place in pairs], asked, self.comparison,
+            self.bound, self.other, most, self.order, share, self.totals,
+        )  # fmt: skip
+
+
+# --- reading the question -------------------------------------------------------------------------------------------------
+
+
+def read_question(text: str) -> ComputedQuestion | None:
+    """None where nothing in it asks for a computation."""
+    tokens = tuple(tokens_of(text))
+    if not 2 < len(tokens) <= MOST_TOKENS:
+        return None
+    said = {name for _, _, names in _said(tokens) for name in names}
+    if not said - {"listing"} and not _asks_where(tokens):
+        return None
+    names = {
+        " ".join(tokens[start:end])
+        for start in range(len(tokens))
+        for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
+    }
+    return ComputedQuestion(tokens, tuple(sorted(names)))
+
+
+def _asks_where(tokens: Sequence[str]) -> bool:
+    """Whether it begins with "which": a condition may follow."""
+    return "listing" in _SAYING.get((tokens[0],), ())
+
+
+def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Phrases of computations with their places, also those inside of each other."""
+    longest = max(map(len, _SAYING))
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
+            if names := _SAYING.get(tuple(tokens[start:end])):
+                yield start, end, names
+
+
+# --- words and what they may be in a table ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Span:
+    """A run of words and all that it may be: phrases of a computation, columns by their headers, cells by their keys."""
+
+    start: int
+    end: int
+    phrases: tuple[str, ...] = ()
+    headers: frozenset[int] = frozenset()
+    cells: tuple[NamedCells, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return bool(self.headers or self.cells)
+
+
+def _spans(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> list[_Span]:
+    """Runs that do not overlap, the longest first; of equally long ones what the table has goes before what phrases say."""
+    found: dict[tuple[int, int], _Span] = {}
+
+    def at(start: int, end: int) -> _Span:
+        return found.setdefault((start, end), _Span(start, end))
+
+    for start, end, names in _said(question.tokens):
+        at(start, end).phrases = names
+    for position, header in enumerate(table.header):
+        for name in names_of(header):
+            for start in _places(question.tokens, name, loosely=True):
+                span = at(start, start + len(name))
+                span.headers |= {position}
+    for cells in named:
+        words = tuple(cells.key.split(" "))
+        for start in _places(question.tokens, words, loosely=False):
+            span = at(start, start + len(words))
+            span.cells += (cells,)
+    order = sorted(
+        found.values(),
+        key=lambda one: (one.start - one.end, not one.named, _rank(one.phrases), one.start),
+    )
+    taken: set[int] = set()
+    chosen = []
+    for span in order:
+        places = set(range(span.start, span.end))
+        if not places & taken and not _is_function_word(question.tokens, span):
+            taken |= places
+            chosen.append(span)
+    return sorted(chosen, key=lambda one: one.start)
+
+
+def _is_function_word(tokens: Sequence[str], span: _Span) -> bool:
+    """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
+    return not span.phrases and span.end - span.start == 1 and tokens[span.start] in ALL_STOP_WORDS
+
+
+def _rank(phrases: Sequence[str]) -> int:
+    return _PHRASES.index(phrases[0]) if phrases else 0
+
+
+_BRACKETED: Final = bounded(r"\([^()]*\)|\[[^\[\]]*\]")
+
+
+def names_of(header: str) -> frozenset[tuple[str, ...]]:
+    """What a column may be called: its header with and without what stands in brackets, each of its lines, and its year."""
+    found = set()
+    for part in (header, *header.split(" / ")):
+        for spelled in (part, _BRACKETED.sub(" ", part)):
+            words = tuple(tokens_of(spelled))
+            if len("".join(words)) > 1:
+                found.add(words)
+    if year := year_of(header):
+        found.add((year,))
+    return frozenset(found)
+
+
+def year_of(header: str) -> str | None:
+    """The one year that a header names."""
+    years = {token for token in tokens_of(header) if is_year(token)}
+    return years.pop() if len(years) == 1 else None
+
+
+def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> Iterator[int]:
+    for start in range(len(tokens) - len(words) + 1):
+        here = tokens[start : start + len(words)]
+        if all(one == other or (loosely and same_word(one, other)) for one, other in zip(here, words, strict=True)):
+            yield start
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
+    short, long = sorted((one, other), key=len)
+    if len(short) < 4 or not short.isalpha() or not long.isalpha():
+        return False
+    if long.startswith(short):
+        return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
+    if short.endswith("y") and long == f"{short[:-1]}ies":
+        return True
+    return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
+
+
+# --- what it means in a table ---------------------------------------------------------------------------------------------
+
+
+def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
+    """`named`: the cells of the table that are called by one of the question's names."""
+    if not table.complete:
+        return None
+    return _Binding(question, table, named).result()
+
+
+class _Binding:
+    """A question laid over a table."""
+
+    def __init__(self, question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> None:
+        self.tokens = question.tokens
+        self.table = table
+        self.spans = _spans(question, table, named)
+        self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
+        self.comparison: Comparison | None = None
+        self.bound: Decimal | None = None
+        self.other: int | None = None
+        self.place = 1
+        self.support = 0
+        names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
+        self.around = {word for text in names for word in tokens_of(text)}
+
+    def result(self) -> Computation | None:
+        if not self._read_comparison():
+            return None
+        operation = self._operation()
+        if operation is None:
+            return None
+        found = self._over_rows(operation) or self._over_columns(operation)
+        if found is None or not self._explains(found):
+            return None
+        return replace(found, support=self.support)
+
+    # --- which computation ---
+
+    def _phrases(self, *names: str) -> list[_Span]:
+        return [span for span in self.spans if not span.named and span.phrases and span.phrases[0] in names]
+
+    def _operation(self) -> Operation | None:
+        said = {span.phrases[0] for span in self._phrases(*_COMPUTED)}
+        tops = self._phrases("top")
+        if tops:
+            number = self._number_after(tops[0].end)
+            if len(tops) > 1 or number is None or said:
+                return None
+            self.place = int(number[0])
+            return "top" if 0 < self.place <= MOST_LISTED else None
+        if said == {"highest", "count"} or said == {"lowest", "count"}:
+            said -= {"count"}  # "the highest number of"
+        if said == {"sum", "count"} and self.comparison is None:
+            said -= {"count"}  # "how many units in total"
+        if not said:
+            return "listing" if self._phrases("listing") and not self._phrases("top") else None
+        if len(said) > 1:
+            return None
+        operation: Any = said.pop()
+        if operation in ("highest", "lowest"):
+            [first, *more] = self._phrases(operation)
+            ordinal = _ORDINALS.get(self.tokens[first.start - 1]) if first.start else None
+            if more:
+                return None
+            if ordinal and ordinal > 1:
+                self.place = ordinal
+                self.explained.add(first.start - 1)
+                self.turned = operation == "lowest"
+                return "rank"
+        return operation  # type: ignore[no-any-return]
+
+    turned = False
+
+    def _number_after(self, at: int) -> tuple[Decimal, int] | None:
+        """A number that stands at a place, and where it ends; stop words and units may stand before it."""
+        while at < len(self.tokens) and self.tokens[at] in ALL_STOP_WORDS | _UNITS and self.tokens[at] not in _SPELLED:
+            at += 1
+        if at >= len(self.tokens):
+            return None
+        token = self.tokens[at]
+        if token in _SPELLED:
+            self.explained.add(at)
+            return Decimal(_SPELLED[token]), at + 1
+        if not token[0].isdigit():
+            return None
+        cell = read_number(token, "," if self.table.mark == "," else ".")
+        if cell is None or cell.number is None or cell.unit:
+            return None
+        self.explained.add(at)
+        return cell.number, at + 1
+
+    def _read_comparison(self) -> bool:
+        """False where there is one that cannot be read."""
+        for span in self._phrases(*_COMPARISONS):
+            if number := self._number_after(span.end):
+                value, end = number
+                if end < len(self.tokens) and self.tokens[end] in _SCALES:
+                    scale = scale_of(self.table)
+                    if scale is None:
+                        return False
+                    value = value * _SCALES[self.tokens[end]] / scale
+                    self.explained.add(end)
+                if self.comparison is not None or _hides_number(self.spans, end - 1):
+                    return False
+                self.bound, self.comparison = value, span.phrases[0]  # type: ignore[assignment]
+            elif header := self._header_after(span.end):
+                if self.comparison is not None or len(header.headers) != 1:
+                    return False
+                [self.other] = header.headers
+                self.comparison = span.phrases[0]  # type: ignore[assignment]
+            elif self._is_computed(span.end):
+                return False  # "below the average"
+        return True
+
+    def _is_computed(self, at: int) -> bool:
+        after = self._span_after(at)
+        return after is not None and bool(after.phrases) and after.phrases[0] in _COMPUTED
+
+    def _span_after(self, at: int) -> _Span | None:
+        """The span that stands at a place; stop words may stand before it."""
+        while at < len(self.tokens):
+            if span := next((one for one in self.spans if one.start == at), None):
+                return span
+            if self.tokens[at] not in ALL_STOP_WORDS:
+                return None
+            at += 1
+        return None
+
+    def _header_after(self, at: int) -> _Span | None:
+        after = self._span_after(at)
+        return after if after is not None and after.headers and not after.cells else None
+
+    # --- over the rows of a column ---
+
+    def _over_rows(self, operation: Operation) -> Computation | None:
+        conditions = self._conditions()
+        if conditions is None:
+            return None
+        asked = self._asked()
+        held = {one.position for one in conditions}
+        free = [
+            span for span in self.spans
+            if span.headers and not span.cells and span is not asked and span.headers != {self.other}
+            and not span.headers & held
+        ]  # fmt: skip
+        position = self._asked_position(asked, held)
+        if position is None and asked is not None:
+            return None
+        measure = self._measure(free)
+        if measure is None and free:  # a word of the file's name may head a column too: "seattle-weather.csv"
+            free = [span for span in free if not self._stands_around(span)]
+            measure = self._measure(free)
+            if measure is None:
+                return None
+        if measure is None and self.other is not None:
+            measure = self._only_number(held | {self.other} | ({position} if position is not None else set()))
+            if measure is None:
+                return None
+        if measure is not None and not self.table.numeric[measure]:
+            return None
+        if self.other is not None and (not self.table.numeric[self.other] or self.other == measure):
+            return None
+        return self._of_rows(operation, measure, conditions, position)
+
+    def _of_rows(
+        self, operation: Operation, measure: int | None, conditions: Sequence[Condition], asked: int | None
+    ) -> Computation | None:
+        several = [one for one in conditions if len(one.keys) > 1]
+        made = Computation(
+            operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
+            other=self.other, place=self.place, turned=self.turned, naming=self._naming(measure, conditions),
+        )  # fmt: skip
+        if operation == "count":
+            return made if (measure is None) == (self.comparison is None) and (self.comparison or conditions) else None
+        if operation == "listing":
+            if self.comparison is not None:
+                return made if measure is not None else None
+            return made if measure is None and self._is_where(conditions) else None
+        if measure is None or self.comparison is not None:
+            return None
+        if operation not in ("difference", "growth") and asked is None and year_of(self.table.header[measure]):
+            return None  # a statement: its rows are of different kinds
+        if operation in ("difference", "growth"):
+            return self._pair_of_rows(made, several)
+        if operation == "share":
+            return made if len(conditions) == 1 and not several and asked is None else None
+        if operation in ("sum", "average"):
+            return made if asked is None else None
+        return made
+
+    def _pair_of_rows(self, made: Computation, several: Sequence[Condition]) -> Computation | None:
+        if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
+            return None
+        first, second = several[0].keys
+        dated = is_year(first) and is_year(second)
+        if dated:
+            first, second = sorted((first, second))
+        elif made.operation == "growth":
+            return None
+        else:
+            first, second = second, first  # the difference between A and B is A minus B
+        said = dict(zip(several[0].keys, several[0].texts, strict=True))
+        ordered = Condition(several[0].position, (first, second), (said[first], said[second]))
+        conditions = tuple(ordered if one is several[0] else one for one in made.conditions)
+        return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=True)
+
+    def _conditions(self) -> list[Condition] | None:
+        """By column, in the order of the question. None where a name may mean several columns, or a header as well."""
+        wanted: dict[int, dict[str, str]] = {}
+        headed = {position for span in self.spans if not span.cells for position in span.headers}
+        for span in self.spans:
+            if not span.cells:
+                continue
+            positions = {one.position for one in span.cells}
+            if span.headers:
+                return None
+            if len(positions) > 1:
+                positions &= headed
+            if len(positions) != 1:
+                return None
+            [position] = positions
+            cells = [one for one in span.cells if one.position == position]
+            if all(one.total for one in cells):
+                return None
+            wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
+        if len(wanted) > MOST_CONDITIONS:
+            return None
+        return [Condition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
+
+    def _asked(self) -> _Span | None:
+        """The header behind "which"."""
+        for span in self._phrases("listing", "count"):
+            after = self._span_after(span.end)
+            if after is not None and after.headers and not after.cells:
+                return after
+        return None
+
+    def _asked_position(self, asked: _Span | None, held: set[int]) -> int | None:
+        if asked is not None:
+            return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
+        loose = {token for at, token in enumerate(self.tokens) if at not in self.explained}
+        if loose & _MOMENTS or (loose & _YEARS and self._phrases("listing")):
+            days = [position for position, dated in enumerate(self.table.dated) if dated]
+            return days[0] if len(days) == 1 else None
+        return None
+
+    def _stands_around(self, span: _Span) -> bool:
+        return self.around.issuperset(self.tokens[span.start : span.end])
+
+    def _measure(self, free: Sequence[_Span]) -> int | None:
+        """The one column that all headers which are left name together."""
+        if not free:
+            return None
+        positions = frozenset.intersection(*(span.headers for span in free))
+        return next(iter(positions)) if len(positions) == 1 else None
+
+    def _only_number(self, besides: set[int]) -> int | None:
+        numbers = [
+            position for position, numeric in enumerate(self.table.numeric)
+            if numeric and position not in besides and not _is_year_column(self.table.header[position])
+        ]  # fmt: skip
+        return numbers[0] if len(numbers) == 1 else None
+
+    def _naming(self, measure: int | None, conditions: Sequence[Condition]) -> int | None:
+        """Where all rows begin with the same cell: the dates, else the next column."""
+        held = {one.position for one in conditions}
+        if 0 not in held:
+            return None
+        left = [at for at in range(len(self.table.header)) if at not in held | {measure, self.other}]
+        dates = [at for at in left if self.table.dated[at]]
+        return next(iter((*dates, *left)), None)
+
+    def _is_where(self, conditions: Sequence[Condition]) -> bool:
+        """Whether each condition is said with the name of its column before it: "status is open"."""
+        for condition in conditions:
+            heads = [span for span in self.spans if condition.position in span.headers]
+            follows = [self._span_after(span.end) for span in heads]
+            if not any(span and any(one.position == condition.position for one in span.cells) for span in follows):
+                return False
+        return bool(conditions)
+
+    # --- over the columns of a row ---
+
+    def _over_columns(self, operation: Operation) -> Computation | None:
+        if operation in ("share", "listing", "top") or self.other is not None:
+            return None
+        label = self._label()
+        if label is None:
+            return None
+        span, cells = label
+        heads = [one for one in self.spans if one.headers and one is not span and not one.cells]
+        if any(one.cells for one in self.spans if one is not span):
+            return None
+        made = Computation(
+            operation, row=cells.row, label=cells.key, comparison=self.comparison, bound=self.bound, place=self.place,
+            turned=self.turned,
+        )  # fmt: skip
+        if operation in ("difference", "growth"):
+            return self._pair_of_columns(made, heads)
+        columns = self._columns(heads)
+        if len(columns) < 2 or (operation == "count") != (self.comparison is not None):
+            return None
+        return replace(made, columns=columns)
+
+    def _label(self) -> tuple[_Span, NamedCells] | None:
+        """The one row that is called so; of rows called alike the one under a label that the question has."""
+        spans = [span for span in self.spans if any(one.position == 0 for one in span.cells)]
+        if len(spans) != 1 or spans[0].headers:
+            return None
+        rows = [one for one in spans[0].cells if one.position == 0]
+        if len(rows) > 1:
+            said = set(self.tokens)
+            rows = [one for one in rows if one.group and said.issuperset(tokens_of(one.group))]
+        if len(rows) != 1 or rows[0].cells != 1:
+            return None
+        for at, token in enumerate(self.tokens):
+            if at not in self.explained and any(same_word(token, word) or token == word for word in tokens_of(rows[0].group)):
+                self.explained.add(at)
+        return spans[0], rows[0]
+
+    def _pair_of_columns(self, made: Computation, heads: Sequence[_Span]) -> Computation | None:
+        """Two of the headers choose a column each, the others say of which kind both are."""
+        found = set()
+        for one, other in combinations(heads, 2):
+            base = self._base([head for head in heads if head is not one and head is not other])
+            first, second = one.headers & base, other.headers & base
+            if len(first) == len(second) == 1 and first != second:
+                found.add((next(iter(first)), next(iter(second))))
+        if len(found) != 1:
+            return None
+        [(first, second)] = found
+        years = [year_of(self.table.header[at]) or _short_year(self.table.header[at]) for at in (first, second)]
+        if None in years or years[0] == years[1]:
+            if made.operation == "growth":
+                return None
+            first, second = second, first
+        elif str(years[0]) > str(years[1]):
+            first, second = second, first
+        pair = (self._column_name(first), self._column_name(second))
+        return replace(made, columns=(first, second), pair=pair)
+
+    def _columns(self, heads: Sequence[_Span]) -> tuple[int, ...]:
+        """Those that the question names one by one, or all that are named by a year and alike besides."""
+        singles = [head for head in heads if len(head.headers & self._plain()) == 1]
+        if len(singles) > 1 and len(singles) == len(heads):
+            columns = sorted({next(iter(head.headers & self._plain())) for head in singles})
+            years = [year_of(self.table.header[at]) for at in columns]
+            if all(years) and any(
+                year and min(map(str, years)) < year < max(map(str, years)) and at not in columns
+                for at, year in self._years()
+            ):
+                return ()  # "from 2017 to 2019" may mean 2018 too
+            return tuple(columns)
+        base = self._base(heads)
+        dated = [(at, year) for at, year in self._years() if at in base]
+        kinds = {_besides_date(self.table.header[at]) for at, _ in dated}
+        years = [year for _, year in dated]
+        return tuple(at for at, _ in dated) if len(kinds) == 1 and len(set(years)) == len(years) else ()
+
+    def _base(self, heads: Sequence[_Span]) -> frozenset[int]:
+        base = self._plain()
+        for head in heads:
+            base &= head.headers
+        return base
+
+    def _plain(self) -> frozenset[int]:
+        """Columns of values, without those that compare other columns."""
+        return frozenset(
+            at for at, header in enumerate(self.table.header)
+            if at and not any(word in _COMPARING for word in tokens_of(header)) and "%" not in header
+        )  # fmt: skip
+
+    def _years(self) -> list[tuple[int, str]]:
+        return [(at, year) for at in sorted(self._plain()) if (year := year_of(self.table.header[at]))]
+
+    def _column_name(self, position: int) -> str:
+        header = self.table.header[position]
+        return year_of(header) or header.split(" / ")[0]
+
+    # --- is every word accounted for? ---
+
+    def _explains(self, found: Computation) -> bool:
+        table = self.table
+        if found.asked is None and found.row is None and not _names_moment(table) and self._loose() & _MOMENTS:
+            return False
+        for at in range(len(self.tokens)):
+            token = self.tokens[at]
+            if at in self.explained or token in ALL_STOP_WORDS or token in _BESIDE or len(token) == 1:
+                continue
+            if token in _MOMENTS | _YEARS:
+                continue
+            if self.bound is not None and (token in _UNITS):
+                continue
+            if not any(token == word or same_word(token, word) for word in self.around):
+                return False
+            self.support += 1
+        return True
+
+    def _loose(self) -> set[str]:
+        return {token for at, token in enumerate(self.tokens) if at not in self.explained}
+
+
+MOST_LISTED: Final = 20
+"""Rows that an answer lists."""
+_COMPARING: Final = frozenset(
+    words[0]
+    for name in ("difference", "growth", "share", "sum", "average")
+    for one in languages()
+    for phrase in getattr(one.arithmetic, name)
+    if len(words := tokens_of(phrase)) == 1
+) | {"variance"}
+"""Words in the header of a column that is made of others."""
+
+
+def _names_moment(table: TableSketch) -> bool:
+    """Whether each row is of another point of time."""
+    return any(table.dated)
+
+
+def _hides_number(spans: Sequence[_Span], at: int) -> bool:
+    """Whether the number may be the name of a column or a cell as well."""
+    return any(span.start <= at < span.end and span.named for span in spans)
+
+
+def _is_year_column(header: str) -> bool:
+    return bool(set(tokens_of(header)) & _YEARS)
+
+
+_SHORT_YEAR: Final = re.compile(r"\b(?:FY?|CY)\s?'?(\d\d)\b", re.IGNORECASE)
+
+
+def _short_year(header: str) -> str | None:
+    """ "F19", "FY19"."""
+    found = _SHORT_YEAR.search(header)
+    return f"20{found[1]}" if found else None
+
+
+def _besides_date(header: str) -> str:
+    """What a header says beside its date: numbers are left out."""
+    return " ".join(word for word in tokens_of(header) if not word.isdigit())
+
+
+# --- what a table is counted in -------------------------------------------------------------------------------------------
+
+_IN_SCALE: Final = (
+    (re.compile(r"\bbillions?\b|\bbn\b|milliarden|milliards|miliardi|\bmrd\b", re.IGNORECASE), 10**9),
+    (re.compile(r"\bmillions?\b|millionen|millones|milioni|\bmio\b|[$€£]\s?m\b|\b(?:EUR|USD|GBP) m\b", re.IGNORECASE), 10**6),
+    (re.compile(r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b", re.IGNORECASE), 10**3),
+)
+
+
+def scale_of(table: TableSketch) -> int | None:
+    """What its numbers are multiplied by, where header or title say so."""
+    for text in (" ".join(table.header), table.title):
+        found = {scale for pattern, scale in _IN_SCALE if pattern.search(text)}
+        if len(found) == 1:
+            return found.pop()
+        if found:
+            return None
+    return None

@@ -1,0 +1,108 @@
+"""Tables of documents by columns: written with a document, and computed over. In the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from cairn.db.queries import load_queries
+from cairn.domain.passage import Passage
+from cairn.domain.principal import Principal
+from cairn.domain.table import ComputedCells, DocumentTable, NamedCells, TableAddress, TableSketch
+
+SQL: Final = load_queries("tables")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTables:
+    """The tables that were read in a version of a document."""
+
+    document_id: UUID
+    version: int
+    tables: Sequence[DocumentTable]
+
+
+async def write(connection: Any, documents: Sequence[ReadTables], *, fresh: frozenset[UUID] = frozenset()) -> None:
+    """In the place of those that were there; `fresh`: documents that had none before."""
+    if known := [one.document_id for one in documents if one.document_id not in fresh]:
+        await connection.execute(SQL["forget"], known)
+    tables = [
+        (one.document_id, one.version, n, table.start, table.end, table.title, list(table.headings), list(table.header),
+         table.starts, table.ends, table.groups, table.totals, table.mark, table.complete)
+        for one in documents
+        for n, table in enumerate(one.tables)
+    ]  # fmt: skip
+    if not tables:
+        return
+    await connection.executemany(SQL["write_table"], tables)
+    await connection.executemany(
+        SQL["write_column"],
+        [
+            (one.document_id, n, position, column.filled, column.numbered, column.texts, column.numbers, column.units,
+             column.dates, column.keys)
+            for one in documents
+            for n, table in enumerate(one.tables)
+            for position, column in enumerate(table.columns)
+        ],
+    )  # fmt: skip
+
+
+async def load_places(connection: Any, tenant_id: int, document_id: UUID) -> list[tuple[int, int]]:
+    """Where the tables of a document stand, as they were written."""
+    return [(row["char_start"], row["char_end"]) for row in await connection.fetch(SQL["places"], tenant_id, document_id)]
+
+
+async def find_beside(connection: Any, principal: Principal, passages: Sequence[Passage]) -> list[TableSketch]:
+    """Tables of which a part stands in these passages, those of the first passages first."""
+    rows = await connection.fetch(
+        SQL["beside"],
+        principal.tenant_id,
+        [one.document_id for one in passages],
+        [one.start for one in passages],
+        [one.end for one in passages],
+    )
+    return [_sketch(row) for row in sorted(rows, key=lambda row: (row["rank"], row["ordinal"]))]
+
+
+def _sketch(row: Any) -> TableSketch:
+    return TableSketch(
+        address=TableAddress(row["document_id"], row["ordinal"]),
+        title=row["title"],
+        headings=tuple(row["headings"]),
+        header=tuple(row["header"]),
+        rows=row["rows"],
+        mark=row["decimal_mark"],
+        complete=row["complete"],
+        numeric=tuple(row["numeric"]),
+        dated=tuple(row["dated"]),
+        external_id=row["external_id"],
+        document_title=row["document_title"],
+    )
+
+
+async def find_named(
+    connection: Any, principal: Principal, table: TableAddress, names: Sequence[str]
+) -> list[NamedCells]:
+    """Cells of a table that are called by one of these."""
+    rows = await connection.fetch(SQL["named"], principal.tenant_id, table.document_id, table.ordinal, list(names))
+    return [NamedCells(*row.values()) for row in rows]
+
+
+async def compute(
+    connection: Any, principal: Principal, table: TableAddress, statement: str, arguments: Sequence[Any]
+) -> ComputedCells:
+    """`statement`: of_rows or of_columns, with what follows the table in its parameters."""
+    row: Mapping[str, Any] = await connection.fetchrow(
+        SQL[statement], principal.tenant_id, table.document_id, table.ordinal, *arguments
+    )
+    return ComputedCells(**{name: row[name] for name in ComputedCells.__dataclass_fields__ if name in row.keys()})
+
+
+async def find_holding(
+    connection: Any, principal: Principal, document_id: UUID, places: Sequence[int]
+) -> list[UUID]:
+    """Of each place of a document the passage in which it stands."""
+    rows = await connection.fetch(SQL["holding"], principal.tenant_id, document_id, list(places))
+    return [row["id"] for row in rows]

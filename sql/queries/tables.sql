@@ -1,0 +1,128 @@
+-- Tables of documents by columns (rag.document_tables, rag.table_columns): written with a document, and computed over;
+-- app/cairn/store/tables.py.
+
+-- name: forget
+-- The tenant is that of the transaction, as of all that a document is published with. Columns go with their table.
+DELETE FROM rag.document_tables WHERE tenant_id = rag.current_tenant() AND document_id = ANY ($1::uuid[])
+
+-- name: write_table
+INSERT INTO rag.document_tables (tenant_id, document_id, version, ordinal, char_start, char_end, title, headings, header, starts,
+  ends, groups, totals, decimal_mark, complete)
+VALUES (rag.current_tenant(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+
+-- name: write_column
+INSERT INTO rag.table_columns (tenant_id, document_id, ordinal, position, filled, numbered, texts, numbers, units, dates, keys)
+VALUES (rag.current_tenant(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+
+-- name: places
+-- Where the tables of a document stand.
+SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $1 AND t.document_id = $2 ORDER BY t.ordinal
+
+-- name: beside
+-- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
+SELECT DISTINCT ON (t.document_id, t.ordinal) t.document_id, t.ordinal, t.title, t.headings, t.header, cardinality(t.starts) AS rows,
+  t.decimal_mark, t.complete, d.external_id, d.title AS document_title, place.rank,
+  ARRAY(SELECT c.numbered > 0 AND 2 * c.numbered > c.filled FROM rag.table_columns c
+        WHERE c.tenant_id = $1 AND c.document_id = t.document_id AND c.ordinal = t.ordinal ORDER BY c.position) AS numeric,
+  ARRAY(SELECT c.filled > 0 AND array_position(c.dates, NULL) IS NULL FROM rag.table_columns c
+        WHERE c.tenant_id = $1 AND c.document_id = t.document_id AND c.ordinal = t.ordinal ORDER BY c.position) AS dated
+FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
+JOIN rag.document_tables t
+  ON t.tenant_id = $1 AND t.document_id = place.document_id AND t.char_start < place.char_end AND place.char_start < t.char_end
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = t.document_id AND d.version = t.version
+ORDER BY t.document_id, t.ordinal, place.rank
+
+-- name: named
+-- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
+SELECT c.position, cell.key, cell.group, min(cell.text) AS text, count(*)::integer AS cells, min(cell.row)::integer AS row, bool_and(cell.total) AS total
+FROM rag.table_columns c
+JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
+CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
+WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND cell.key = ANY ($4::text[])
+GROUP BY c.position, cell.key, cell.group ORDER BY c.position, cell.key, row
+
+-- name: of_rows
+-- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
+-- of column $7 each: what can be computed of the numbers that compare ($9, with the number $10 or with column $11 of the row), and
+-- the cells, at most $12, in the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the
+-- key in it whose share is. Rows that sum up others count where $15 says so. All columns are unnested side by side: linear in
+-- the rows, whatever the planner thinks of their number.
+WITH lines AS (
+  SELECT cell.*, coalesce(cell.other_number, $10::numeric) AS bound
+  FROM rag.document_tables t
+  JOIN rag.table_columns l ON l.tenant_id = $1 AND l.document_id = $2 AND l.ordinal = $3 AND l.position = 0
+  LEFT JOIN rag.table_columns m ON m.tenant_id = $1 AND m.document_id = $2 AND m.ordinal = $3 AND m.position = $4::integer
+  LEFT JOIN rag.table_columns a ON a.tenant_id = $1 AND a.document_id = $2 AND a.ordinal = $3 AND a.position = $8::integer
+  LEFT JOIN rag.table_columns o ON o.tenant_id = $1 AND o.document_id = $2 AND o.ordinal = $3 AND o.position = $11::integer
+  LEFT JOIN rag.table_columns f ON f.tenant_id = $1 AND f.document_id = $2 AND f.ordinal = $3 AND f.position = ($5::integer[])[1]
+  LEFT JOIN rag.table_columns g ON g.tenant_id = $1 AND g.document_id = $2 AND g.ordinal = $3 AND g.position = ($5::integer[])[2]
+  LEFT JOIN rag.table_columns h ON h.tenant_id = $1 AND h.document_id = $2 AND h.ordinal = $3 AND h.position = ($5::integer[])[3]
+  CROSS JOIN LATERAL unnest(t.starts, t.ends, t.totals, l.texts, m.texts, m.numbers, m.units, a.texts, a.keys, o.texts, o.numbers,
+    o.units, f.keys, g.keys, h.keys) WITH ORDINALITY AS cell (char_start, char_end, total, label, text, number, unit, asked, asked_key,
+    other_text, other_number, other_unit, one, two, three, row)
+  WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3
+    AND (f.position IS NULL
+      OR cell.one = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[1])))
+    AND (g.position IS NULL
+      OR cell.two = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[2])))
+    AND (h.position IS NULL
+      OR cell.three = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[3])))
+), scope AS MATERIALIZED (
+  SELECT * FROM lines WHERE NOT total OR $15::boolean
+), kept AS MATERIALIZED (
+  SELECT * FROM scope WHERE $9::text IS NULL OR (number IS NOT NULL AND CASE $9
+    WHEN 'more' THEN number > bound WHEN 'less' THEN number < bound
+    WHEN 'at_least' THEN number >= bound ELSE number <= bound END)
+), shown AS (
+  SELECT row_number() OVER (ORDER BY CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
+    row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text
+  FROM kept WHERE number IS NOT NULL OR $4::integer IS NULL
+), summed AS (
+  SELECT (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
+    (SELECT count(*) FROM scope WHERE number IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')::integer AS unread,
+    (SELECT count(*) FROM scope WHERE $11::integer IS NOT NULL AND (other_number IS NULL) <> (number IS NULL))::integer AS unbound,
+    (SELECT count(number) FROM scope)::integer AS numbers,
+    (SELECT array_agg(DISTINCT u) FROM (SELECT unit AS u FROM scope WHERE number IS NOT NULL
+      UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS units,
+    (SELECT count(*) FROM kept)::integer AS kept, (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
+    (SELECT sum(number) FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
+    (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM kept) AS ordered,
+    (SELECT max(scale(number)) FROM scope) AS decimals, (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(number) >= 1000) AS grouped,
+    (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM (SELECT * FROM shown ORDER BY place LIMIT $12) AS s) AS cells
+)
+SELECT s.*, s.ordered[2] - s.ordered[1] AS difference, 100 * (s.ordered[2] - s.ordered[1]) / nullif(s.ordered[1], 0) AS growth,
+  100 * s.part / nullif(s.sum, 0) AS share
+FROM summed s
+
+-- name: of_columns
+-- Over columns $5 of row $4 of a table, in their order: the same; $6 and $7: how numbers compare, and with which.
+WITH scope AS (
+  SELECT w.place, c.position, c.texts[$4] AS text, c.numbers[$4] AS number, c.units[$4] AS unit
+  FROM unnest($5::integer[]) WITH ORDINALITY AS w (position, place)
+  JOIN rag.table_columns c ON c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.position = w.position
+), kept AS (
+  SELECT * FROM scope WHERE $6::text IS NULL OR (number IS NOT NULL AND CASE $6
+    WHEN 'more' THEN number > $7::numeric WHEN 'less' THEN number < $7::numeric
+    WHEN 'at_least' THEN number >= $7::numeric ELSE number <= $7::numeric END)
+), shown AS (
+  SELECT row_number() OVER (ORDER BY CASE $8::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, place) AS place,
+    position, text, number, unit
+  FROM kept
+), summed AS (
+  SELECT (SELECT count(*) FROM scope)::integer AS rows, (SELECT count(number) FROM scope)::integer AS numbers,
+    (SELECT array_agg(DISTINCT unit) FROM scope WHERE number IS NOT NULL) AS units, (SELECT count(*) FROM kept)::integer AS kept,
+    (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
+    (SELECT array_agg(number ORDER BY place) FROM scope) AS ordered,
+    (SELECT max(scale(number)) FROM scope) AS decimals, (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(number) >= 1000) AS grouped,
+    (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM shown AS s) AS cells
+)
+SELECT s.*, s.ordered[2] - s.ordered[1] AS difference, 100 * (s.ordered[2] - s.ordered[1]) / nullif(s.ordered[1], 0) AS growth,
+  t.starts[$4] AS char_start, t.ends[$4] AS char_end
+FROM summed s
+JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3
+
+-- name: holding
+-- Of places in a document the passages in which they stand, the first of each place.
+SELECT DISTINCT ON (place.row) p.id FROM unnest($3::integer[]) WITH ORDINALITY AS place (char_start, row)
+JOIN rag.passages p ON p.tenant_id = $1 AND p.document_id = $2 AND p.char_start <= place.char_start AND place.char_start < p.char_end
+ORDER BY place.row, p.ordinal
