@@ -53,7 +53,7 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
     if not _is_sound(found, cells):
         return None
     unit = combine_units(cells.units or [])
-    if unit is None or (found.operation == "sum" and "%" in unit):
+    if unit is None or (found.operation in ("sum", "growth", "share") and "%" in unit):
         return None
     writer = _Writer(found, cells, table, unit, language)
     return writer.written()
@@ -249,14 +249,19 @@ class _Writer:
     def _with_note(self, value: str) -> str:
         if not self.note or self.note.strip(" ()") in value:
             return value
-        return f"{value} {self.note}" if len(self.note.split()) < 3 else f"{value} ({self.note})"
+        return f"{value} {self.note}" if _PLAIN.fullmatch(self.note) else f"{value} ({self.note})"
 
 
 _NOTE: Final = bounded(r"[(\[]([^()\[\]]{1,60})[)\]]")
-_MONEY: Final = re.compile(
-    r"[$€£¥%]|\b(?:EUR|USD|GBP|CHF|TEUR|TUSD|in|en|million(?:s|en)?|thousands?|billions?|Mio|Mrd|tausend|milliers|miles|migliaia|kg|km|kWh|MWh|GWh|k|days?|Tage)\b|[’'‘]?000\b",
+_COUNTED_IN: Final = re.compile(
+    r"[$€£¥%]|\b(?:[TK]?EUR|T?USD|GBP|CHF|JPY|millions?|billions?|thousands?|bn|mn|Mio|Mrd|Millionen|Milliarden|Tausend|"
+    r"milliers|millones|miles|milioni|migliaia|kg|km|[kMG]Wh|Mt|t|h|pcs)\b|[’'‘]000\b",
     re.IGNORECASE,
 )
+"""Currencies, scales and units, as headers write them."""
+LONGEST_NOTE: Final = 60
+_PLAIN: Final = re.compile(r"[^\W\d_]{1,5}|%|[A-Z]{3} (?:[a-z]{1,2}|M|Mio\.?|Mrd\.?)")
+"""What stands behind a number as it is: "kg", "EUR k"; what does not stands in brackets: "in thousands"."""
 
 
 def unit_note(found: Computation, table: TableSketch) -> str:
@@ -264,22 +269,23 @@ def unit_note(found: Computation, table: TableSketch) -> str:
     if found.operation == "count":
         return ""
     headers = [table.header[at] for at in (found.columns or (found.measure,)) if at is not None]
-    notes = {_note_in(header) for header in headers}
+    notes = {_note_of(header) for header in headers}
     if len(notes) == 1 and (note := notes.pop()):
         return note
-    if found.row is not None or found.measure:
-        if corner := _note_in(table.header[0]):
-            return corner
+    corner = table.header[0]
+    if found.row is not None and len(corner) <= LONGEST_NOTE and _COUNTED_IN.search(corner):
+        return _note_of(corner) or corner
     in_title = _NOTE.search(table.title)
-    return in_title[1] if in_title and _MONEY.search(in_title[1]) else ""
+    return in_title[1] if in_title and _COUNTED_IN.search(in_title[1]) else ""
 
 
-def _note_in(header: str) -> str:
+def _note_of(header: str) -> str:
+    """Of a column: what stands in brackets, or a line of its own."""
     for part in reversed(header.split(" / ")):
         bracketed = _NOTE.search(part)
-        if bracketed and _MONEY.search(bracketed[1]):
+        if bracketed and _COUNTED_IN.search(bracketed[1]):
             return bracketed[1]
-        if len(part.split()) < 3 and _MONEY.search(part) and not any(map(str.islower, part)):
+        if " / " in header and len(part.split()) < 3 and _COUNTED_IN.search(part):
             return part
     return ""
 

@@ -554,13 +554,14 @@ class Arithmetic(_Section):
     """Before a number or the name of a column."""
     listing: Phrases = ()
     """Ask which rows meet a condition."""
+    others: Phrases = ()
+    """Ask for something else, whatever else is said: "why", "who"."""
+    when: Words = NONE
     moments: Words = NONE
     """Stand for the column of dates: "when", "day"."""
     years: Words = NONE
     beside: Words = NONE
     """Say nothing of what is computed of what: "amount", "row", "fiscal"."""
-    since: Words = NONE
-    """Before the earlier of two points of time, where that is not told by them: "from"."""
     totals: Words = NONE
     """Begin or end the label of a row that sums up others;"""
     wholes: Words = NONE

@@ -17,10 +17,11 @@ from itertools import combinations
 from typing import Any, Final, Literal
 
 from cairn.domain.table import NamedCells, TableSketch
+from cairn.language.identify import by_words, likely_language
 from cairn.language.cells import is_year, read_number, tokens_of
 from cairn.language.lexicon import every, languages
 from cairn.language.linear import bounded
-from cairn.language.tokens import ALL_STOP_WORDS
+from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
 
 Operation = Literal[
     "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
@@ -59,12 +60,16 @@ def _words(pick: str) -> frozenset[str]:
 
 
 _MOMENTS: Final = _words("moments")
+_WHEN: Final = _words("when")
 _YEARS: Final = _words("years")
+_OTHERS: Final = frozenset(_phrases("others"))
 _BESIDE: Final = _words("beside")
 _SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
 }
-_UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {"usd", "eur", "us"}
+_UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {
+    "percent", "usd", "eur", "us",
+}  # fmt: skip
 _ORDINALS: Final = {
     word: place
     for one in languages()
@@ -76,10 +81,17 @@ _SPELLED: Final = {word: number for one in languages() for word, number in one.n
 
 @dataclass(frozen=True, slots=True)
 class ComputedQuestion:
-    """A question that may ask for a computation. `names`: what a cell that it names may be called."""
+    """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
+    that says nothing names none, one of another language may: "sur"."""
 
     tokens: tuple[str, ...]
     names: tuple[str, ...]
+    language: str
+
+
+    @property
+    def stop_words(self) -> frozenset[str]:
+        return STOP_WORDS.get(self.language, ALL_STOP_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +160,8 @@ class Computation:
 
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
-    tokens = tuple(tokens_of(text))
-    if not 2 < len(tokens) <= MOST_TOKENS:
+    tokens = tuple(tokens_of(text.replace("%", " percent ")))
+    if not 2 < len(tokens) <= MOST_TOKENS or any(True for words in _OTHERS for _ in _places(tokens, words, loosely=False)):
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
     if not said - {"listing"} and not _asks_where(tokens):
@@ -159,7 +171,7 @@ def read_question(text: str) -> ComputedQuestion | None:
         for start in range(len(tokens))
         for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
     }
-    return ComputedQuestion(tokens, tuple(sorted(names)))
+    return ComputedQuestion(tokens, tuple(sorted(names)), by_words(text) or likely_language(text))
 
 
 def _asks_where(tokens: Sequence[str]) -> bool:
@@ -208,6 +220,9 @@ def _spans(question: ComputedQuestion, table: TableSketch, named: Sequence[Named
             for start in _places(question.tokens, name, loosely=True):
                 span = at(start, start + len(name))
                 span.headers |= {position}
+    for span in found.values():
+        if set(span.phrases) & {"difference", "growth"} and all(_compares(table.header[at]) for at in span.headers):
+            span.headers = frozenset()  # a column "Change" does not say between which
     for cells in named:
         words = tuple(cells.key.split(" "))
         for start in _places(question.tokens, words, loosely=False):
@@ -221,15 +236,15 @@ def _spans(question: ComputedQuestion, table: TableSketch, named: Sequence[Named
     chosen = []
     for span in order:
         places = set(range(span.start, span.end))
-        if not places & taken and not _is_function_word(question.tokens, span):
+        if not places & taken and not _is_function_word(question, span):
             taken |= places
             chosen.append(span)
     return sorted(chosen, key=lambda one: one.start)
 
 
-def _is_function_word(tokens: Sequence[str], span: _Span) -> bool:
+def _is_function_word(question: ComputedQuestion, span: _Span) -> bool:
     """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
-    return not span.phrases and span.end - span.start == 1 and tokens[span.start] in ALL_STOP_WORDS
+    return not span.phrases and span.end - span.start == 1 and question.tokens[span.start] in question.stop_words
 
 
 def _rank(phrases: Sequence[str]) -> int:
@@ -292,6 +307,7 @@ class _Binding:
 
     def __init__(self, question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> None:
         self.tokens = question.tokens
+        self.stop_words = question.stop_words
         self.table = table
         self.spans = _spans(question, table, named)
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
@@ -353,7 +369,7 @@ class _Binding:
 
     def _number_after(self, at: int) -> tuple[Decimal, int] | None:
         """A number that stands at a place, and where it ends; stop words and units may stand before it."""
-        while at < len(self.tokens) and self.tokens[at] in ALL_STOP_WORDS | _UNITS and self.tokens[at] not in _SPELLED:
+        while at < len(self.tokens) and self.tokens[at] in self.stop_words | _UNITS and self.tokens[at] not in _SPELLED:
             at += 1
         if at >= len(self.tokens):
             return None
@@ -401,7 +417,7 @@ class _Binding:
         while at < len(self.tokens):
             if span := next((one for one in self.spans if one.start == at), None):
                 return span
-            if self.tokens[at] not in ALL_STOP_WORDS:
+            if self.tokens[at] not in self.stop_words:
                 return None
             at += 1
         return None
@@ -424,7 +440,9 @@ class _Binding:
             and not span.headers & held
         ]  # fmt: skip
         position = self._asked_position(asked, held)
-        if position is None and asked is not None:
+        if position is None and (asked is not None or self._asks_time()):
+            return None
+        if operation not in ("difference", "growth") and any(_is_range(one.keys) for one in conditions):
             return None
         measure = self._measure(free)
         if measure is None and free:  # a word of the file's name may head a column too: "seattle-weather.csv"
@@ -508,9 +526,9 @@ class _Binding:
         return [Condition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
 
     def _asked(self) -> _Span | None:
-        """The header behind "which"."""
-        for span in self._phrases("listing", "count"):
-            after = self._span_after(span.end)
+        """The header behind "which", or "top 3"."""
+        for span in self._phrases("top", "listing", "count"):
+            after = self._span_after(span.end + (span.phrases[0] == "top"))
             if after is not None and after.headers and not after.cells:
                 return after
         return None
@@ -518,11 +536,22 @@ class _Binding:
     def _asked_position(self, asked: _Span | None, held: set[int]) -> int | None:
         if asked is not None:
             return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
-        loose = {token for at, token in enumerate(self.tokens) if at not in self.explained}
-        if loose & _MOMENTS or (loose & _YEARS and self._phrases("listing")):
+        if self._asks_time():
             days = [position for position, dated in enumerate(self.table.dated) if dated]
             return days[0] if len(days) == 1 else None
         return None
+
+    def _asks_time(self) -> bool:
+        """Whether the answer is a point of time that no header is called by: "when", "which year"."""
+        if self._loose() & _WHEN:
+            return True
+        for span in self._phrases("listing"):
+            at = span.end
+            while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
+                at += 1
+            if at < len(self.tokens) and at not in self.explained and self.tokens[at] in _MOMENTS | _YEARS:
+                return True
+        return False
 
     def _stands_around(self, span: _Span) -> bool:
         return self.around.issuperset(self.tokens[span.start : span.end])
@@ -572,7 +601,7 @@ class _Binding:
         if any(one.cells for one in self.spans if one is not span):
             return None
         made = Computation(
-            operation, row=cells.row, label=cells.key, comparison=self.comparison, bound=self.bound, place=self.place,
+            operation, row=cells.row, label=cells.text, comparison=self.comparison, bound=self.bound, place=self.place,
             turned=self.turned,
         )  # fmt: skip
         if operation in ("difference", "growth"):
@@ -647,7 +676,7 @@ class _Binding:
         """Columns of values, without those that compare other columns."""
         return frozenset(
             at for at, header in enumerate(self.table.header)
-            if at and not any(word in _COMPARING for word in tokens_of(header)) and "%" not in header
+            if at and not _compares(header)
         )  # fmt: skip
 
     def _years(self) -> list[tuple[int, str]]:
@@ -665,7 +694,7 @@ class _Binding:
             return False
         for at in range(len(self.tokens)):
             token = self.tokens[at]
-            if at in self.explained or token in ALL_STOP_WORDS or token in _BESIDE or len(token) == 1:
+            if at in self.explained or token in self.stop_words or token in _BESIDE or len(token) == 1:
                 continue
             if token in _MOMENTS | _YEARS:
                 continue
@@ -692,6 +721,11 @@ _COMPARING: Final = frozenset(
 """Words in the header of a column that is made of others."""
 
 
+def _compares(header: str) -> bool:
+    """Whether a column is made of others: a change, a share, a total."""
+    return "%" in header or not _COMPARING.isdisjoint(tokens_of(header))
+
+
 def _names_moment(table: TableSketch) -> bool:
     """Whether each row is of another point of time."""
     return any(table.dated)
@@ -700,6 +734,11 @@ def _names_moment(table: TableSketch) -> bool:
 def _hides_number(spans: Sequence[_Span], at: int) -> bool:
     """Whether the number may be the name of a column or a cell as well."""
     return any(span.start <= at < span.end and span.named for span in spans)
+
+
+def _is_range(keys: Sequence[str]) -> bool:
+    """Whether two years may stand for those between them, too: "from 2020 to 2024"."""
+    return len(keys) == 2 and all(map(is_year, keys)) and abs(int(keys[0]) - int(keys[1])) > 1
 
 
 def _is_year_column(header: str) -> bool:

@@ -1,0 +1,111 @@
+"""Cells of tables as values: numbers with their units, dates, and what is neither."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pytest
+
+from cairn.language.cells import combine_units, decimal_mark, key_of, read_cell
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "number", "unit"),
+    [
+        ("1,234.5", ".", "1234.5", ""),
+        ("1.234,5", ",", "1234.5", ""),
+        ("1 234,5", ",", "1234.5", ""),
+        ("1'234.50", ".", "1234.50", ""),
+        ("(12.5)", ".", "-12.5", ""),
+        ("-3", ".", "-3", ""),
+        ("−3", ".", "-3", ""),
+        ("12 %", ".", "12", "#%"),
+        ("(0.5)%", ".", "-0.5", "#%"),
+        ("$ 3m", ".", "3", "$#m"),
+        ("$(12.5)", ".", "-12.5", "$#"),
+        ("45,3 €", ",", "45.3", "#€"),
+        ("€ 3 Mio.", ".", "3", "€#Mio."),
+        ("EUR 1,000", ".", "1000", "EUR#"),
+        ("7 km/h", ".", "7", "#km/h"),
+        ("12 (1)", ".", "12", ""),
+        ("2019", ".", "2019", ""),
+        (".5", ".", "0.5", ""),
+    ],
+)
+def test_a_number_is_read_with_its_unit(text: str, mark: str, number: str, unit: str) -> None:
+    cell = read_cell(text, mark)  # type: ignore[arg-type]
+    assert (cell.kind, cell.number, cell.unit) == ("number", Decimal(number), unit)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "—", "-", "n/a", "N/A", "k. A.", "null", "..."])
+def test_what_says_that_there_is_nothing_is_nothing(text: str) -> None:
+    assert read_cell(text, ".").kind == "nothing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["3.11.2", "1,23,456", "2009 W. 6th St.", "12 of 30", "3/4", "10-20", "65.4%)", "approximately 5", "v2", "+49 30 1234", "1.2.3,4"],
+)
+def test_what_is_not_one_number_is_text(text: str) -> None:
+    assert read_cell(text, ".").kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2012/01/31", (2012, 1, 31)),
+        ("2012-01-31", (2012, 1, 31)),
+        ("2012-01-31 10:30:00", (2012, 1, 31)),
+        ("Jan 3 2000", (2000, 1, 3)),
+        ("3 January 2000", (2000, 1, 3)),
+        ("31.12.2024", (2024, 12, 31)),
+        ("3. März 2024", (2024, 3, 3)),
+    ],
+)
+def test_a_day_is_read(text: str, day: tuple[int, int, int]) -> None:
+    cell = read_cell(text, ".")
+    assert cell.date == datetime.date(*day)
+    assert key_of(text, cell) == str(day[0])
+
+
+@pytest.mark.parametrize("text", ["3/4/2019", "2019-02-30", "May", "2024-13-01"])
+def test_what_may_be_two_days_or_none_is_no_date(text: str) -> None:
+    assert read_cell(text, ".").date is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "language", "mark"),
+    [
+        (["1,234.5", "12"], None, "."),
+        (["1.234,5", "1.234"], "de", ","),
+        (["12,5"], "de", ","),
+        (["1.5", "2.125"], "de", "."),
+        (["1,234"], "en", "."),
+        (["1,234", "5,678"], None, "."),
+        (["1.234"], "de", None),  # a thousand, or one and a bit
+        (["1,234"], "fr", None),
+        (["1,5", "1.5"], None, None),
+        (["0.125"], "de", "."),
+        (["31.12.2024"], "de", "."),
+        ([], "de", "."),
+    ],
+)
+def test_how_a_table_writes_decimals(texts: list[str], language: str | None, mark: str | None) -> None:
+    assert decimal_mark(texts, language) == mark
+
+
+def test_numbers_of_different_units_are_not_added() -> None:
+    assert combine_units(["$#", ""]) == "$#"
+    assert combine_units(["$ #", "$#"]) is not None
+    assert combine_units([""]) == ""
+    assert combine_units(["#%", ""]) is None
+    assert combine_units(["$#", "€#"]) is None
+    assert combine_units(["$#m", "$#bn"]) is None
+    assert combine_units(["#kg", ""]) is None
+
+
+def test_a_label_is_called_without_its_footnote() -> None:
+    assert key_of("Research & development (1)", read_cell("Research & development (1)", ".")) == "research development"
+    assert key_of("12.5", read_cell("12.5", ".")) == ""
+    assert key_of("2019", read_cell("2019", ".")) == "2019"

@@ -1,0 +1,268 @@
+"""Questions that ask for a computation, read against the names of a table: one meaning or none."""
+
+from __future__ import annotations
+
+import uuid
+from decimal import Decimal
+
+import pytest
+
+from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
+from cairn.ingest.table_cells import document_tables
+from cairn.language.tables import tables_in
+from cairn.query.table_question import Computation, bind, read_question
+
+SALES = """
+| Region | Year | Revenue (EUR k) | Units | Status |
+| --- | --- | --- | --- | --- |
+| North | 2021 | 1,240 | 30 | open |
+| North | 2022 | 1,310 | 32 | closed |
+| North | 2023 | 1,150 | 28 | closed |
+| South | 2021 | 980 | 20 | open |
+| South | 2022 | 1,010 | 21 | closed |
+| South | 2023 | 1,475 | 35 | open |
+"""
+STOCK = """
+| Product | Price | Stock | Reorder level |
+| --- | --- | --- | --- |
+| Lamp | 12.50 | 5 | 10 |
+| Chair | 89.00 | 40 | 8 |
+| Table | 240.00 | 2 | 4 |
+"""
+STATEMENT = """
+| ($ in millions) | 2019 | 2018 | 2017 | Change |
+| --- | --- | --- | --- | --- |
+| Net sales: | | | | |
+| Services | 120.5 | 110.0 | 90.0 | 10% |
+| Products | 300.0 | 310.0 | 280.0 | (3)% |
+| Total net sales | 420.5 | 420.0 | 370.0 | 0% |
+| Costs: | | | | |
+| Services | 80.0 | 70.0 | 60.0 | 14% |
+| Research and development | 20.0 | 16.0 | 15.0 | 25% |
+"""
+UMSATZ = """
+| Region | Jahr | Umsatz (TEUR) |
+| --- | --- | --- |
+| Nord | 2022 | 1.310,5 |
+| Nord | 2023 | 1.150,0 |
+| Süd | 2022 | 1.010,0 |
+| Süd | 2023 | 1.475,2 |
+"""
+VENTES = """
+| Région | Année | Chiffre d'affaires |
+| --- | --- | --- |
+| Nord | 2022 | 1 310,5 |
+| Nord | 2023 | 1 150,0 |
+| Sud | 2022 | 1 010,0 |
+| Sud | 2023 | 1 475,2 |
+"""
+VENTAS = """
+| Región | Año | Ingresos |
+| --- | --- | --- |
+| Norte | 2022 | 1.310,5 |
+| Norte | 2023 | 1.150,0 |
+| Sur | 2022 | 1.010,0 |
+| Sur | 2023 | 1.475,2 |
+"""
+VENDITE = """
+| Regione | Anno | Ricavi |
+| --- | --- | --- |
+| Nord | 2022 | 1.310,5 |
+| Nord | 2023 | 1.150,0 |
+| Sud | 2022 | 1.010,0 |
+| Sud | 2023 | 1.475,2 |
+"""
+
+
+def read_table(text: str, language: str | None = "en") -> DocumentTable:
+    [table] = document_tables(text, tables_in(text), lambda _: (), language)
+    return table
+
+
+def sketch(table: DocumentTable, title: str = "") -> TableSketch:
+    return TableSketch(
+        TableAddress(uuid.UUID(int=1), 0), title, (), table.header, len(table.starts), table.mark, table.complete,
+        tuple(column.numbered > 0 and 2 * column.numbered > column.filled for column in table.columns),
+        tuple(column.filled > 0 and all(column.dates) for column in table.columns), "sales.xlsx", "sales.xlsx",
+    )  # fmt: skip
+
+
+def named(table: DocumentTable, names: tuple[str, ...]) -> list[NamedCells]:
+    """As the database finds them (sql/queries/tables.sql, named)."""
+    found: dict[tuple[int, str, str], list[int]] = {}
+    for position, column in enumerate(table.columns):
+        for row, key in enumerate(column.keys):
+            if key in names:
+                found.setdefault((position, key, table.groups[row]), []).append(row)
+    return [
+        NamedCells(
+            position, key, group, table.columns[position].texts[rows[0]], len(rows), rows[0] + 1,
+            all(table.totals[row] for row in rows),
+        )
+        for (position, key, group), rows in found.items()
+    ]  # fmt: skip
+
+
+def meant(question: str, text: str = SALES, language: str | None = "en", title: str = "") -> Computation | None:
+    asked = read_question(question)
+    if asked is None:
+        return None
+    table = read_table(text, language)
+    return bind(asked, sketch(table, title), named(table, asked.names))
+
+
+def conditions(found: Computation) -> dict[int, tuple[str, ...]]:
+    return {one.position: one.keys for one in found.conditions}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("Which year had the highest revenue in the South region?", SALES, "en"),
+        ("In welchem Jahr war der Umsatz in der Region Süd am höchsten?", UMSATZ, "de"),
+        ("Quelle année a eu le chiffre d'affaires le plus élevé dans la région Sud ?", VENTES, "fr"),
+        ("¿Qué año tuvo los ingresos más altos en la región Sur?", VENTAS, "es"),
+        ("In quale anno i ricavi della regione Sud sono stati più alti?", VENDITE, "it"),
+    ],
+)
+def test_the_highest_is_asked_for_in_five_languages(question: str, text: str, language: str) -> None:
+    found = meant(question, text, language)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("highest", 2, 1)
+    assert list(conditions(found)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language", "operation"),
+    [
+        ("What is the total revenue of the North region?", SALES, "en", "sum"),
+        ("Wie hoch ist die Summe der Umsätze in der Region Nord?", UMSATZ, "de", "sum"),
+        ("Quelle est la somme du chiffre d'affaires dans la région Nord ?", VENTES, "fr", "sum"),
+        ("¿Cuál es la suma de los ingresos en la región Norte?", VENTAS, "es", "sum"),
+        ("Qual è la somma dei ricavi della regione Nord?", VENDITE, "it", "sum"),
+        ("What is the average revenue in 2022?", SALES, "en", "average"),
+        ("Wie hoch ist der durchschnittliche Umsatz im Jahr 2022?", UMSATZ, "de", "average"),
+        ("Quelle est la moyenne du chiffre d'affaires en 2022 ?", VENTES, "fr", "average"),
+        ("¿Cuál es la media de los ingresos en 2022?", VENTAS, "es", "average"),
+        ("Qual è la media dei ricavi nel 2022?", VENDITE, "it", "average"),
+    ],
+)
+def test_sums_and_averages_over_named_rows(question: str, text: str, language: str, operation: str) -> None:
+    found = meant(question, text, language)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked, len(found.conditions)) == (operation, 2, None, 1)
+
+
+def test_several_conditions_hold_together() -> None:
+    found = meant("What is the total revenue of North and South in 2022?")
+    assert found is not None
+    assert conditions(found) == {0: ("north", "south"), 1: ("2022",)}
+
+
+def test_a_difference_of_two_rows_and_of_two_columns() -> None:
+    rows = meant("What is the difference in revenue between North and South in 2022?")
+    assert rows is not None
+    assert rows.pair == ("South", "North")
+    columns = meant("What was the change in research and development between 2018 and 2019?", STATEMENT)
+    assert columns is not None
+    assert (columns.operation, columns.row, columns.columns, columns.pair) == ("difference", 5, (2, 1), ("2018", "2019"))
+    turned = meant("What is the percentage change in research and development in 2019 from 2018?", STATEMENT)
+    assert turned is not None
+    assert (turned.operation, turned.columns) == ("growth", (2, 1))
+
+
+def test_rows_called_alike_are_told_apart_by_the_label_above_them() -> None:
+    found = meant("What was the change in costs of services between 2018 and 2019?", STATEMENT)
+    assert found is not None
+    assert found.row == 4
+    assert meant("What was the change in services between 2018 and 2019?", STATEMENT) is None
+
+
+def test_the_largest_of_a_row_is_looked_for_in_its_years_alone() -> None:
+    found = meant("In which year was research and development the highest?", STATEMENT)
+    assert found is not None
+    assert (found.row, found.columns) == (5, (1, 2, 3))
+    counted = meant("In how many years did research and development exceed $15.5 million?", STATEMENT)
+    assert counted is not None
+    assert (counted.operation, counted.comparison, counted.bound) == ("count", "more", Decimal("15.5"))
+
+
+def test_comparisons_with_numbers_and_with_another_column() -> None:
+    above = meant("Which products have a price of more than 50?", STOCK)
+    assert above is not None
+    assert (above.operation, above.measure, above.comparison, above.bound) == ("listing", 1, "more", Decimal(50))
+    below = meant("Which products have a stock below the reorder level?", STOCK)
+    assert below is not None
+    assert (below.measure, below.comparison, below.other) == (2, "less", 3)
+    german = meant("Welche Regionen hatten 2022 einen Umsatz von mehr als 1.200?", UMSATZ, "de")
+    assert german is not None
+    assert german.bound == Decimal(1200)
+
+
+def test_counts_ranks_shares_and_rows_by_their_status() -> None:
+    counted = meant("How many rows have the status open?")
+    assert counted is not None
+    assert (counted.operation, conditions(counted)) == ("count", {4: ("open",)})
+    second = meant("Which product has the second highest price?", STOCK)
+    assert second is not None
+    assert (second.operation, second.place) == ("rank", 2)
+    top = meant("What are the top 2 products by price?", STOCK)
+    assert top is not None
+    assert (top.operation, top.place) == ("top", 2)
+    share = meant("What is the share of South in the revenue?")
+    assert share is not None
+    assert (share.operation, share.measure) == ("share", 2)
+    listed = meant("Which rows have the status open?")
+    assert listed is not None
+    assert (listed.operation, conditions(listed)) == ("listing", {4: ("open",)})
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What was the revenue of South in 2023?", SALES),
+        ("What is the status of North in 2021?", SALES),
+        ("What is the price of the lamp?", STOCK),
+        ("What were the total net sales in 2019?", STATEMENT),
+        ("What is the total of services in 2019?", STATEMENT),
+        ("How much research and development was there in 2018?", STATEMENT),
+        ("Who is responsible for the revenue in the South region?", SALES),
+        ("What is the highest revenue that was planned in the South region?", SALES),  # "planned" stands nowhere
+        ("Which region had the highest profit?", SALES),
+        ("What is the average revenue per employee?", SALES),
+        ("What is the highest?", SALES),
+        ("Which items are below the average price?", STOCK),
+        ("What is the highest value in 2019?", STATEMENT),  # rows of different kinds
+        ("What is the average of services from 2017 to 2019?", STATEMENT),  # is 2018 meant, too?
+        ("How many units were sold by North?", SALES),  # a look-up or a sum
+        ("What is the difference between North and South?", SALES),  # of what?
+        ("Is the revenue more than it was over the years under review?", SALES),
+        ("What is the percentage change in revenue between North and South in 2022?", SALES),
+    ],
+)
+def test_what_is_no_computation_or_no_sure_one_is_left_alone(question: str, text: str) -> None:
+    assert meant(question, text) is None
+
+
+def test_a_table_of_which_a_row_stands_elsewhere_is_not_computed_over() -> None:
+    long = "Region: East\nYear: 2022\nRevenue (EUR k): 7\nStatus: " + "x" * 50 + "\n\n"
+    table = read_table(long + SALES.strip())
+    assert not table.complete
+    assert read_table("Some words before it.\n" + SALES).complete
+
+
+def test_rows_that_sum_up_others_are_known_by_label_or_by_their_numbers() -> None:
+    table = read_table(SALES.rstrip() + "\n| All regions |  | 7,165 | 166 |  |\n")
+    assert table.totals == [False] * 6 + [True]
+    unnamed = read_table("| | 2019 | 2018 |\n| --- | --- | --- |\n| Asia | 2 | 3 |\n| Europe | 5 | 4 |\n| | 7 | 7 |\n")
+    assert unnamed.totals == [False, False, True]
+    plain = read_table("| | 2019 | 2018 |\n| --- | --- | --- |\n| Asia | 2 | 3 |\n| Europe | 5 | 4 |\n| Grand Rapids | 8 | 7 |\n")
+    assert plain.totals == [False, False, False]
+
+
+def test_pieces_of_a_long_table_are_one() -> None:
+    header, *rows = SALES.strip().split("\n")
+    piece = "\n".join([header, rows[0], *rows[1:4]]) + "\n\n" + "\n".join([header, rows[0], *rows[4:]]) + "\n"
+    assert len(read_table(piece).starts) == 6
+    apart = piece.replace("\n\n", "\n\nMore of it.\n\n")
+    assert [one.complete for one in document_tables(apart, tables_in(apart), lambda _: (), "en")] == [False, False]
