@@ -80,6 +80,11 @@ GERMAN = "Die Gebühren für Schiffe sind im Voraus zu zahlen. Der Hafen liegt i
 PAGE = "<html><head><title>Ships</title></head><body><h1>Ships</h1><p>A barque has three masts.</p></body></html>"
 
 
+def figures(sheet: Any) -> None:
+    for row in (["Region", "2023", "2024"], ["North", 1200, 1300], ["South", 900, 950.5]):
+        sheet.append(row)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Of several formats, one of which cannot be read."""
@@ -89,7 +94,7 @@ def folder(tmp_path: Path) -> Path:
     (found / "register.py").write_text(CODE)
     (found / "deutsch.txt").write_text(GERMAN)
     (found / "page.html").write_text(PAGE)
-    (found / "figures.xlsx").write_bytes(workbook())
+    (found / "figures.xlsx").write_bytes(workbook(figures))
     (found / "codes.txt").write_text("QX-12 QX-13 QX-14\n")
     (found / "empty.md").write_text("   ")
     (found / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
@@ -196,8 +201,8 @@ async def test_prepared_and_loaded_is_as_ingested(
     assert_same(two, one)
     filled = {table for table, found in two.items() if found}
     assert filled >= {
-        "adjacency", "chunks", "code_calls", "documents", "document_texts", "embeddings", "entities", "evidence",
-        "lexical_index", "lexical_stats", "lexical_terms", "mentions", "originals", "passages", "relations",
+        "adjacency", "chunks", "code_calls", "documents", "document_tables", "document_texts", "embeddings", "entities", "evidence",
+        "lexical_index", "lexical_stats", "lexical_terms", "mentions", "originals", "passages", "relations", "table_columns",
     }  # fmt: skip
     assert [hit.external_id for hit in (await find(bulk, "how many masts has a barque?")).passages]
 

@@ -31,7 +31,7 @@ from cairn.wiring import Services, open_services
 from tests.catalog import differences, read_catalog
 from tests.db.runs import HANDBOOK, answered, fill
 from tests.db.secured import COLUMNS, VALUES, insert
-from tests.db.test_tenant_files import FILMS
+from tests.db.test_tenant_files import FEES, FILMS
 from tests.faults.recounts import RECOUNTS
 
 TABLES = """
@@ -113,6 +113,7 @@ async def test_all_of_a_database_comes_back(
         await fill(services)
         await services.worker(kinds={PLAN_INDEXES}).run_until_idle()
         await fill(services, FILMS, "films")
+        await fill(services, {"fees.md": FEES}, "fees")
         await fill(other, HANDBOOK, "theirs")
         await answered(services, "How many days of leave do employees have?", session_id="talk")
         await create_key(services, "reader", {"read"})
@@ -139,7 +140,8 @@ async def test_all_of_a_database_comes_back(
     assert done == Restored(SchemaSource.installed().head, ())
     before = await digests(database)
     assert await digests(empty_database) == before
-    for table in ("embeddings", "mentions", "messages", "runs", "run_legs", "api_keys", "code_calls", "vector_indexes"):
+    filled = "embeddings mentions messages runs run_legs api_keys code_calls vector_indexes document_tables table_columns"
+    for table in filled.split():
         assert before[f"rag.{table}"][0], table
     there, here = await asyncio.gather(*(asyncio.to_thread(read_catalog, dsn) for dsn in (database, empty_database)))
     assert differences(here, there) == []

@@ -35,6 +35,7 @@ from tests.db.secured import CHECKS, COLUMNS, TENANT_TABLES, VALUES, insert
 from tests.faults.recounts import RECOUNTS
 
 PLAN = "vector_indexes"
+FEES = "# Fees\n\n| Berth | Fee (EUR) |\n| --- | --- |\n| East | 120.50 |\n| West | 98 |\n"
 FILMS = {
     "film.md": "# Big Eyes\n\nBig Eyes is a film of 2014 directed by Tim Burton. It tells of the painter Margaret Keane.",
     "director.md": "# Tim Burton\n\nTim Burton was born in Burbank. Tim Burton likes drawing.",
@@ -105,6 +106,7 @@ async def lived(services: Services, other_tenant: Services) -> Services:
     """A tenant with documents, a graph, conversations, runs, a key and work that waits, beside another one."""
     await fill(services)
     await fill(services, FILMS, "films")
+    await fill(services, {"fees.md": FEES}, "fees")
     await fill(other_tenant, HANDBOOK, "theirs")
     await answered(services, "How many days of leave do employees have?", session_id="talk")
     await answered(services, "How are Tim Burton and Big Eyes related?", collection="films")
@@ -134,6 +136,8 @@ async def test_a_tenant_comes_back_with_everything(
         "runs",
         "api_keys",
         "code_calls",
+        "document_tables",
+        "table_columns",
     ):
         assert before[table][0], table
 

@@ -22,7 +22,8 @@ from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
 from cairn.query.table_question import MOST_LISTED, Computation, year_of
 
-CONFIDENCE: Final = 0.9
+CONFIDENCE: Final = 0.97
+"""Probability that such an answer is right: the lower end of the 95 % interval of what was measured (docs/adr/0099-computed-answers.md)."""
 SHOWN: Final = 5
 """Cells that an answer names which is not a list."""
 FEWEST: Final = 2

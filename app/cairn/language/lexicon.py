@@ -562,6 +562,8 @@ class Arithmetic(_Section):
     years: Words = NONE
     beside: Words = NONE
     """Say nothing of what is computed of what: "amount", "row", "fiscal"."""
+    by: Words = NONE
+    """Before what the highest ones are the highest of."""
     totals: Words = NONE
     """Begin or end the label of a row that sums up others;"""
     wholes: Words = NONE

@@ -64,6 +64,7 @@ _WHEN: Final = _words("when")
 _YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
 _BESIDE: Final = _words("beside")
+_BY: Final = _words("by")
 _SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
 }
@@ -447,7 +448,9 @@ class _Binding:
         measure = self._measure(free)
         if measure is None and free:  # a word of the file's name may head a column too: "seattle-weather.csv"
             free = [span for span in free if not self._stands_around(span)]
-            measure = self._measure(free)
+            # "the sum of the travel of all members"
+            measure = self._measure(free) if free else None
+            measure = self._measure([span for span in free if span.headers != {0}]) if measure is None else measure
             if measure is None:
                 return None
         if measure is None and self.other is not None:
@@ -694,9 +697,9 @@ class _Binding:
             return False
         for at in range(len(self.tokens)):
             token = self.tokens[at]
-            if at in self.explained or token in self.stop_words or token in _BESIDE or len(token) == 1:
+            if at in self.explained or (token in self.stop_words and token not in _BY) or token in _BESIDE or len(token) == 1:
                 continue
-            if token in _MOMENTS | _YEARS:
+            if token in _MOMENTS | _YEARS or (token in _BY and found.operation == "top"):
                 continue
             if self.bound is not None and (token in _UNITS):
                 continue
