@@ -11,8 +11,9 @@ INSERT INTO rag.document_tables (tenant_id, document_id, version, ordinal, char_
 VALUES (rag.current_tenant(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 
 -- name: write_column
-INSERT INTO rag.table_columns (tenant_id, document_id, ordinal, position, filled, numbered, texts, numbers, units, dates, keys)
-VALUES (rag.current_tenant(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+INSERT INTO rag.table_columns (tenant_id, document_id, ordinal, position, filled, numbered, dated, unit, texts, numbers, units,
+  dates, keys)
+VALUES (rag.current_tenant(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 
 -- name: places
 -- Where the tables of a document stand.
@@ -20,17 +21,22 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
-SELECT DISTINCT ON (t.document_id, t.ordinal) t.document_id, t.ordinal, t.title, t.headings, t.header, cardinality(t.starts) AS rows,
-  t.decimal_mark, t.complete, d.external_id, d.title AS document_title, place.rank,
-  ARRAY(SELECT c.numbered > 0 AND 2 * c.numbered > c.filled FROM rag.table_columns c
-        WHERE c.tenant_id = $1 AND c.document_id = t.document_id AND c.ordinal = t.ordinal ORDER BY c.position) AS numeric,
-  ARRAY(SELECT c.filled > 0 AND array_position(c.dates, NULL) IS NULL FROM rag.table_columns c
-        WHERE c.tenant_id = $1 AND c.document_id = t.document_id AND c.ordinal = t.ordinal ORDER BY c.position) AS dated
-FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
-JOIN rag.document_tables t
-  ON t.tenant_id = $1 AND t.document_id = place.document_id AND t.char_start < place.char_end AND place.char_start < t.char_end
-JOIN rag.documents d ON d.tenant_id = $1 AND d.id = t.document_id AND d.version = t.version
-ORDER BY t.document_id, t.ordinal, place.rank
+WITH near AS (
+  SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
+  FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
+  JOIN rag.document_tables t
+    ON t.tenant_id = $1 AND t.document_id = place.document_id AND t.char_start < place.char_end AND place.char_start < t.char_end
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.id = t.document_id AND d.version = t.version
+  ORDER BY t.document_id, t.ordinal, place.rank
+)
+SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units
+FROM near n
+CROSS JOIN LATERAL (
+  SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
+    array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units
+  FROM rag.table_columns c WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal
+) AS kinds
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.

@@ -10,8 +10,8 @@ from typing import Any, Final
 import asyncpg
 
 TABLES: Final = (
-    "adjacency", "chunks", "code_calls", "collection_models", "collections", "documents", "document_tables", "document_texts", "embedded_ahead",
-    "embeddings", "entities", "entity_aliases", "entity_words", "evidence", "lexical_index", "lexical_stats", "lexical_terms",
+    "adjacency", "chunks", "code_calls", "collection_models", "collections", "documents", "document_tables",
+    "document_texts", "embedded_ahead", "embeddings", "entities", "entity_aliases", "entity_words", "evidence", "lexical_index", "lexical_stats", "lexical_terms",
     "mentions", "originals", "passages", "relations", "table_columns",
 )  # fmt: skip
 NAMES: Final = """

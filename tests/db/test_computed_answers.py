@@ -19,7 +19,11 @@ from tests.db.runs import answered
 from tests.office_files import workbook
 
 REGIONS = ("North", "South", "East", "West")
-REVENUE = [(region, year, 900 + 37 * n + 61 * (year - 2020) % 290) for n, region in enumerate(REGIONS) for year in range(2020, 2024)]
+REVENUE = [
+    (region, year, 900 + 37 * n + 61 * (year - 2020) % 290)
+    for n, region in enumerate(REGIONS)
+    for year in range(2020, 2024)
+]
 
 
 def sales(sheet: Any) -> None:
@@ -45,12 +49,12 @@ PAGE = b"""<html><head><title>Harbour fees</title></head><body><h1>Harbour fees<
 <tr><td>Pilots</td><td>310.0</td><td>340.0</td><td>295.5</td></tr>
 <tr><td>Towing</td><td>n/a</td><td>55.0</td><td>60.0</td></tr>
 <tr><td>Share of berths</td><td>79 %</td><td>74 %</td><td>73 %</td></tr></table></body></html>"""
-GERMAN = """Angestellte;Abteilung;Gehalt;Eintritt
+GERMAN = b"""Angestellte;Abteilung;Gehalt;Eintritt
 Ada;Technik;4.250,50;01.03.2019
 Bert;Technik;3.900,00;15.06.2021
 Cleo;Vertrieb;3.600,25;01.09.2020
 Dora;Vertrieb;4.100,00;01.01.2018
-""".encode()
+"""
 
 
 def minutes() -> bytes:
@@ -136,7 +140,7 @@ async def test_a_workbook_is_computed_over(services: Services) -> None:
         ("What was the change in berths from 2022 to 2023?", "$104.5 (in thousands)", "Berths | $ 1,204.5 | $ 1,100.0 | $ 980.0"),
         ("By what percentage change did berths grow from 2022 to 2023?", "", ""),
         ("In which year was the amount of pilots the highest?", "2022: 340.0 (in thousands)", "Pilots | 310.0 | 340.0 | 295.5"),
-        ("Wie hoch ist das durchschnittliche Gehalt in der Abteilung Technik?", "4.075,25", "Ada | Technik | 4.250,50 | 01.03.2019"),
+        ("Wie hoch ist das durchschnittliche Gehalt in der Technik?", "4.075,25", "Ada | Technik | 4.250,50 | 01.03.2019"),
         ("Wie viele Angestellte haben ein Gehalt von mehr als 4.000?", "2 [1]", "Ada | Technik | 4.250,50 | 01.03.2019"),
         ("Which member has the second highest number of meetings?", "Okafor: 11", "Okafor | 11 | 1,250"),
         ("What is the sum of the travel of all members?", "3,600 km", "Okafor | 11 | 1,250"),
@@ -191,9 +195,13 @@ async def test_a_sheet_that_spans_many_passages_is_computed_over_as_a_whole(serv
     def long(sheet: Any) -> None:
         sheet.append(["Ticket", "Team", "Hours", "Remark"])
         for n in range(1, 301):
-            sheet.append([f"T-{n}", ("Blue", "Green", "Red")[n % 3], n * 7 % 101, f"handled with care and noted as number {n}"])
+            sheet.append(
+                [f"T-{n}", ("Blue", "Green", "Red")[n % 3], n * 7 % 101, f"handled with care and noted as number {n}"]
+            )
 
-    [outcome] = await index_now(services, "tables", [Source("tickets.xlsx", "tickets.xlsx", workbook(long, sheet="Tickets"))])
+    [outcome] = await index_now(
+        services, "tables", [Source("tickets.xlsx", "tickets.xlsx", workbook(long, sheet="Tickets"))]
+    )
     assert isinstance(outcome, Indexed)
     assert outcome.passage_count > 5
     hours = [n * 7 % 101 for n in range(1, 301) if n % 3 == 1]
@@ -211,7 +219,9 @@ async def test_cells_come_and_go_with_their_document(services: Services, databas
     await index_now(services, "tables", [Source("stock.md", "stock.md", changed)])
     assert await database_rows("SELECT count(*) FROM rag.table_columns") == 5
     assert (await asked(services, "Which product has the highest price?")).answer.startswith("Lamp: 312.50 EUR")
-    await database_rows("UPDATE rag.document_tables SET version = 1 RETURNING 1")  # as a release without cells leaves them
+    await database_rows(
+        "UPDATE rag.document_tables SET version = 1 RETURNING 1"
+    )  # as a release without cells leaves them
     assert not computed(await asked(services, "Which product has the highest price?"))
     await delete_document(services, "tables", found["stock.md"].document_id)
     assert await database_rows("SELECT count(*) FROM rag.document_tables") == 0

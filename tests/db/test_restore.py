@@ -112,8 +112,7 @@ async def test_all_of_a_database_comes_back(
     async with opened(environment) as services, opened(environment, tenant="two") as other:
         await fill(services)
         await services.worker(kinds={PLAN_INDEXES}).run_until_idle()
-        await fill(services, FILMS, "films")
-        await fill(services, {"fees.md": FEES}, "fees")
+        await fill(services, {**FILMS, "fees.md": FEES}, "films")
         await fill(other, HANDBOOK, "theirs")
         await answered(services, "How many days of leave do employees have?", session_id="talk")
         await create_key(services, "reader", {"read"})
@@ -140,7 +139,9 @@ async def test_all_of_a_database_comes_back(
     assert done == Restored(SchemaSource.installed().head, ())
     before = await digests(database)
     assert await digests(empty_database) == before
-    filled = "embeddings mentions messages runs run_legs api_keys code_calls vector_indexes document_tables table_columns"
+    filled = (
+        "embeddings mentions messages runs run_legs api_keys code_calls vector_indexes document_tables table_columns"
+    )
     for table in filled.split():
         assert before[f"rag.{table}"][0], table
     there, here = await asyncio.gather(*(asyncio.to_thread(read_catalog, dsn) for dsn in (database, empty_database)))

@@ -105,8 +105,7 @@ async def bring(dsn: str, file: Path, name: str | None = None, **settings: Any) 
 async def lived(services: Services, other_tenant: Services) -> Services:
     """A tenant with documents, a graph, conversations, runs, a key and work that waits, beside another one."""
     await fill(services)
-    await fill(services, FILMS, "films")
-    await fill(services, {"fees.md": FEES}, "fees")
+    await fill(services, {**FILMS, "fees.md": FEES}, "films")
     await fill(other_tenant, HANDBOOK, "theirs")
     await answered(services, "How many days of leave do employees have?", session_id="talk")
     await answered(services, "How are Tim Burton and Big Eyes related?", collection="films")

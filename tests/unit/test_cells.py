@@ -45,7 +45,19 @@ def test_what_says_that_there_is_nothing_is_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["3.11.2", "1,23,456", "2009 W. 6th St.", "12 of 30", "3/4", "10-20", "65.4%)", "approximately 5", "v2", "+49 30 1234", "1.2.3,4"],
+    [
+        "3.11.2",
+        "1,23,456",
+        "2009 W. 6th St.",
+        "12 of 30",
+        "3/4",
+        "10-20",
+        "65.4%)",
+        "approximately 5",
+        "v2",
+        "+49 30 1234",
+        "1.2.3,4",
+    ],
 )
 def test_what_is_not_one_number_is_text(text: str) -> None:
     assert read_cell(text, ".").kind == "text"

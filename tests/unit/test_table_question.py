@@ -23,7 +23,7 @@ SALES = """
 | South | 2023 | 1,475 | 35 | open |
 """
 STOCK = """
-| Product | Price | Stock | Reorder level |
+| Product | Price (EUR) | Stock | Reorder level |
 | --- | --- | --- | --- |
 | Lamp | 12.50 | 5 | 10 |
 | Chair | 89.00 | 40 | 8 |
@@ -83,7 +83,8 @@ def sketch(table: DocumentTable, title: str = "") -> TableSketch:
     return TableSketch(
         TableAddress(uuid.UUID(int=1), 0), title, (), table.header, len(table.starts), table.mark, table.complete,
         tuple(column.numbered > 0 and 2 * column.numbered > column.filled for column in table.columns),
-        tuple(column.filled > 0 and all(column.dates) for column in table.columns), "sales.xlsx", "sales.xlsx",
+        tuple(column.filled == column.dated > 0 for column in table.columns),
+        tuple(column.unit for column in table.columns), "sales.xlsx", "sales.xlsx",
     )  # fmt: skip
 
 
@@ -165,7 +166,12 @@ def test_a_difference_of_two_rows_and_of_two_columns() -> None:
     assert rows.pair == ("South", "North")
     columns = meant("What was the change in research and development between 2018 and 2019?", STATEMENT)
     assert columns is not None
-    assert (columns.operation, columns.row, columns.columns, columns.pair) == ("difference", 5, (2, 1), ("2018", "2019"))
+    assert (columns.operation, columns.row, columns.columns, columns.pair) == (
+        "difference",
+        5,
+        (2, 1),
+        ("2018", "2019"),
+    )
     turned = meant("What is the percentage change in research and development in 2019 from 2018?", STATEMENT)
     assert turned is not None
     assert (turned.operation, turned.columns) == ("growth", (2, 1))
@@ -194,6 +200,9 @@ def test_comparisons_with_numbers_and_with_another_column() -> None:
     below = meant("Which products have a stock below the reorder level?", STOCK)
     assert below is not None
     assert (below.measure, below.comparison, below.other) == (2, "less", 3)
+    inferred = meant("Which products are below the reorder level?", STOCK)
+    assert inferred is not None
+    assert (inferred.measure, inferred.other) == (2, 3)  # a price is counted in something else
     german = meant("Welche Regionen hatten 2022 einen Umsatz von mehr als 1.200?", UMSATZ, "de")
     assert german is not None
     assert german.bound == Decimal(1200)
@@ -212,6 +221,9 @@ def test_counts_ranks_shares_and_rows_by_their_status() -> None:
     share = meant("What is the share of South in the revenue?")
     assert share is not None
     assert (share.operation, share.measure) == ("share", 2)
+    part = meant("What share of the revenue does the South have in 2022?")
+    assert part is not None
+    assert conditions(part) == {0: ("south",), 1: ("2022",)}
     listed = meant("Which rows have the status open?")
     assert listed is not None
     assert (listed.operation, conditions(listed)) == ("listing", {4: ("open",)})
@@ -256,7 +268,9 @@ def test_rows_that_sum_up_others_are_known_by_label_or_by_their_numbers() -> Non
     assert table.totals == [False] * 6 + [True]
     unnamed = read_table("| | 2019 | 2018 |\n| --- | --- | --- |\n| Asia | 2 | 3 |\n| Europe | 5 | 4 |\n| | 7 | 7 |\n")
     assert unnamed.totals == [False, False, True]
-    plain = read_table("| | 2019 | 2018 |\n| --- | --- | --- |\n| Asia | 2 | 3 |\n| Europe | 5 | 4 |\n| Grand Rapids | 8 | 7 |\n")
+    plain = read_table(
+        "| | 2019 | 2018 |\n| --- | --- | --- |\n| Asia | 2 | 3 |\n| Europe | 5 | 4 |\n| Grand Rapids | 8 | 7 |\n"
+    )
     assert plain.totals == [False, False, False]
 
 

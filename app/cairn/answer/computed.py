@@ -1,7 +1,7 @@
 """An answer that was computed over the cells of a table: what came out first, then of which cells. Pure.
 
-Here, too, right or silent: where cells of a column say something that is no number, where units differ, or where the best is not one
-alone, there is no answer.
+Here, too, right or silent: where cells of a column say something that is no number, where units differ, or where the best is
+not one alone, there is no answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from cairn.language.linear import bounded
 from cairn.query.table_question import MOST_LISTED, Computation, year_of
 
 CONFIDENCE: Final = 0.97
-"""Probability that such an answer is right: the lower end of the 95 % interval of what was measured (docs/adr/0099-computed-answers.md)."""
+"""Probability that such an answer is right: the lower end of the 95 % interval of what was measured
+(docs/adr/0099-computed-answers.md)."""
 SHOWN: Final = 5
 """Cells that an answer names which is not a list."""
 FEWEST: Final = 2
@@ -72,13 +73,17 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if cells.unread or cells.unbound:
         return False
     if operation in ("count", "listing"):
+        if found.asked is not None and cells.asked != cells.rows:
+            return False  # "how many regions", and a region has several rows
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
         return sound and (operation == "difference" or _can_grow(cells))
     if operation == "share":
         known = cells.ordered or []
-        return cells.numbers >= FEWEST and cells.share is not None and all(one is not None and one >= 0 for one in known)
+        return (
+            cells.numbers >= FEWEST and cells.share is not None and all(one is not None and one >= 0 for one in known)
+        )
     if found.asked is not None and cells.asked != cells.rows:
         return False  # "which region", and a region has several rows
     return cells.numbers >= FEWEST and _value(found, cells) is not None
@@ -112,14 +117,16 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         return None
     near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
     if numbers[place - 1] in near and found.operation != "top":
-        return None if found.operation == "rank" or found.asked is not None or found.row is not None else numbers[place - 1]
+        return (
+            None
+            if found.operation == "rank" or found.asked is not None or found.row is not None
+            else numbers[place - 1]
+        )
     return numbers[place - 1]
 
 
 class _Writer:
-    def __init__(
-        self, found: Computation, cells: ComputedCells, table: TableSketch, unit: str, language: str
-    ) -> None:
+    def __init__(self, found: Computation, cells: ComputedCells, table: TableSketch, unit: str, language: str) -> None:
         self.found = found
         self.cells = cells
         self.table = table
@@ -127,12 +134,21 @@ class _Writer:
         self.words = computed_words(language)
         self.note = unit_note(found, table)
         self.language = language
+        self.quotes = replies(language).quotes
 
     def _further(self) -> int:
         """Cells that went into it and are not named."""
         if self.found.operation not in ("sum", "average", "count") or self.found.row is not None:
             return 0
-        return self.cells.kept - (self.cells.rows - self.cells.numbers if self.found.comparison is None and self.found.measure is not None else 0) - len(self._shown())
+        return (
+            self.cells.kept
+            - (
+                self.cells.rows - self.cells.numbers
+                if self.found.comparison is None and self.found.measure is not None
+                else 0
+            )
+            - len(self._shown())
+        )
 
     def written(self) -> ComputedAnswer | None:
         value = _value(self.found, self.cells)
@@ -191,7 +207,9 @@ class _Writer:
         name = ", ".join(filter(None, parts))
         if cell["text"] is None:
             return name
-        other = f" ({self.table.header[self.found.other]}: {cell['other_text']})" if self.found.other is not None else ""
+        other = (
+            f" ({self.table.header[self.found.other]}: {cell['other_text']})" if self.found.other is not None else ""
+        )
         return f"{name}: {cell['text']}{other}"
 
     def _told(self) -> str:
@@ -214,8 +232,8 @@ class _Writer:
     def _measure(self) -> str:
         found = self.found
         if found.row is not None:
-            return f"“{found.label}”"
-        return f"“{self.table.header[found.measure]}”" if found.measure is not None else ""
+            return self.quotes.format(found.label)
+        return self.quotes.format(self.table.header[found.measure]) if found.measure is not None else ""
 
     def _conditions(self) -> str:
         found, told = self.found, []
@@ -224,7 +242,11 @@ class _Writer:
                 told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
         if found.comparison is not None:
             sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤"}[found.comparison]
-            bound = self.table.header[found.other] if found.other is not None else self._number(found.bound or Decimal(), 6, least=0)
+            bound = (
+                self.table.header[found.other]
+                if found.other is not None
+                else self._number(found.bound or Decimal(), 6, least=0)
+            )
             measure = self.table.header[found.measure] if found.measure is not None else found.label
             told.append(f"{measure} {sign} {bound}")
         return "; ".join(told)
@@ -291,9 +313,7 @@ def _note_of(header: str) -> str:
     return ""
 
 
-def computed_draft(
-    written: ComputedAnswer, passages: Mapping[int, Passage], language: str
-) -> Draft:
+def computed_draft(written: ComputedAnswer, passages: Mapping[int, Passage], language: str) -> Draft:
     """`passages`: of each place where a row begins the passage that holds it."""
     say = replies(language)
     cited: list[Citation] = []

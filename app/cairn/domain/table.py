@@ -14,7 +14,7 @@ from uuid import UUID
 class TableColumn:
     """Of each row, in order: the cell as it is written, its number with its unit ("$ #m", `#` for the digits; "" for a bare
     one), its date, and the words by which a question may call it ("": none). `filled`: cells that say something; `numbered`:
-    those that are numbers."""
+    those that are numbers; `dated`: days. `unit`: the one that all numbers share; None where they differ."""
 
     texts: Sequence[str]
     numbers: Sequence[Decimal | None]
@@ -23,6 +23,8 @@ class TableColumn:
     keys: Sequence[str]
     filled: int
     numbered: int
+    dated: int
+    unit: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ class TableAddress:
 
 @dataclass(frozen=True, slots=True)
 class TableSketch:
-    """A table without its cells. Of each column `numeric`: most of what stands in it are numbers, `dated`: all are dates."""
+    """A table without its cells. Of each column `numeric`: most of what stands in it are numbers, `dated`: all are dates,
+    `units`: what its numbers share, None where that is nothing."""
 
     address: TableAddress
     title: str
@@ -70,6 +73,7 @@ class TableSketch:
     complete: bool
     numeric: tuple[bool, ...]
     dated: tuple[bool, ...]
+    units: tuple[str | None, ...]
     external_id: str
     document_title: str
 

@@ -128,9 +128,7 @@ def assemble(
     )
 
 
-def tables_of(
-    texts: ChunkTexts, drafts: Sequence[PassageDraft], language: str | None
-) -> tuple[DocumentTable, ...]:
+def tables_of(texts: ChunkTexts, drafts: Sequence[PassageDraft], language: str | None) -> tuple[DocumentTable, ...]:
     """The document's tables, read as values."""
     if not texts.tables:
         return ()

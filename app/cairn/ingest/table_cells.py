@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.language.cells import Cell, Mark, decimal_mark, key_of, read_cell
+from cairn.language.cells import Cell, Mark, combine_units, decimal_mark, key_of, read_cell
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
 
@@ -116,6 +116,8 @@ def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
         keys=[keys[text] for text in texts],
         filled=sum(cell.kind != "nothing" for cell in cells),
         numbered=sum(cell.kind == "number" for cell in cells),
+        dated=sum(cell.kind == "date" for cell in cells),
+        unit=combine_units(list(dict.fromkeys(cell.unit for cell in cells if cell.kind == "number"))),
     )
 
 
@@ -144,7 +146,11 @@ def is_total(key: str, rows: int) -> bool:
     words = key.split()
     if not words:
         return False
-    return words[0] in _TOTALS or words[-1] in _TOTALS or (rows <= MOST_CHECKED and len(words) <= 2 and words[0] in _WHOLES)
+    return (
+        words[0] in _TOTALS
+        or words[-1] in _TOTALS
+        or (rows <= MOST_CHECKED and len(words) <= 2 and words[0] in _WHOLES)
+    )
 
 
 def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
@@ -195,4 +201,3 @@ def headings_by_place(starts: Sequence[int], paths: Sequence[tuple[str, ...]]) -
         return paths[found] if found >= 0 else ()
 
     return at
-

@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import Any, Final, Literal
 
 from cairn.domain.table import NamedCells, TableSketch
-from cairn.language.identify import by_words, likely_language
 from cairn.language.cells import is_year, read_number, tokens_of
+from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import every, languages
 from cairn.language.linear import bounded
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
@@ -89,7 +89,6 @@ class ComputedQuestion:
     names: tuple[str, ...]
     language: str
 
-
     @property
     def stop_words(self) -> frozenset[str]:
         return STOP_WORDS.get(self.language, ALL_STOP_WORDS)
@@ -107,8 +106,8 @@ class Condition:
 @dataclass(frozen=True, slots=True)
 class Computation:
     """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
-    over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first cell is the same. `comparison` with the number `bound` or the
-    column `other`. `place`: which of a rank, how many of a top. `pair`: names of what is compared, the first one first.
+    over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
+    cell is the same. `comparison` with the number `bound` or the column `other`. `place`: which of a rank, how many of a top. `pair`: names of what is compared, the first one first.
     `support`: how many words of the question the table's title, headings and document have."""
 
     operation: Operation
@@ -133,9 +132,21 @@ class Computation:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):
             return self.operation
-        return "highest" if self.operation in ("rank", "top") and not self.turned else (
-            "lowest" if self.operation == "rank" else None
+        return (
+            "highest"
+            if self.operation in ("rank", "top") and not self.turned
+            else ("lowest" if self.operation == "rank" else None)
         )
+
+    @property
+    def target(self) -> Condition | None:
+        """Of a share the condition that its part meets: the only one, or the only one that is no year."""
+        named = (
+            [one for one in self.conditions if not all(map(is_year, one.keys))]
+            if len(self.conditions) > 1
+            else self.conditions
+        )
+        return named[0] if len(named) == 1 else None
 
     def arguments(self, most: int) -> tuple[str, tuple[Any, ...]]:
         """The statement of sql/queries/tables.sql that computes it, and its parameters after the table."""
@@ -145,8 +156,11 @@ class Computation:
         asked, share = self.asked if self.asked is not None else self.naming, None
         conditions = self.conditions
         if self.operation == "share":
-            [target] = self.conditions
-            asked, share, conditions, pairs = target.position, target.keys[0], (), []
+            target = self.target
+            assert target is not None
+            asked, share = target.position, target.keys[0]
+            conditions = tuple(one for one in conditions if one is not target)
+            pairs = [(key, one.position) for one in conditions for key in one.keys]
         elif self.pair is not None:
             asked = next(one.position for one in self.conditions if len(one.keys) > 1)
         positions = [one.position for one in conditions]
@@ -162,7 +176,9 @@ class Computation:
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
-    if not 2 < len(tokens) <= MOST_TOKENS or any(True for words in _OTHERS for _ in _places(tokens, words, loosely=False)):
+    if not 2 < len(tokens) <= MOST_TOKENS or any(
+        True for words in _OTHERS for _ in _places(tokens, words, loosely=False)
+    ):
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
     if not said - {"listing"} and not _asks_where(tokens):
@@ -454,7 +470,7 @@ class _Binding:
             if measure is None:
                 return None
         if measure is None and self.other is not None:
-            measure = self._only_number(held | {self.other} | ({position} if position is not None else set()))
+            measure = self._only_number({*held, position}, self.other)
             if measure is None:
                 return None
         if measure is not None and not self.table.numeric[measure]:
@@ -484,7 +500,7 @@ class _Binding:
         if operation in ("difference", "growth"):
             return self._pair_of_rows(made, several)
         if operation == "share":
-            return made if len(conditions) == 1 and not several and asked is None else None
+            return made if made.target is not None and not several and asked is None else None
         if operation in ("sum", "average"):
             return made if asked is None else None
         return made
@@ -566,21 +582,22 @@ class _Binding:
         positions = frozenset.intersection(*(span.headers for span in free))
         return next(iter(positions)) if len(positions) == 1 else None
 
-    def _only_number(self, besides: set[int]) -> int | None:
+    def _only_number(self, besides: set[int | None], other: int) -> int | None:
+        """The one column of numbers that can be compared with another: counted in the same."""
+        counted = (self.table.units[other], _bracketed(self.table.header[other]))
         numbers = [
-            position for position, numeric in enumerate(self.table.numeric)
-            if numeric and position not in besides and not _is_year_column(self.table.header[position])
+            at for at, numeric in enumerate(self.table.numeric)
+            if numeric and at not in besides and at != other and not _is_year_column(self.table.header[at])
+            and (self.table.units[at], _bracketed(self.table.header[at])) == counted
         ]  # fmt: skip
         return numbers[0] if len(numbers) == 1 else None
 
     def _naming(self, measure: int | None, conditions: Sequence[Condition]) -> int | None:
-        """Where all rows begin with the same cell: the dates, else the next column."""
+        """A column of dates or years; where all rows begin with the same cell, else the next one."""
         held = {one.position for one in conditions}
-        if 0 not in held:
-            return None
-        left = [at for at in range(len(self.table.header)) if at not in held | {measure, self.other}]
-        dates = [at for at in left if self.table.dated[at]]
-        return next(iter((*dates, *left)), None)
+        left = [at for at in range(1, len(self.table.header)) if at not in held | {measure, self.other}]
+        times = [at for at in left if self.table.dated[at] or _is_year_column(self.table.header[at])]
+        return next(iter((*times, *(left if 0 in held else ()))), None)
 
     def _is_where(self, conditions: Sequence[Condition]) -> bool:
         """Whether each condition is said with the name of its column before it: "status is open"."""
@@ -626,7 +643,9 @@ class _Binding:
         if len(rows) != 1 or rows[0].cells != 1:
             return None
         for at, token in enumerate(self.tokens):
-            if at not in self.explained and any(same_word(token, word) or token == word for word in tokens_of(rows[0].group)):
+            if at not in self.explained and any(
+                same_word(token, word) or token == word for word in tokens_of(rows[0].group)
+            ):
                 self.explained.add(at)
         return spans[0], rows[0]
 
@@ -635,9 +654,9 @@ class _Binding:
         found = set()
         for one, other in combinations(heads, 2):
             base = self._base([head for head in heads if head is not one and head is not other])
-            first, second = one.headers & base, other.headers & base
-            if len(first) == len(second) == 1 and first != second:
-                found.add((next(iter(first)), next(iter(second))))
+            left, right = one.headers & base, other.headers & base
+            if len(left) == len(right) == 1 and left != right:
+                found.add((next(iter(left)), next(iter(right))))
         if len(found) != 1:
             return None
         [(first, second)] = found
@@ -697,7 +716,12 @@ class _Binding:
             return False
         for at in range(len(self.tokens)):
             token = self.tokens[at]
-            if at in self.explained or (token in self.stop_words and token not in _BY) or token in _BESIDE or len(token) == 1:
+            if (
+                at in self.explained
+                or (token in self.stop_words and token not in _BY)
+                or token in _BESIDE
+                or len(token) == 1
+            ):
                 continue
             if token in _MOMENTS | _YEARS or (token in _BY and found.operation == "top"):
                 continue
@@ -734,6 +758,11 @@ def _names_moment(table: TableSketch) -> bool:
     return any(table.dated)
 
 
+def _bracketed(header: str) -> tuple[str, ...]:
+    """What a header says in brackets: what the column is counted in."""
+    return tuple(_BRACKETED.findall(header))
+
+
 def _hides_number(spans: Sequence[_Span], at: int) -> bool:
     """Whether the number may be the name of a column or a cell as well."""
     return any(span.start <= at < span.end and span.named for span in spans)
@@ -766,8 +795,19 @@ def _besides_date(header: str) -> str:
 
 _IN_SCALE: Final = (
     (re.compile(r"\bbillions?\b|\bbn\b|milliarden|milliards|miliardi|\bmrd\b", re.IGNORECASE), 10**9),
-    (re.compile(r"\bmillions?\b|millionen|millones|milioni|\bmio\b|[$€£]\s?m\b|\b(?:EUR|USD|GBP) m\b", re.IGNORECASE), 10**6),
-    (re.compile(r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b", re.IGNORECASE), 10**3),
+    (
+        re.compile(
+            r"\bmillions?\b|millionen|millones|milioni|\bmio\b|[$€£]\s?m\b|\b(?:EUR|USD|GBP) m\b", re.IGNORECASE
+        ),
+        10**6,
+    ),
+    (
+        re.compile(
+            r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b",
+            re.IGNORECASE,
+        ),
+        10**3,
+    ),
 )
 
 

@@ -40,8 +40,8 @@ async def write(connection: Any, documents: Sequence[ReadTables], *, fresh: froz
     await connection.executemany(
         SQL["write_column"],
         [
-            (one.document_id, n, position, column.filled, column.numbered, column.texts, column.numbers, column.units,
-             column.dates, column.keys)
+            (one.document_id, n, position, column.filled, column.numbered, column.dated, column.unit, column.texts,
+             column.numbers, column.units, column.dates, column.keys)
             for one in documents
             for n, table in enumerate(one.tables)
             for position, column in enumerate(table.columns)
@@ -51,7 +51,9 @@ async def write(connection: Any, documents: Sequence[ReadTables], *, fresh: froz
 
 async def load_places(connection: Any, tenant_id: int, document_id: UUID) -> list[tuple[int, int]]:
     """Where the tables of a document stand, as they were written."""
-    return [(row["char_start"], row["char_end"]) for row in await connection.fetch(SQL["places"], tenant_id, document_id)]
+    return [
+        (row["char_start"], row["char_end"]) for row in await connection.fetch(SQL["places"], tenant_id, document_id)
+    ]
 
 
 async def find_beside(connection: Any, principal: Principal, passages: Sequence[Passage]) -> list[TableSketch]:
@@ -77,6 +79,7 @@ def _sketch(row: Any) -> TableSketch:
         complete=row["complete"],
         numeric=tuple(row["numeric"]),
         dated=tuple(row["dated"]),
+        units=tuple(row["units"]),
         external_id=row["external_id"],
         document_title=row["document_title"],
     )
@@ -97,12 +100,10 @@ async def compute(
     row: Mapping[str, Any] = await connection.fetchrow(
         SQL[statement], principal.tenant_id, table.document_id, table.ordinal, *arguments
     )
-    return ComputedCells(**{name: row[name] for name in ComputedCells.__dataclass_fields__ if name in row.keys()})
+    return ComputedCells(**{name: row[name] for name in ComputedCells.__dataclass_fields__ if name in row})
 
 
-async def find_holding(
-    connection: Any, principal: Principal, document_id: UUID, places: Sequence[int]
-) -> list[UUID]:
+async def find_holding(connection: Any, principal: Principal, document_id: UUID, places: Sequence[int]) -> list[UUID]:
     """Of each place of a document the passage in which it stands."""
     rows = await connection.fetch(SQL["holding"], principal.tenant_id, document_id, list(places))
     return [row["id"] for row in rows]

@@ -1,6 +1,7 @@
 """Questions that are answered by computing over one table: in SQL, over cells that were read when the document was indexed.
 
-Without a chat model this comes before a quotation is looked for; where it is not sure what is asked of which table, there is none.
+Without a chat model this comes before a quotation is looked for; where it is not sure what is asked of which table, there is no
+such answer.
 """
 
 from __future__ import annotations

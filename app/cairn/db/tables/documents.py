@@ -289,6 +289,8 @@ table_columns = Table(
     col("position", Integer, "Which column of the table, from 0."),
     col("filled", Integer, "Cells that say something."),
     col("numbered", Integer, "Cells that are numbers."),
+    col("dated", Integer, "Cells that are days."),
+    col("unit", Text, "Unit that all its numbers share; null: they differ.", nullable=True),
     col("texts", ARRAY(Text), "Of each row the cell as it is written; empty: nothing."),
     col("numbers", ARRAY(Numeric), "Of each row the number of the cell, as it is written; null: none."),
     col("units", ARRAY(Text), "Of each row what stands around the digits, which are a #; empty: nothing."),
