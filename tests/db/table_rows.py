@@ -11,8 +11,8 @@ import asyncpg
 
 TABLES: Final = (
     "adjacency", "chunks", "code_calls", "collection_models", "collections", "documents", "document_tables",
-    "document_texts", "embedded_ahead", "embeddings", "entities", "entity_aliases", "entity_words", "evidence", "lexical_index", "lexical_stats", "lexical_terms",
-    "mentions", "originals", "passages", "relations", "table_columns",
+    "document_texts", "embedded_ahead", "embeddings", "entities", "entity_aliases", "entity_words", "evidence",
+    "lexical_index", "lexical_stats", "lexical_terms", "mentions", "originals", "passages", "relations", "table_columns",
 )  # fmt: skip
 NAMES: Final = """
 SELECT id::text, 'collection ' || name FROM rag.collections

@@ -478,6 +478,9 @@ async def test_the_example_queries_of_the_documentation_run(
         "radium": "The Radium Institute was founded by Marie Curie.",
     }
     await index(services, curie, collection="demo")
+    fees = {"fees": "# Harbour\n\n| Berth | Fee (EUR) |\n| --- | --- |\n| East | 120.50 |\n| West | 98 |\n"}
+    await index(services, fees, collection="demo")
+    await ask(services, Question("Which berth has the highest fee?", "demo", new_id()))
     await refresh_communities(services, "demo", force=True)
     for query in ("lava", "trail of stones", "xyzzy"):
         await run_search(services, SearchRequest(query=query, collections=("demo",), top_k=1))

@@ -202,7 +202,8 @@ async def test_prepared_and_loaded_is_as_ingested(
     filled = {table for table, found in two.items() if found}
     assert filled >= {
         "adjacency", "chunks", "code_calls", "documents", "document_tables", "document_texts", "embeddings", "entities",
-        "evidence", "lexical_index", "lexical_stats", "lexical_terms", "mentions", "originals", "passages", "relations", "table_columns",
+        "evidence", "lexical_index", "lexical_stats", "lexical_terms", "mentions", "originals", "passages", "relations",
+        "table_columns",
     }  # fmt: skip
     assert [hit.external_id for hit in (await find(bulk, "how many masts has a barque?")).passages]
 

@@ -10,7 +10,8 @@ import pytest
 from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
 from cairn.ingest.table_cells import document_tables
 from cairn.language.tables import tables_in
-from cairn.query.table_question import Computation, bind, read_question
+from cairn.query.table_question import Computation, bind
+from cairn.query.table_words import read_question
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.language.cells import Cell, Mark, combine_units, decimal_mark, key_of, read_cell
+from cairn.language.cells import Mark, ReadCell, combine_units, decimal_mark, key_of, read_cell
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
 
@@ -97,14 +97,14 @@ def _read(
 
 def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
     """Without a mark numbers with a separator are not read."""
-    cells: list[Cell] = []
-    known: dict[str, Cell] = {}
+    cells: list[ReadCell] = []
+    known: dict[str, ReadCell] = {}
     for text in texts:
         cell = known.get(text)
         if cell is None:
             cell = read_cell(text, mark or ".")
             if mark is None and cell.kind == "number" and ("." in text or "," in text):
-                cell = Cell("text")
+                cell = ReadCell("text")
             known[text] = cell
         cells.append(cell)
     keys = {text: key_of(text, cell) for text, cell in known.items()}

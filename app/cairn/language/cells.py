@@ -43,7 +43,7 @@ _DOTTED: Final = frozenset(one.code for one in languages() if one.code != DEFAUL
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ReadCell:
     """`kind`: "nothing" where a cell is empty or says that there is no value, "text" where it is neither number nor date."""
 
     kind: Literal["nothing", "number", "date", "text"]
@@ -52,11 +52,11 @@ class Cell:
     date: datetime.date | None = None
 
 
-NOTHING: Final = Cell("nothing")
-TEXT: Final = Cell("text")
+NOTHING: Final = ReadCell("nothing")
+TEXT: Final = ReadCell("text")
 
 
-def read_cell(text: str, mark: Mark) -> Cell:
+def read_cell(text: str, mark: Mark) -> ReadCell:
     """What a cell holds, where the table writes decimals behind `mark`."""
     text = text.strip()
     if _NOTHING.fullmatch(text):
@@ -64,11 +64,11 @@ def read_cell(text: str, mark: Mark) -> Cell:
     if len(text) > LONGEST_NUMBER or not any(map(str.isdigit, text)):
         return TEXT
     if (day := read_day(text)) is not None:
-        return Cell("date", date=day)
+        return ReadCell("date", date=day)
     return read_number(text, mark) or TEXT
 
 
-def read_number(text: str, mark: Mark) -> Cell | None:
+def read_number(text: str, mark: Mark) -> ReadCell | None:
     """A number with its unit; None where the text is none. "(12.5)" and "12.5-" are negative."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None or (value := _value(found["digits"], mark)) is None:
@@ -86,7 +86,7 @@ def read_number(text: str, mark: Mark) -> Cell | None:
     if found["note"] and not (percent or not after):
         return None
     unit = f"{before}#{after}" if before or after else ""
-    return Cell("number", -value if negative else value, unit)
+    return ReadCell("number", -value if negative else value, unit)
 
 
 def _value(digits: str, mark: Mark) -> Decimal | None:
@@ -172,7 +172,7 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(fold(text))
 
 
-def key_of(text: str, cell: Cell) -> str:
+def key_of(text: str, cell: ReadCell) -> str:
     """What a question can call a cell by: its words without a footnote's number, of a date the year; "" where by nothing."""
     if cell.date is not None:
         return str(cell.date.year)

@@ -534,7 +534,7 @@ class AskedKinds(_Section):
 
 
 class Arithmetic(_Section):
-    """How a question asks for something computed over the cells of a table (cairn/query/table_question.py); phrases, folded."""
+    """How a question asks for something computed over the cells of a table (cairn/query/table_words.py); phrases, folded."""
 
     highest: Phrases = ()
     lowest: Phrases = ()

@@ -1,6 +1,6 @@
 """Questions that ask for something computed over a table, read against the names that the table has. Pure.
 
-    read_question   which computation the words ask for, and all runs of words by which cells may be called
+    read_question   which computation the words ask for, and all runs of words by which cells may be called (table_words.py)
     bind            what it means in one table: which column or row is the measure, which rows are meant, what is asked for
 
 Right or silent: each word of the question must be explained by the computation, by a name in the table, or by where the table
@@ -9,8 +9,7 @@ stands; and everything must be the one thing that it can be. Else there is None,
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
@@ -18,84 +17,47 @@ from typing import Any, Final, Literal
 
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of
-from cairn.language.identify import by_words, likely_language
-from cairn.language.lexicon import every, languages
-from cairn.language.linear import bounded
-from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
+from cairn.query.table_words import (
+    BESIDE,
+    BY,
+    COMPARISONS,
+    COMPUTED,
+    MOMENTS,
+    ORDINALS,
+    SCALES,
+    SPELLED,
+    UNITS,
+    WHEN,
+    YEARS,
+    ComputedQuestion,
+    WordSpan,
+    besides_date,
+    bracketed,
+    compares,
+    hides_number,
+    is_range,
+    is_year_column,
+    names_moment,
+    same_word,
+    scale_of,
+    short_year_of,
+    spans_of,
+    year_of,
+)
 
 Operation = Literal[
     "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
 ]
 Comparison = Literal["more", "less", "at_least", "at_most"]
 
-_COMPARISONS: Final = ("at_least", "at_most", "more", "less")
-_COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
-_PHRASES: Final = (*_COMPUTED, *_COMPARISONS, "top", "listing")
-LONGEST_NAME: Final = 12
-"""Words of a name that is looked for."""
-MOST_TOKENS: Final = 60
-"""Words of a question that is read; longer ones tell more than what to compute."""
 MOST_CONDITIONS: Final = 3
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
-
-
-def _phrases(pick: str) -> dict[tuple[str, ...], str]:
-    found: dict[tuple[str, ...], str] = {}
-    for one in languages():
-        for phrase in getattr(one.arithmetic, pick):
-            found[tuple(tokens_of(phrase))] = pick
-    return found
-
-
-_SAYING: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    words: tuple(name for name in _PHRASES if words in known[name])
-    for known in [{name: _phrases(name) for name in _PHRASES}]
-    for words in {words for one in known.values() for words in one}
-}
-"""What phrases may say, those first that count first."""
-
-
-def _words(pick: str) -> frozenset[str]:
-    return every(lambda one: getattr(one.arithmetic, pick))
-
-
-_MOMENTS: Final = _words("moments")
-_WHEN: Final = _words("when")
-_YEARS: Final = _words("years")
-_OTHERS: Final = frozenset(_phrases("others"))
-_BESIDE: Final = _words("beside")
-_BY: Final = _words("by")
-_SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
-    f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
-}
-_UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {
-    "percent", "usd", "eur", "us",
-}  # fmt: skip
-_ORDINALS: Final = {
-    word: place
-    for one in languages()
-    for spelled in (one.carry.ordinals, one.carry.numbered)
-    for place, word in enumerate(spelled.split(), 1)
-}
-_SPELLED: Final = {word: number for one in languages() for word, number in one.numbers.words.items()}
+MOST_LISTED: Final = 20
+"""Rows that an answer lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class ComputedQuestion:
-    """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
-    that says nothing names none, one of another language may: "sur"."""
-
-    tokens: tuple[str, ...]
-    names: tuple[str, ...]
-    language: str
-
-    @property
-    def stop_words(self) -> frozenset[str]:
-        return STOP_WORDS.get(self.language, ALL_STOP_WORDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
+class CellCondition:
     """Rows whose cell of a column is called so."""
 
     position: int
@@ -107,15 +69,16 @@ class Condition:
 class Computation:
     """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
     over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
-    cell is the same. `comparison` with the number `bound` or the column `other`. `place`: which of a rank, how many of a top. `pair`: names of what is compared, the first one first.
-    `support`: how many words of the question the table's title, headings and document have."""
+    cell is the same. `comparison` with the number `bound` or the column `other`. `place`: which of a rank, how many of a top.
+    `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
+    others count, too. `support`: how many words of the question the table's title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
     row: int | None = None
     columns: tuple[int, ...] = ()
     label: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[CellCondition, ...] = ()
     asked: int | None = None
     naming: int | None = None
     comparison: Comparison | None = None
@@ -139,7 +102,7 @@ class Computation:
         )
 
     @property
-    def target(self) -> Condition | None:
+    def target(self) -> CellCondition | None:
         """Of a share the condition that its part meets: the only one, or the only one that is no year."""
         named = (
             [one for one in self.conditions if not all(map(is_year, one.keys))]
@@ -170,145 +133,6 @@ class Computation:
         )  # fmt: skip
 
 
-# --- reading the question -------------------------------------------------------------------------------------------------
-
-
-def read_question(text: str) -> ComputedQuestion | None:
-    """None where nothing in it asks for a computation."""
-    tokens = tuple(tokens_of(text.replace("%", " percent ")))
-    if not 2 < len(tokens) <= MOST_TOKENS or any(
-        True for words in _OTHERS for _ in _places(tokens, words, loosely=False)
-    ):
-        return None
-    said = {name for _, _, names in _said(tokens) for name in names}
-    if not said - {"listing"} and not _asks_where(tokens):
-        return None
-    names = {
-        " ".join(tokens[start:end])
-        for start in range(len(tokens))
-        for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
-    }
-    return ComputedQuestion(tokens, tuple(sorted(names)), by_words(text) or likely_language(text))
-
-
-def _asks_where(tokens: Sequence[str]) -> bool:
-    """Whether it begins with "which": a condition may follow."""
-    return "listing" in _SAYING.get((tokens[0],), ())
-
-
-def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Phrases of computations with their places, also those inside of each other."""
-    longest = max(map(len, _SAYING))
-    for start in range(len(tokens)):
-        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
-            if names := _SAYING.get(tuple(tokens[start:end])):
-                yield start, end, names
-
-
-# --- words and what they may be in a table ------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Span:
-    """A run of words and all that it may be: phrases of a computation, columns by their headers, cells by their keys."""
-
-    start: int
-    end: int
-    phrases: tuple[str, ...] = ()
-    headers: frozenset[int] = frozenset()
-    cells: tuple[NamedCells, ...] = ()
-
-    @property
-    def named(self) -> bool:
-        return bool(self.headers or self.cells)
-
-
-def _spans(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> list[_Span]:
-    """Runs that do not overlap, the longest first; of equally long ones what the table has goes before what phrases say."""
-    found: dict[tuple[int, int], _Span] = {}
-
-    def at(start: int, end: int) -> _Span:
-        return found.setdefault((start, end), _Span(start, end))
-
-    for start, end, names in _said(question.tokens):
-        at(start, end).phrases = names
-    for position, header in enumerate(table.header):
-        for name in names_of(header):
-            for start in _places(question.tokens, name, loosely=True):
-                span = at(start, start + len(name))
-                span.headers |= {position}
-    for span in found.values():
-        if set(span.phrases) & {"difference", "growth"} and all(_compares(table.header[at]) for at in span.headers):
-            span.headers = frozenset()  # a column "Change" does not say between which
-    for cells in named:
-        words = tuple(cells.key.split(" "))
-        for start in _places(question.tokens, words, loosely=False):
-            span = at(start, start + len(words))
-            span.cells += (cells,)
-    order = sorted(
-        found.values(),
-        key=lambda one: (one.start - one.end, not one.named, _rank(one.phrases), one.start),
-    )
-    taken: set[int] = set()
-    chosen = []
-    for span in order:
-        places = set(range(span.start, span.end))
-        if not places & taken and not _is_function_word(question, span):
-            taken |= places
-            chosen.append(span)
-    return sorted(chosen, key=lambda one: one.start)
-
-
-def _is_function_word(question: ComputedQuestion, span: _Span) -> bool:
-    """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
-    return not span.phrases and span.end - span.start == 1 and question.tokens[span.start] in question.stop_words
-
-
-def _rank(phrases: Sequence[str]) -> int:
-    return _PHRASES.index(phrases[0]) if phrases else 0
-
-
-_BRACKETED: Final = bounded(r"\([^()]*\)|\[[^\[\]]*\]")
-
-
-def names_of(header: str) -> frozenset[tuple[str, ...]]:
-    """What a column may be called: its header with and without what stands in brackets, each of its lines, and its year."""
-    found = set()
-    for part in (header, *header.split(" / ")):
-        for spelled in (part, _BRACKETED.sub(" ", part)):
-            words = tuple(tokens_of(spelled))
-            if len("".join(words)) > 1:
-                found.add(words)
-    if year := year_of(header):
-        found.add((year,))
-    return frozenset(found)
-
-
-def year_of(header: str) -> str | None:
-    """The one year that a header names."""
-    years = {token for token in tokens_of(header) if is_year(token)}
-    return years.pop() if len(years) == 1 else None
-
-
-def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> Iterator[int]:
-    for start in range(len(tokens) - len(words) + 1):
-        here = tokens[start : start + len(words)]
-        if all(one == other or (loosely and same_word(one, other)) for one, other in zip(here, words, strict=True)):
-            yield start
-
-
-def same_word(one: str, other: str) -> bool:
-    """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
-    short, long = sorted((one, other), key=len)
-    if len(short) < 4 or not short.isalpha() or not long.isalpha():
-        return False
-    if long.startswith(short):
-        return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
-    if short.endswith("y") and long == f"{short[:-1]}ies":
-        return True
-    return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
-
-
 # --- what it means in a table ---------------------------------------------------------------------------------------------
 
 
@@ -326,7 +150,7 @@ class _Binding:
         self.tokens = question.tokens
         self.stop_words = question.stop_words
         self.table = table
-        self.spans = _spans(question, table, named)
+        self.spans = spans_of(question, table, named)
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
@@ -349,11 +173,11 @@ class _Binding:
 
     # --- which computation ---
 
-    def _phrases(self, *names: str) -> list[_Span]:
+    def _phrases(self, *names: str) -> list[WordSpan]:
         return [span for span in self.spans if not span.named and span.phrases and span.phrases[0] in names]
 
     def _operation(self) -> Operation | None:
-        said = {span.phrases[0] for span in self._phrases(*_COMPUTED)}
+        said = {span.phrases[0] for span in self._phrases(*COMPUTED)}
         tops = self._phrases("top")
         if tops:
             number = self._number_after(tops[0].end)
@@ -372,7 +196,7 @@ class _Binding:
         operation: Any = said.pop()
         if operation in ("highest", "lowest"):
             [first, *more] = self._phrases(operation)
-            ordinal = _ORDINALS.get(self.tokens[first.start - 1]) if first.start else None
+            ordinal = ORDINALS.get(self.tokens[first.start - 1]) if first.start else None
             if more:
                 return None
             if ordinal and ordinal > 1:
@@ -386,14 +210,14 @@ class _Binding:
 
     def _number_after(self, at: int) -> tuple[Decimal, int] | None:
         """A number that stands at a place, and where it ends; stop words and units may stand before it."""
-        while at < len(self.tokens) and self.tokens[at] in self.stop_words | _UNITS and self.tokens[at] not in _SPELLED:
+        while at < len(self.tokens) and self.tokens[at] in self.stop_words | UNITS and self.tokens[at] not in SPELLED:
             at += 1
         if at >= len(self.tokens):
             return None
         token = self.tokens[at]
-        if token in _SPELLED:
+        if token in SPELLED:
             self.explained.add(at)
-            return Decimal(_SPELLED[token]), at + 1
+            return Decimal(SPELLED[token]), at + 1
         if not token[0].isdigit():
             return None
         cell = read_number(token, "," if self.table.mark == "," else ".")
@@ -404,16 +228,16 @@ class _Binding:
 
     def _read_comparison(self) -> bool:
         """False where there is one that cannot be read."""
-        for span in self._phrases(*_COMPARISONS):
+        for span in self._phrases(*COMPARISONS):
             if number := self._number_after(span.end):
                 value, end = number
-                if end < len(self.tokens) and self.tokens[end] in _SCALES:
+                if end < len(self.tokens) and self.tokens[end] in SCALES:
                     scale = scale_of(self.table)
                     if scale is None:
                         return False
-                    value = value * _SCALES[self.tokens[end]] / scale
+                    value = value * SCALES[self.tokens[end]] / scale
                     self.explained.add(end)
-                if self.comparison is not None or _hides_number(self.spans, end - 1):
+                if self.comparison is not None or hides_number(self.spans, end - 1):
                     return False
                 self.bound, self.comparison = value, span.phrases[0]  # type: ignore[assignment]
             elif header := self._header_after(span.end):
@@ -427,9 +251,9 @@ class _Binding:
 
     def _is_computed(self, at: int) -> bool:
         after = self._span_after(at)
-        return after is not None and bool(after.phrases) and after.phrases[0] in _COMPUTED
+        return after is not None and bool(after.phrases) and after.phrases[0] in COMPUTED
 
-    def _span_after(self, at: int) -> _Span | None:
+    def _span_after(self, at: int) -> WordSpan | None:
         """The span that stands at a place; stop words may stand before it."""
         while at < len(self.tokens):
             if span := next((one for one in self.spans if one.start == at), None):
@@ -439,7 +263,7 @@ class _Binding:
             at += 1
         return None
 
-    def _header_after(self, at: int) -> _Span | None:
+    def _header_after(self, at: int) -> WordSpan | None:
         after = self._span_after(at)
         return after if after is not None and after.headers and not after.cells else None
 
@@ -459,7 +283,7 @@ class _Binding:
         position = self._asked_position(asked, held)
         if position is None and (asked is not None or self._asks_time()):
             return None
-        if operation not in ("difference", "growth") and any(_is_range(one.keys) for one in conditions):
+        if operation not in ("difference", "growth") and any(is_range(one.keys) for one in conditions):
             return None
         measure = self._measure(free)
         if measure is None and free:  # a word of the file's name may head a column too: "seattle-weather.csv"
@@ -480,7 +304,7 @@ class _Binding:
         return self._of_rows(operation, measure, conditions, position)
 
     def _of_rows(
-        self, operation: Operation, measure: int | None, conditions: Sequence[Condition], asked: int | None
+        self, operation: Operation, measure: int | None, conditions: Sequence[CellCondition], asked: int | None
     ) -> Computation | None:
         several = [one for one in conditions if len(one.keys) > 1]
         made = Computation(
@@ -505,7 +329,7 @@ class _Binding:
             return made if asked is None else None
         return made
 
-    def _pair_of_rows(self, made: Computation, several: Sequence[Condition]) -> Computation | None:
+    def _pair_of_rows(self, made: Computation, several: Sequence[CellCondition]) -> Computation | None:
         if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
             return None
         first, second = several[0].keys
@@ -517,11 +341,11 @@ class _Binding:
         else:
             first, second = second, first  # the difference between A and B is A minus B
         said = dict(zip(several[0].keys, several[0].texts, strict=True))
-        ordered = Condition(several[0].position, (first, second), (said[first], said[second]))
+        ordered = CellCondition(several[0].position, (first, second), (said[first], said[second]))
         conditions = tuple(ordered if one is several[0] else one for one in made.conditions)
         return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=True)
 
-    def _conditions(self) -> list[Condition] | None:
+    def _conditions(self) -> list[CellCondition] | None:
         """By column, in the order of the question. None where a name may mean several columns, or a header as well."""
         wanted: dict[int, dict[str, str]] = {}
         headed = {position for span in self.spans if not span.cells for position in span.headers}
@@ -542,9 +366,9 @@ class _Binding:
             wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
         if len(wanted) > MOST_CONDITIONS:
             return None
-        return [Condition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
+        return [CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
 
-    def _asked(self) -> _Span | None:
+    def _asked(self) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
         for span in self._phrases("top", "listing", "count"):
             after = self._span_after(span.end + (span.phrases[0] == "top"))
@@ -552,7 +376,7 @@ class _Binding:
                 return after
         return None
 
-    def _asked_position(self, asked: _Span | None, held: set[int]) -> int | None:
+    def _asked_position(self, asked: WordSpan | None, held: set[int]) -> int | None:
         if asked is not None:
             return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
         if self._asks_time():
@@ -562,20 +386,20 @@ class _Binding:
 
     def _asks_time(self) -> bool:
         """Whether the answer is a point of time that no header is called by: "when", "which year"."""
-        if self._loose() & _WHEN:
+        if self._loose() & WHEN:
             return True
         for span in self._phrases("listing"):
             at = span.end
             while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
                 at += 1
-            if at < len(self.tokens) and at not in self.explained and self.tokens[at] in _MOMENTS | _YEARS:
+            if at < len(self.tokens) and at not in self.explained and self.tokens[at] in MOMENTS | YEARS:
                 return True
         return False
 
-    def _stands_around(self, span: _Span) -> bool:
+    def _stands_around(self, span: WordSpan) -> bool:
         return self.around.issuperset(self.tokens[span.start : span.end])
 
-    def _measure(self, free: Sequence[_Span]) -> int | None:
+    def _measure(self, free: Sequence[WordSpan]) -> int | None:
         """The one column that all headers which are left name together."""
         if not free:
             return None
@@ -584,22 +408,22 @@ class _Binding:
 
     def _only_number(self, besides: set[int | None], other: int) -> int | None:
         """The one column of numbers that can be compared with another: counted in the same."""
-        counted = (self.table.units[other], _bracketed(self.table.header[other]))
+        counted = (self.table.units[other], bracketed(self.table.header[other]))
         numbers = [
             at for at, numeric in enumerate(self.table.numeric)
-            if numeric and at not in besides and at != other and not _is_year_column(self.table.header[at])
-            and (self.table.units[at], _bracketed(self.table.header[at])) == counted
+            if numeric and at not in besides and at != other and not is_year_column(self.table.header[at])
+            and (self.table.units[at], bracketed(self.table.header[at])) == counted
         ]  # fmt: skip
         return numbers[0] if len(numbers) == 1 else None
 
-    def _naming(self, measure: int | None, conditions: Sequence[Condition]) -> int | None:
+    def _naming(self, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
         """A column of dates or years; where all rows begin with the same cell, else the next one."""
         held = {one.position for one in conditions}
         left = [at for at in range(1, len(self.table.header)) if at not in held | {measure, self.other}]
-        times = [at for at in left if self.table.dated[at] or _is_year_column(self.table.header[at])]
+        times = [at for at in left if self.table.dated[at] or is_year_column(self.table.header[at])]
         return next(iter((*times, *(left if 0 in held else ()))), None)
 
-    def _is_where(self, conditions: Sequence[Condition]) -> bool:
+    def _is_where(self, conditions: Sequence[CellCondition]) -> bool:
         """Whether each condition is said with the name of its column before it: "status is open"."""
         for condition in conditions:
             heads = [span for span in self.spans if condition.position in span.headers]
@@ -631,7 +455,7 @@ class _Binding:
             return None
         return replace(made, columns=columns)
 
-    def _label(self) -> tuple[_Span, NamedCells] | None:
+    def _label(self) -> tuple[WordSpan, NamedCells] | None:
         """The one row that is called so; of rows called alike the one under a label that the question has."""
         spans = [span for span in self.spans if any(one.position == 0 for one in span.cells)]
         if len(spans) != 1 or spans[0].headers:
@@ -649,7 +473,7 @@ class _Binding:
                 self.explained.add(at)
         return spans[0], rows[0]
 
-    def _pair_of_columns(self, made: Computation, heads: Sequence[_Span]) -> Computation | None:
+    def _pair_of_columns(self, made: Computation, heads: Sequence[WordSpan]) -> Computation | None:
         """Two of the headers choose a column each, the others say of which kind both are."""
         found = set()
         for one, other in combinations(heads, 2):
@@ -660,7 +484,7 @@ class _Binding:
         if len(found) != 1:
             return None
         [(first, second)] = found
-        years = [year_of(self.table.header[at]) or _short_year(self.table.header[at]) for at in (first, second)]
+        years = [year_of(self.table.header[at]) or short_year_of(self.table.header[at]) for at in (first, second)]
         if None in years or years[0] == years[1]:
             if made.operation == "growth":
                 return None
@@ -670,7 +494,7 @@ class _Binding:
         pair = (self._column_name(first), self._column_name(second))
         return replace(made, columns=(first, second), pair=pair)
 
-    def _columns(self, heads: Sequence[_Span]) -> tuple[int, ...]:
+    def _columns(self, heads: Sequence[WordSpan]) -> tuple[int, ...]:
         """Those that the question names one by one, or all that are named by a year and alike besides."""
         singles = [head for head in heads if len(head.headers & self._plain()) == 1]
         if len(singles) > 1 and len(singles) == len(heads):
@@ -684,11 +508,11 @@ class _Binding:
             return tuple(columns)
         base = self._base(heads)
         dated = [(at, year) for at, year in self._years() if at in base]
-        kinds = {_besides_date(self.table.header[at]) for at, _ in dated}
+        kinds = {besides_date(self.table.header[at]) for at, _ in dated}
         years = [year for _, year in dated]
         return tuple(at for at, _ in dated) if len(kinds) == 1 and len(set(years)) == len(years) else ()
 
-    def _base(self, heads: Sequence[_Span]) -> frozenset[int]:
+    def _base(self, heads: Sequence[WordSpan]) -> frozenset[int]:
         base = self._plain()
         for head in heads:
             base &= head.headers
@@ -698,7 +522,7 @@ class _Binding:
         """Columns of values, without those that compare other columns."""
         return frozenset(
             at for at, header in enumerate(self.table.header)
-            if at and not _compares(header)
+            if at and not compares(header)
         )  # fmt: skip
 
     def _years(self) -> list[tuple[int, str]]:
@@ -712,20 +536,20 @@ class _Binding:
 
     def _explains(self, found: Computation) -> bool:
         table = self.table
-        if found.asked is None and found.row is None and not _names_moment(table) and self._loose() & _MOMENTS:
+        if found.asked is None and found.row is None and not names_moment(table) and self._loose() & MOMENTS:
             return False
         for at in range(len(self.tokens)):
             token = self.tokens[at]
             if (
                 at in self.explained
-                or (token in self.stop_words and token not in _BY)
-                or token in _BESIDE
+                or (token in self.stop_words and token not in BY)
+                or token in BESIDE
                 or len(token) == 1
             ):
                 continue
-            if token in _MOMENTS | _YEARS or (token in _BY and found.operation == "top"):
+            if token in MOMENTS | YEARS or (token in BY and found.operation == "top"):
                 continue
-            if self.bound is not None and (token in _UNITS):
+            if self.bound is not None and (token in UNITS):
                 continue
             if not any(token == word or same_word(token, word) for word in self.around):
                 return False
@@ -734,89 +558,3 @@ class _Binding:
 
     def _loose(self) -> set[str]:
         return {token for at, token in enumerate(self.tokens) if at not in self.explained}
-
-
-MOST_LISTED: Final = 20
-"""Rows that an answer lists."""
-_COMPARING: Final = frozenset(
-    words[0]
-    for name in ("difference", "growth", "share", "sum", "average")
-    for one in languages()
-    for phrase in getattr(one.arithmetic, name)
-    if len(words := tokens_of(phrase)) == 1
-) | {"variance"}
-"""Words in the header of a column that is made of others."""
-
-
-def _compares(header: str) -> bool:
-    """Whether a column is made of others: a change, a share, a total."""
-    return "%" in header or not _COMPARING.isdisjoint(tokens_of(header))
-
-
-def _names_moment(table: TableSketch) -> bool:
-    """Whether each row is of another point of time."""
-    return any(table.dated)
-
-
-def _bracketed(header: str) -> tuple[str, ...]:
-    """What a header says in brackets: what the column is counted in."""
-    return tuple(_BRACKETED.findall(header))
-
-
-def _hides_number(spans: Sequence[_Span], at: int) -> bool:
-    """Whether the number may be the name of a column or a cell as well."""
-    return any(span.start <= at < span.end and span.named for span in spans)
-
-
-def _is_range(keys: Sequence[str]) -> bool:
-    """Whether two years may stand for those between them, too: "from 2020 to 2024"."""
-    return len(keys) == 2 and all(map(is_year, keys)) and abs(int(keys[0]) - int(keys[1])) > 1
-
-
-def _is_year_column(header: str) -> bool:
-    return bool(set(tokens_of(header)) & _YEARS)
-
-
-_SHORT_YEAR: Final = re.compile(r"\b(?:FY?|CY)\s?'?(\d\d)\b", re.IGNORECASE)
-
-
-def _short_year(header: str) -> str | None:
-    """ "F19", "FY19"."""
-    found = _SHORT_YEAR.search(header)
-    return f"20{found[1]}" if found else None
-
-
-def _besides_date(header: str) -> str:
-    """What a header says beside its date: numbers are left out."""
-    return " ".join(word for word in tokens_of(header) if not word.isdigit())
-
-
-# --- what a table is counted in -------------------------------------------------------------------------------------------
-
-_IN_SCALE: Final = (
-    (re.compile(r"\bbillions?\b|\bbn\b|milliarden|milliards|miliardi|\bmrd\b", re.IGNORECASE), 10**9),
-    (
-        re.compile(
-            r"\bmillions?\b|millionen|millones|milioni|\bmio\b|[$€£]\s?m\b|\b(?:EUR|USD|GBP) m\b", re.IGNORECASE
-        ),
-        10**6,
-    ),
-    (
-        re.compile(
-            r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b",
-            re.IGNORECASE,
-        ),
-        10**3,
-    ),
-)
-
-
-def scale_of(table: TableSketch) -> int | None:
-    """What its numbers are multiplied by, where header or title say so."""
-    for text in (" ".join(table.header), table.title):
-        found = {scale for pattern, scale in _IN_SCALE if pattern.search(text)}
-        if len(found) == 1:
-            return found.pop()
-        if found:
-            return None
-    return None

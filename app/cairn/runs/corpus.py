@@ -29,7 +29,8 @@ from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Vectors
 from cairn.query.filters import Restricted, Wish, restrict
-from cairn.query.table_question import Computation, ComputedQuestion, bind
+from cairn.query.table_question import Computation, bind
+from cairn.query.table_words import ComputedQuestion
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.context import SearchDeps
 from cairn.retrieve.embed import query_vectors, serving_model

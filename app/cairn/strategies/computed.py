@@ -11,7 +11,7 @@ import time
 from cairn.answer.computed import computed_draft, word_computed
 from cairn.domain.answer import coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
-from cairn.query.table_question import read_question
+from cairn.query.table_words import read_question
 from cairn.runs.context import Outcome, Run
 
 

@@ -1,0 +1,303 @@
+"""The words of a question, and what they may be in a table: phrases of a computation, headers, names of cells. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cairn.domain.table import NamedCells, TableSketch
+from cairn.language.cells import is_year, tokens_of
+from cairn.language.identify import by_words, likely_language
+from cairn.language.lexicon import every, languages
+from cairn.language.linear import bounded
+from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
+
+COMPARISONS: Final = ("at_least", "at_most", "more", "less")
+COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
+_PHRASES: Final = (*COMPUTED, *COMPARISONS, "top", "listing")
+LONGEST_NAME: Final = 12
+"""Words of a name that is looked for."""
+MOST_TOKENS: Final = 60
+"""Words of a question that is read; longer ones tell more than what to compute."""
+
+
+def _phrases(pick: str) -> dict[tuple[str, ...], str]:
+    found: dict[tuple[str, ...], str] = {}
+    for one in languages():
+        for phrase in getattr(one.arithmetic, pick):
+            found[tuple(tokens_of(phrase))] = pick
+    return found
+
+
+_SAYING: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    words: tuple(name for name in _PHRASES if words in known[name])
+    for known in [{name: _phrases(name) for name in _PHRASES}]
+    for words in {words for one in known.values() for words in one}
+}
+"""What phrases may say, those first that count first."""
+
+
+def _words(pick: str) -> frozenset[str]:
+    return every(lambda one: getattr(one.arithmetic, pick))
+
+
+MOMENTS: Final = _words("moments")
+WHEN: Final = _words("when")
+YEARS: Final = _words("years")
+_OTHERS: Final = frozenset(_phrases("others"))
+BESIDE: Final = _words("beside")
+BY: Final = _words("by")
+SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
+    f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
+}
+UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {
+    "percent", "usd", "eur", "us",
+}  # fmt: skip
+ORDINALS: Final = {
+    word: place
+    for one in languages()
+    for spelled in (one.carry.ordinals, one.carry.numbered)
+    for place, word in enumerate(spelled.split(), 1)
+}
+SPELLED: Final = {word: number for one in languages() for word, number in one.numbers.words.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedQuestion:
+    """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
+    that says nothing names none, one of another language may: "sur"."""
+
+    tokens: tuple[str, ...]
+    names: tuple[str, ...]
+    language: str
+
+    @property
+    def stop_words(self) -> frozenset[str]:
+        return STOP_WORDS.get(self.language, ALL_STOP_WORDS)
+
+
+# --- reading the question -------------------------------------------------------------------------------------------------
+
+
+def read_question(text: str) -> ComputedQuestion | None:
+    """None where nothing in it asks for a computation."""
+    tokens = tuple(tokens_of(text.replace("%", " percent ")))
+    if not 2 < len(tokens) <= MOST_TOKENS or any(
+        True for words in _OTHERS for _ in _places(tokens, words, loosely=False)
+    ):
+        return None
+    said = {name for _, _, names in _said(tokens) for name in names}
+    if not said - {"listing"} and not _asks_where(tokens):
+        return None
+    names = {
+        " ".join(tokens[start:end])
+        for start in range(len(tokens))
+        for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
+    }
+    return ComputedQuestion(tokens, tuple(sorted(names)), by_words(text) or likely_language(text))
+
+
+def _asks_where(tokens: Sequence[str]) -> bool:
+    """Whether it begins with "which": a condition may follow."""
+    return "listing" in _SAYING.get((tokens[0],), ())
+
+
+def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Phrases of computations with their places, also those inside of each other."""
+    longest = max(map(len, _SAYING))
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
+            if names := _SAYING.get(tuple(tokens[start:end])):
+                yield start, end, names
+
+
+# --- words and what they may be in a table ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class WordSpan:
+    """A run of words and all that it may be: phrases of a computation, columns by their headers, cells by their keys."""
+
+    start: int
+    end: int
+    phrases: tuple[str, ...] = ()
+    headers: frozenset[int] = frozenset()
+    cells: tuple[NamedCells, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return bool(self.headers or self.cells)
+
+
+def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> list[WordSpan]:
+    """Runs that do not overlap, the longest first; of equally long ones what the table has goes before what phrases say."""
+    found: dict[tuple[int, int], WordSpan] = {}
+
+    def at(start: int, end: int) -> WordSpan:
+        return found.setdefault((start, end), WordSpan(start, end))
+
+    for start, end, names in _said(question.tokens):
+        at(start, end).phrases = names
+    for position, header in enumerate(table.header):
+        for name in names_of(header):
+            for start in _places(question.tokens, name, loosely=True):
+                span = at(start, start + len(name))
+                span.headers |= {position}
+    for span in found.values():
+        if set(span.phrases) & {"difference", "growth"} and all(compares(table.header[at]) for at in span.headers):
+            span.headers = frozenset()  # a column "Change" does not say between which
+    for cells in named:
+        words = tuple(cells.key.split(" "))
+        for start in _places(question.tokens, words, loosely=False):
+            span = at(start, start + len(words))
+            span.cells += (cells,)
+    order = sorted(
+        found.values(),
+        key=lambda one: (one.start - one.end, not one.named, _rank(one.phrases), one.start),
+    )
+    taken: set[int] = set()
+    chosen = []
+    for span in order:
+        places = set(range(span.start, span.end))
+        if not places & taken and not _is_function_word(question, span):
+            taken |= places
+            chosen.append(span)
+    return sorted(chosen, key=lambda one: one.start)
+
+
+def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
+    """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
+    return not span.phrases and span.end - span.start == 1 and question.tokens[span.start] in question.stop_words
+
+
+def _rank(phrases: Sequence[str]) -> int:
+    return _PHRASES.index(phrases[0]) if phrases else 0
+
+
+_BRACKETED: Final = bounded(r"\([^()]*\)|\[[^\[\]]*\]")
+
+
+def names_of(header: str) -> frozenset[tuple[str, ...]]:
+    """What a column may be called: its header with and without what stands in brackets, each of its lines, and its year."""
+    found = set()
+    for part in (header, *header.split(" / ")):
+        for spelled in (part, _BRACKETED.sub(" ", part)):
+            words = tuple(tokens_of(spelled))
+            if len("".join(words)) > 1:
+                found.add(words)
+    if year := year_of(header):
+        found.add((year,))
+    return frozenset(found)
+
+
+def year_of(header: str) -> str | None:
+    """The one year that a header names."""
+    years = {token for token in tokens_of(header) if is_year(token)}
+    return years.pop() if len(years) == 1 else None
+
+
+def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> Iterator[int]:
+    for start in range(len(tokens) - len(words) + 1):
+        here = tokens[start : start + len(words)]
+        if all(one == other or (loosely and same_word(one, other)) for one, other in zip(here, words, strict=True)):
+            yield start
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
+    short, long = sorted((one, other), key=len)
+    if len(short) < 4 or not short.isalpha() or not long.isalpha():
+        return False
+    if long.startswith(short):
+        return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
+    if short.endswith("y") and long == f"{short[:-1]}ies":
+        return True
+    return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
+
+
+# --- kinds of columns ---------------------------------------------------------------------------------------------------------
+
+_COMPARING: Final = frozenset(
+    words[0]
+    for name in ("difference", "growth", "share", "sum", "average")
+    for one in languages()
+    for phrase in getattr(one.arithmetic, name)
+    if len(words := tokens_of(phrase)) == 1
+) | {"variance"}
+"""Words in the header of a column that is made of others."""
+
+
+def compares(header: str) -> bool:
+    """Whether a column is made of others: a change, a share, a total."""
+    return "%" in header or not _COMPARING.isdisjoint(tokens_of(header))
+
+
+def names_moment(table: TableSketch) -> bool:
+    """Whether each row is of another point of time."""
+    return any(table.dated)
+
+
+def bracketed(header: str) -> tuple[str, ...]:
+    """What a header says in brackets: what the column is counted in."""
+    return tuple(_BRACKETED.findall(header))
+
+
+def hides_number(spans: Sequence[WordSpan], at: int) -> bool:
+    """Whether the number may be the name of a column or a cell as well."""
+    return any(span.start <= at < span.end and span.named for span in spans)
+
+
+def is_range(keys: Sequence[str]) -> bool:
+    """Whether two years may stand for those between them, too: "from 2020 to 2024"."""
+    return len(keys) == 2 and all(map(is_year, keys)) and abs(int(keys[0]) - int(keys[1])) > 1
+
+
+def is_year_column(header: str) -> bool:
+    return bool(set(tokens_of(header)) & YEARS)
+
+
+_SHORT_YEAR: Final = re.compile(r"\b(?:FY?|CY)\s?'?(\d\d)\b", re.IGNORECASE)
+
+
+def short_year_of(header: str) -> str | None:
+    """ "F19", "FY19"."""
+    found = _SHORT_YEAR.search(header)
+    return f"20{found[1]}" if found else None
+
+
+def besides_date(header: str) -> str:
+    """What a header says beside its date: numbers are left out."""
+    return " ".join(word for word in tokens_of(header) if not word.isdigit())
+
+
+# --- what a table is counted in -------------------------------------------------------------------------------------------
+
+_IN_SCALE: Final = (
+    (re.compile(r"\bbillions?\b|\bbn\b|milliarden|milliards|miliardi|\bmrd\b", re.IGNORECASE), 10**9),
+    (
+        re.compile(
+            r"\bmillions?\b|millionen|millones|milioni|\bmio\b|[$€£]\s?m\b|\b(?:EUR|USD|GBP) m\b", re.IGNORECASE
+        ),
+        10**6,
+    ),
+    (
+        re.compile(
+            r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b",
+            re.IGNORECASE,
+        ),
+        10**3,
+    ),
+)
+
+
+def scale_of(table: TableSketch) -> int | None:
+    """What its numbers are multiplied by, where header or title say so."""
+    for text in (" ".join(table.header), table.title):
+        found = {scale for pattern, scale in _IN_SCALE if pattern.search(text)}
+        if len(found) == 1:
+            return found.pop()
+        if found:
+            return None
+    return None
