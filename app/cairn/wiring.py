@@ -28,7 +28,7 @@ from cairn.ingest.enrichment import ENRICH
 from cairn.ingest.loaders import find_loaders
 from cairn.ingest.model_choice import ChooseModel, Writing
 from cairn.ingest.reweight import KIND as REWEIGHT
-from cairn.jobs import graph_model, reindex, vector_indexes
+from cairn.jobs import graph_model, reindex, reread, vector_indexes
 from cairn.jobs.communities import refresh_communities
 from cairn.jobs.context import JobContext
 from cairn.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
@@ -221,6 +221,7 @@ class Services:
                 database, lambda: self.settings.current, self.enriching_chat, target, self.spending.allowance
             ),
             reindex.REINDEX: reindex.reindex(database, target),
+            reread.REREAD: reread.reread(database, target),
             reindex.BACKFILL: reindex.backfill(database, target),
             vector_indexes.PLAN: vector_indexes.reconcile_indexes(
                 database,

@@ -214,9 +214,10 @@ $$;
 COMMENT ON FUNCTION rag.note_changes IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';
 
 -- Writes the staged versions of documents themselves: all that concerns nobody else. The caller holds their rows. `replaced`:
--- those that had a version before. Planned once, perhaps while the tables are empty: so rows are met by key alone.
+-- those that had a version before. `read_by`: the revision of the loaders that read them. Planned once, perhaps while the tables are empty: so rows are met by key alone.
+DROP FUNCTION IF EXISTS rag.write_versions();
 CREATE OR REPLACE FUNCTION rag.write_versions(
-  OUT published uuid[], OUT replaced uuid[], OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint
+  read_by integer, OUT published uuid[], OUT replaced uuid[], OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -236,7 +237,7 @@ BEGIN
     SET title = s.title, version = d.version + 1, status = 'indexed', content_hash = s.content_hash,
         media_type = s.media_type, language = s.language, metadata = s.metadata::jsonb, error = NULL, byte_size = s.byte_size,
         passage_count = s.new_passages, chunk_count = s.new_chunks, token_count = s.tokens, updated_at = now(),
-        extractor = NULL, enrichment = NULL
+        extractor = NULL, enrichment = NULL, loader_revision = read_by
     FROM staged s WHERE d.tenant_id = tenant AND d.id = s.id
   ), texts AS (
     INSERT INTO document_texts AS t (tenant_id, document_id, version, text)
@@ -258,8 +259,10 @@ END
 $$;
 COMMENT ON FUNCTION rag.write_versions IS 'Makes the staged versions those of their documents; returns ids, and what the collection grows by.';
 
--- Makes the staged versions the documents. Returns the version number of each.
-CREATE OR REPLACE FUNCTION rag.publish_documents(collection uuid, model smallint)
+-- Makes the staged versions the documents. Returns the version number of each. Releases before revision 0028 do not say which
+-- loaders read them.
+DROP FUNCTION IF EXISTS rag.publish_documents(uuid, smallint);
+CREATE OR REPLACE FUNCTION rag.publish_documents(collection uuid, model smallint, read_by integer DEFAULT 0)
 RETURNS TABLE (document_id uuid, version integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
@@ -268,7 +271,7 @@ DECLARE
   written record;
 BEGIN
   PERFORM insert_staged(collection, model);
-  written := write_versions();
+  written := write_versions(read_by);
 
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c

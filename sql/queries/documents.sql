@@ -11,7 +11,8 @@ WITH known AS (
     AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin)
   ORDER BY n.external_id COLLATE "C"
   ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
-  RETURNING id, external_id, version, status, content_hash, passage_count, chunk_count, byte_size, metadata
+  RETURNING id, external_id, title, version, status, content_hash, media_type, passage_count, chunk_count, byte_size, metadata,
+    loader_revision
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
 
@@ -57,7 +58,7 @@ ORDER BY external_id COLLATE "C"
 SELECT rag.prepare_stage()
 
 -- name: publish
-SELECT document_id, version FROM rag.publish_documents($1, $2)
+SELECT document_id, version FROM rag.publish_documents($1, $2, $3)
 
 -- name: republish
 SELECT rag.republish_document($1, $2, $3, $4, $5)
@@ -147,6 +148,24 @@ FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed'
   AND ($4::timestamptz IS NULL OR d.updated_at < $4) AND ($5::timestamptz IS NULL OR d.updated_at >= $5)
 ORDER BY d.id LIMIT $6
+
+-- name: outdated
+-- Indexed documents after $3 that loaders before revision $4 read.
+SELECT d.id, d.external_id, d.title, d.version, d.media_type, d.language, d.content_hash, d.enrichment, d.byte_size, d.chunk_count,
+  d.origin, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+FROM rag.documents d
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed' AND d.loader_revision < $4
+ORDER BY d.id LIMIT $5
+
+-- name: count_outdated
+SELECT count(*) FROM rag.documents
+WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed' AND loader_revision < $3
+
+-- name: lock_version
+SELECT metadata FROM rag.documents WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'indexed' FOR UPDATE
+
+-- name: mark_read
+UPDATE rag.documents SET loader_revision = $3 WHERE tenant_id = $1 AND id = $2 AND loader_revision < $3
 
 -- name: indexed_passages
 SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig::text AS config

@@ -32,7 +32,7 @@ WHERE tenant_id = $1 AND collection_id = $2 AND epochs = $3 ORDER BY id LIMIT 1
 
 -- name: content_hashes
 SELECT external_id, content_hash FROM rag.documents
-WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
+WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed' AND loader_revision >= $3
 
 -- name: external_ids
 SELECT id, external_id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'

@@ -15,6 +15,17 @@ def test_reindexing_is_a_job(api: Any) -> None:
     assert api.client.post("/collections/nowhere/reindex", json={}).status_code == 404
 
 
+def test_reading_anew_is_a_job(api: Any) -> None:
+    api.index("read-anew", a="A cairn marks the trail.")
+    answer = api.client.post("/collections/read-anew/reread")
+    assert answer.status_code == 202
+    job = answer.headers["Location"]
+    api.await_until(lambda: api.client.get(job).json()["status"] == "succeeded", seconds=30)
+    nothing = {"reread": 0, "unchanged": 0, "overtaken": 0, "left": 0, "left_documents": []}
+    assert api.client.get(job).json()["result"] == nothing
+    assert api.client.post("/collections/nowhere/reread").status_code == 404
+
+
 def test_models_are_listed_and_wrong_changes_refused(api: Any) -> None:
     api.index("modelled", a="A cairn marks the trail.")
     listed = api.client.get("/models").json()

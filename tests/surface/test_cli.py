@@ -538,6 +538,22 @@ def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: 
 # --- jobs and the cache -------------------------------------------------------------------------------------------------
 
 
+def test_documents_of_an_earlier_release_are_read_anew(cairn: Cairn, tmp_path: Path, database: str, psql: Any) -> None:
+    """All collections at once; what cannot be read any more is told of, by name."""
+    for name in ("kept.md", "lost.md"):
+        (tmp_path / name).write_text(f"---\ntitle: x\n---\n# {name}\n\nA cairn marks the trail.\n")
+        assert cairn("ingest", tmp_path / name, "-c", name[:4]).code == 0
+    earlier = "UPDATE rag.documents SET loader_revision = 0; UPDATE rag.document_texts SET text = 'title: x'"
+    psql(f"{earlier}; DELETE FROM rag.originals WHERE octet_length(content) > 0", urlsplit(database).path[1:])
+    (tmp_path / "lost.md").unlink()
+    done = cairn("reread")
+    assert (done.code, done.out) == (0, "kept: 1 read anew\nlost: 1 left as they are\n")
+    assert re.search(r"left: .*lost\.md: its file is not kept, and .*lost\.md cannot be read any more", done.err)
+    assert cairn("reread", "kept").out == "kept: all documents were read by this release\n"
+    assert cairn("reread", "--json").json["lost"]["left"] == 1
+    assert cairn("reread", "nowhere").code == 1
+
+
 def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, database: str, psql: Any) -> None:
     assert cairn("jobs", "list").out == "No jobs.\n"
     assert cairn("ingest", library).code in (0, 1)

@@ -218,7 +218,7 @@ class PreparedChunk:
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
     """A document after loading and chunking, before its vectors. `titled`: it has a title, which is embedded with each chunk;
-    else its name is shown as one."""
+    else its name is shown as one. `loader_revision`: of the loaders that read it (cairn.ingest.loaders.REVISION)."""
 
     source: Source
     title: str
@@ -233,6 +233,7 @@ class PreparedDocument:
     notes: tuple[str, ...] = ()
     titled: bool = True
     tables: tuple[DocumentTable, ...] = ()
+    loader_revision: int = 0
 
     @property
     def token_count(self) -> int:

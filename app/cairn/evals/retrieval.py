@@ -23,6 +23,7 @@ from cairn.domain.principal import Principal
 from cairn.errors import NotFoundError
 from cairn.evals.datasets import RetrievalSet
 from cairn.evals.metrics import score, summarise
+from cairn.ingest.loaders import REVISION
 from cairn.ingest.model_choice import ChooseModel
 from cairn.ingest.pipeline import Target, ingest
 from cairn.ingest.prepare import source_hash
@@ -79,7 +80,7 @@ async def index_corpus(bench: Bench, data: RetrievalSet, collection: str, step: 
     """
     async with bench.search_deps.database.transaction(bench.principal) as connection:
         found, _ = await collections.ensure(connection, bench.principal, collection)
-        known = await evals.content_hashes(connection, bench.principal, found.id)
+        known = await evals.content_hashes(connection, bench.principal, found.id, REVISION)
 
     def missing() -> Iterator[Source]:
         for source in data.documents():

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pgvector import HalfVector
 
@@ -40,9 +41,10 @@ from cairn.ingest.embed import (
 from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
 from cairn.ingest.give_back import FROM_CHARS, give_back_soon
+from cairn.ingest.loaders import REVISION
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.parse import parse, with_stated_metadata
-from cairn.ingest.prepare import prepare, source_hash_aside
+from cairn.ingest.prepare import prepare, source_hash_aside, titled_as_before
 from cairn.ingest.publish_queue import Embedded, Turns
 from cairn.ingest.reweight import order_index_if_due, reweight_if_drifted
 from cairn.store import documents, lexical, limits, originals, vectors
@@ -125,7 +127,11 @@ async def ingest_prepared(
             source = item.document.source
             run.begun.add(source.external_id)
             try:
-                if not await _register(database, run.target, source, item.document.content_hash, run.report):
+                document = item.document
+                known = await _register(
+                    database, run.target, source, document.content_hash, document.loader_revision, run.report
+                )
+                if known and not await _reads_the_same(database, run.target, source, known, document, run.report):
                     yield item
             except DOCUMENT_ERRORS as error:
                 run.report(await _reject(database, run.target, source, error))
@@ -238,13 +244,18 @@ async def _load(
     digest = await source_hash_aside(source)
     source = await asyncio.to_thread(with_stated_metadata, source)
     try:
-        if await _register(database, target, source, digest, report):
+        known = await _register(database, target, source, digest, REVISION, report)
+        if known is None:
             return None
         loaded = await outlines.outlined(await parse(source, target.settings.ingest), source.external_id)
+        again = known.has_content(digest)
         ready = await asyncio.to_thread(
-            prepare, source, loaded, target.settings, target.embedder.tokens, dominant,
-            most_tokens=target.embedder.max_tokens,
+            prepare, titled_as_before(source, known.title) if again else source, loaded, target.settings,
+            target.embedder.tokens, dominant, most_tokens=target.embedder.max_tokens,
         )  # fmt: skip
+        ready = replace(ready, source=source, content_hash=digest)
+        if await _reads_the_same(database, target, source, known, ready, report):
+            return None
         if is_large(ready):  # long enough for somebody to look
             await _status(database, target, source, "embedding")
         return ready
@@ -253,18 +264,16 @@ async def _load(
         return None
 
 
-async def _register(database: Database, target: Target, source: Source, digest: bytes, report: OnOutcome) -> bool:
-    """Whether it is there already, which is reported; else it is shown as being parsed. Raises TenantFullError, and leaves
-    nothing of a new document then."""
+async def _register(
+    database: Database, target: Target, source: Source, digest: bytes, loader_revision: int, report: OnOutcome
+) -> documents.KnownDocument | None:
+    """None where it is there already, read by such loaders, which is reported; else what is known of it, which is shown as being
+    parsed if it is not indexed. Raises TenantFullError, and leaves nothing of a new document then."""
     async with database.transaction(target.principal, config=NOT_DURABLE) as connection:
         known = await documents.register(connection, target.principal, target.collection_id, source, digest, "parsing")
-        if known.status == "indexed" and known.content_hash == digest:
-            if updated := known.metadata != source.metadata:
-                await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
-            if target.settings.ingest.keep_original and not known.has_file and not source.is_text:
-                await originals.keep(connection, target.principal, known.id, source.content)
-            report(_duplicate(source, known, updated=updated))
-            return True
+        if known.is_current(digest, loader_revision):
+            report(await _keep_as_it_is(connection, target, source, known))
+            return None
         await limits.check_room(
             connection,
             _growth(known, source, chunks=known.chunk_count or 1),
@@ -275,7 +284,42 @@ async def _register(database: Database, target: Target, source: Source, digest: 
             await documents.set_status(
                 connection, target.principal, target.collection_id, source.external_id, "parsing", None
             )
-    return False
+    return known
+
+
+async def _keep_as_it_is(connection: Any, target: Target, source: Source, known: documents.KnownDocument) -> Indexed:
+    """Nothing changes but what the caller says of it, and that its file is kept."""
+    if updated := known.metadata != source.metadata:
+        await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
+    if target.settings.ingest.keep_original and not known.has_file and not source.is_text:
+        await originals.keep(connection, target.principal, known.id, source.content)
+    return _duplicate(source, known, updated=updated)
+
+
+async def _reads_the_same(
+    database: Database,
+    target: Target,
+    source: Source,
+    before: documents.KnownDocument,
+    document: PreparedDocument,
+    report: OnOutcome,
+) -> bool:
+    """Whether today's loaders read of the content what earlier ones did. Then the document stays, as read by today's, and that is
+    reported."""
+    if not before.has_content(document.content_hash):
+        return False
+    async with database.transaction(target.principal) as connection:
+        [known] = await documents.register_all(
+            connection, target.principal, target.collection_id, [(source, document.content_hash)]
+        )
+        text = await documents.text(connection, target.principal, known.id)
+        if text != (before.version, document.text) or known.media_type != document.media_type:
+            return False
+        if known.title != document.title:
+            return False
+        await documents.mark_read(connection, target.principal, known.id, document.loader_revision)
+        report(await _keep_as_it_is(connection, target, source, known))
+    return True
 
 
 def _growth(known: documents.KnownDocument, source: Source, chunks: int) -> Holding:
@@ -349,7 +393,7 @@ async def _embed(
 
 async def _publish(database: Database, target: Target, items: list[Embedded]) -> list[Outcome]:
     """All in one transaction. Where one of them cannot be stored each gets its own, so that it fails alone."""
-    if len(items) > 1:
+    if len(items) > 1 and len({item.document.loader_revision for item in items}) == 1:
         with suppress(documents.ModelsChangedError, *DOCUMENT_ERRORS):
             return await _publish_once(database, target, items)
     return [await _publish_alone(database, target, item) for item in items]
@@ -382,7 +426,7 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
             document, source = item.document, item.document.source
             if is_large(document):
                 await vectors.drop_ahead(connection, principal, known.id)
-            if known.status == "indexed" and known.content_hash == document.content_hash:
+            if known.is_current(document.content_hash, document.loader_revision):
                 outcomes[source.external_id] = _duplicate(source, known, updated=False)  # another run was faster
                 continue
             versions.append(documents.NewVersion(known.id, document, item.vectors))

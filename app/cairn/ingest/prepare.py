@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -30,6 +30,7 @@ from cairn.graph.rows import document_graph
 from cairn.ingest.chunkers import chunk
 from cairn.ingest.embedding_text import ChunkTexts, embed_text, text_hash
 from cairn.ingest.table_cells import document_tables, headings_by_place
+from cairn.ingest.loaders import REVISION
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
 from cairn.language.tables import Table
@@ -51,6 +52,12 @@ async def source_hash_aside(source: Source) -> bytes:
     if len(source.content) < HASHED_HERE:
         return source_hash(source)
     return await asyncio.to_thread(source_hash, source)
+
+
+def titled_as_before(source: Source, title: str) -> Source:
+    """For reading the same content anew: under the title that is shown, which a person may have given it, unless that is only the
+    name. Pure."""
+    return replace(source, title=title) if source.title is None and title != source.name else source
 
 
 def search_terms(title: str | None, headings: tuple[str, ...], content: str, above: str = "") -> str:
@@ -125,6 +132,7 @@ def assemble(
         graph=graph,
         notes=loaded.notes,
         tables=tables_of(texts, drafts, language),
+        loader_revision=REVISION,
     )
 
 

@@ -122,7 +122,7 @@ def schema_of(dimensions: int) -> Any:
         {name: pa.string() for name in ("external_id", "name", "title", "media_type", "language", "metadata", "origin")}
         | {
             "text": pa.string(), "content": pa.binary(), "size": pa.int64(), "content_hash": pa.binary(),
-            "token_counter": pa.string(), "notes": pa.list_(pa.string()),
+            "token_counter": pa.string(), "loader_revision": pa.int32(), "notes": pa.list_(pa.string()),
             "passages": pa.list_(
                 struct("start end page tokens", "search_terms config", headings=headings, landmarks=pa.list_(landmark))
             ),
@@ -334,6 +334,7 @@ class RowPlace:
     part: int
     row: int
     content_hash: bytes | None
+    loader_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,12 +399,14 @@ def open_prepared(folder: Path) -> PreparedFolder:
     for number, part in enumerate(parts):
         with _opened(part) as file:
             _check_part(file, part, manifest)
-            names = [name for name in ("external_id", "content_hash") if name in file.schema_arrow.names]
+            names = [
+                name for name in ("external_id", "content_hash", "loader_revision") if name in file.schema_arrow.names
+            ]
             rows = (row for batch in file.iter_batches(batch_size=4096, columns=names) for row in batch.to_pylist())
             for at, row in enumerate(rows):
                 if external_id := row["external_id"]:
                     superseded += external_id in places
-                    places[external_id] = RowPlace(number, at, row.get("content_hash"))
+                    places[external_id] = RowPlace(number, at, row.get("content_hash"), row.get("loader_revision") or 0)
     return PreparedFolder(folder, manifest, parts, places, superseded)
 
 

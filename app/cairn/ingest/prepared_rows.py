@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -34,7 +34,7 @@ from cairn.domain.graph import DocumentGraph, EntityKey, EvidenceRow, MentionRow
 from cairn.domain.ids import new_id
 from cairn.errors import InputError, TooLargeError
 from cairn.ingest.embedding_text import ChunkTexts, text_hash
-from cairn.ingest.loaders import kind_of_media_type
+from cairn.ingest.loaders import READ_BY_OTHERS, kind_of_media_type
 from cairn.ingest.prepare import assemble, source_hash, tables_of
 from cairn.language.identify import CONFIGURATIONS, WITHOUT_STEMMER, detect_language, passage_configuration
 from cairn.providers.protocols import TokenCounter
@@ -144,6 +144,7 @@ class DocumentPart(_Part):
     size: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     content_hash: Annotated[bytes, Field(min_length=32, max_length=32)] | None = None
     token_counter: Name | None = None
+    loader_revision: Number | None = None
     mentions: list[MentionPart] | None = None
     evidence: list[EvidencePart] | None = None
     calls: list[CallPart] | None = None
@@ -163,6 +164,7 @@ def row_of(document: PreparedDocument, vectors: HalfVectors, *, keep_original: b
         "notes": list(document.notes), "origin": source.origin, "text": document.text,
         "content": source.content if keep_original and not source.is_text else None,
         "size": source.byte_size, "content_hash": document.content_hash, "token_counter": document.token_counter,
+        "loader_revision": document.loader_revision,
         "passages": [_passage_of(passage) for passage in document.passages],
         "chunks": [
             {"passage": place[chunk.passage_id], "start": chunk.draft.start, "end": chunk.draft.end,
@@ -351,7 +353,7 @@ def _derived(
         part.text, _media_type(part), kind.loader.markup if kind else "plain", title=part.title,
         code_language=kind.code_language if kind else None, notes=tuple(part.notes or ()),
     )  # fmt: skip
-    return assemble(source, loaded, drafts, settings, tokens, dominant)
+    return replace(assemble(source, loaded, drafts, settings, tokens, dominant), loader_revision=READ_BY_OTHERS)
 
 
 def _restored(
@@ -384,6 +386,7 @@ def _restored(
         graph=_graph(part, passages),
         notes=tuple(part.notes or ()),
         tables=tables_of(texts, drafts, part.language),
+        loader_revision=part.loader_revision or 0,
     )
 
 

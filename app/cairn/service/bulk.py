@@ -21,6 +21,7 @@ from cairn.domain.names import clean_title
 from cairn.errors import CairnError, InputError
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import Target
+from cairn.ingest.loaders import REVISION
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.pipeline import DOCUMENT_ERRORS, ingest_prepared
 from cairn.ingest.prepare import source_hash
@@ -103,7 +104,7 @@ async def prepare_files(
             nonlocal unchanged
             for source in read_files(selection, settings, lambda file: step(file.path), refuse):
                 place = known.get(source.external_id)
-                if place and place.content_hash == source_hash(source):
+                if place and place.content_hash == source_hash(source) and place.loader_revision >= REVISION:
                     unchanged += 1
                     step(source.external_id)
                 else:

@@ -9,10 +9,12 @@ from typing import Literal
 from cairn.domain.document import Collection
 from cairn.domain.job import Job
 from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError
+from cairn.ingest.loaders import REVISION
 from cairn.jobs.reindex import BACKFILL, REINDEX
+from cairn.jobs.reread import REREAD
 from cairn.jobs.vector_indexes import enqueue_plan
 from cairn.service.documents import get_collection
-from cairn.store import audit, collections, jobs, models, vectors
+from cairn.store import audit, collections, documents, jobs, models, vectors
 from cairn.store.models import CollectionModel
 from cairn.store.vectors import EmbeddingModel
 from cairn.wiring import Services
@@ -140,6 +142,33 @@ async def start_reindex(services: Services, collection: str, *, force: bool) -> 
             connection, services.principal, REINDEX, payload, dedupe_key=f"{REINDEX}:{found.id}:{force}",
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
+
+
+async def start_reread(services: Services, collection: str) -> Job:
+    """Order that the documents are read anew that loaders of an earlier release read. Raises NotFoundError."""
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal) as connection:
+        payload = {"collection_id": str(found.id), "collection": found.name}
+        return await jobs.enqueue(
+            connection, services.principal, REREAD, payload, dedupe_key=f"{REREAD}:{found.id}",
+            max_attempts=services.settings.current.jobs.max_attempts,
+        )  # fmt: skip
+
+
+async def count_outdated(services: Services, collection: str | None = None) -> dict[str, int]:
+    """Of each collection, or of one, how many documents loaders of an earlier release read. Raises NotFoundError."""
+    found = [await get_collection(services, collection)] if collection else []
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        while collection is None:
+            page = await collections.page(
+                connection, services.principal, after=found[-1].name if found else "", limit=100
+            )
+            if not page:
+                break
+            found += page
+        return {
+            one.name: await documents.count_outdated(connection, services.principal, one.id, REVISION) for one in found
+        }
 
 
 async def _serve(

@@ -77,18 +77,39 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class OutdatedDocument(StoredDocument):
+    """An indexed document that an earlier revision of the loaders read. `origin`: path of its file; `has_file`: that is kept."""
+
+    byte_size: int
+    chunk_count: int
+    origin: str | None
+    has_file: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KnownDocument:
     """The stored state of an identity, its row locked until the transaction ends."""
 
     id: UUID
+    title: str
     version: int
     status: Status
     content_hash: bytes
+    media_type: str
     passage_count: int
     chunk_count: int
     byte_size: int
     metadata: Mapping[str, Any]
+    loader_revision: int
     has_file: bool
+
+    def has_content(self, content_hash: bytes) -> bool:
+        """Whether this content is indexed, whichever loaders read it."""
+        return self.status == "indexed" and self.content_hash == content_hash
+
+    def is_current(self, content_hash: bytes, loader_revision: int) -> bool:
+        """Whether there is nothing to do for this content."""
+        return self.has_content(content_hash) and self.loader_revision >= loader_revision
 
 
 async def register(
@@ -181,17 +202,19 @@ async def publish(
     *,
     keep_original: bool,
 ) -> list[Indexed]:
-    """Replace whatever the documents hold by these versions. The caller's transaction makes them visible, all or nothing.
+    """Replace whatever the documents hold by these versions, all read by loaders of one revision. The caller's transaction makes
+    them visible, all or nothing.
 
     Raises ModelsChangedError when the collection has come to need vectors of other models.
     """
+    [read_by] = {one.document.loader_revision for one in versions}
     await _stage(connection, collection_id, model_id, versions)
     await connection.copy_records_to_table(
         "stage_documents",
         schema_name="pg_temp",
         records=[_document_row(one, keep_original=keep_original) for one in versions],
     )
-    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id)
+    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id, read_by)
     calls = {one.document_id: one.document.graph.calls for one in versions}
     await code_calls.write_calls(connection, collection_id, calls)
     numbers = {row["document_id"]: row["version"] for row in rows}
@@ -401,6 +424,33 @@ async def list_stale(
     """Indexed documents in order of id, after the given one, that were last written before an instant, or since one."""
     rows = await connection.fetch(SQL["stale"], principal.tenant_id, collection_id, after, before, since, limit)
     return [StoredDocument(**dict(row)) for row in rows]
+
+
+async def list_outdated(
+    connection: Any, principal: Principal, collection_id: UUID, loader_revision: int, *, after: UUID, limit: int
+) -> list[OutdatedDocument]:
+    """Indexed documents in order of id, after the given one, that loaders before this revision read."""
+    rows = await connection.fetch(SQL["outdated"], principal.tenant_id, collection_id, after, loader_revision, limit)
+    return [OutdatedDocument(**dict(row)) for row in rows]
+
+
+async def count_outdated(connection: Any, principal: Principal, collection_id: UUID, loader_revision: int) -> int:
+    return cast(
+        "int", await connection.fetchval(SQL["count_outdated"], principal.tenant_id, collection_id, loader_revision)
+    )
+
+
+async def lock_version(
+    connection: Any, principal: Principal, document_id: UUID, version: int
+) -> Mapping[str, Any] | None:
+    """Its metadata, if the document is still of this version; none other is published before the transaction ends."""
+    metadata = await connection.fetchval(SQL["lock_version"], principal.tenant_id, document_id, version)
+    return cast("Mapping[str, Any] | None", metadata)
+
+
+async def mark_read(connection: Any, principal: Principal, document_id: UUID, loader_revision: int) -> None:
+    """That loaders of this revision read the same of it. Its row is locked."""
+    await connection.execute(SQL["mark_read"], principal.tenant_id, document_id, loader_revision)
 
 
 async def load_pieces(

@@ -74,9 +74,11 @@ async def first_settings(
     return found
 
 
-async def content_hashes(connection: Any, principal: Principal, collection_id: UUID) -> dict[str, bytes]:
+async def content_hashes(
+    connection: Any, principal: Principal, collection_id: UUID, loader_revision: int
+) -> dict[str, bytes]:
     """External id of each indexed document to the hash of its content."""
-    rows = await connection.fetch(SQL["content_hashes"], principal.tenant_id, collection_id)
+    rows = await connection.fetch(SQL["content_hashes"], principal.tenant_id, collection_id, loader_revision)
     return {row["external_id"]: bytes(row["content_hash"]) for row in rows}
 
 

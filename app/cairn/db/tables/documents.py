@@ -138,6 +138,10 @@ documents = Table(
         "embedded without.",
         nullable=True,
     ),
+    count(
+        "loader_revision",
+        "Revision of the loaders that read it; 0: of none yet, or unknown; 2147483647: others read it.",
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(

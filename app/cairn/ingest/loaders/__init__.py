@@ -23,13 +23,15 @@ from cairn.errors import (
     UnsupportedTypeError,
 )
 from cairn.ingest.loaders import code, recognize
-from cairn.ingest.loaders.base import FileKind, Load, LoadedText, Loader, LoadLimits
+from cairn.ingest.loaders.base import READ_BY_OTHERS, REVISION, FileKind, Load, LoadedText, Loader, LoadLimits
 from cairn.ingest.loaders.text import is_binary
 from cairn.language.text import normalise, plain_characters
 from cairn.plugins import extensions, once
 
 __all__ = [
     "LOADERS",
+    "READ_BY_OTHERS",
+    "REVISION",
     "FileKind",
     "LoadLimits",
     "Loader",

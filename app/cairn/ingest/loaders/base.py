@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from cairn.distribution import Extra
 from cairn.domain.document import CODE, Markup, PageStart
+
+REVISION: Final = 1
+"""Raised by 1 when a loader of this package gives another text, title or media type for the same file: what an earlier revision
+read is then read anew by `cairn reread`, or when it is handed over again. tests/unit/test_loader_revision.py sees it."""
+READ_BY_OTHERS: Final = 2**31 - 1
+"""In the place of a revision: the text is of another program, and no loader of ours replaces it."""
 
 
 class LoadLimits(Protocol):

@@ -312,6 +312,17 @@ def reindex(
 
 
 @app.command()
+def reread(
+    collection: Annotated[
+        str | None, typer.Argument(metavar="[COLLECTION]", help="Default: all collections.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Read documents anew that an earlier release read, from their kept files."""
+    return models.reread(collection, json)
+
+
+@app.command()
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Empty it; never needed for fresh results.")] = False,
     collection: Annotated[

@@ -67,6 +67,11 @@ def reindex(collection: str, force: bool) -> int:
     return _run(_reindex(collection, force))
 
 
+def reread(collection: str | None, json: bool) -> int:
+    """`cairn reread`."""
+    return _run(_reread(collection, json))
+
+
 def _run(work: Coroutine[Any, Any, int]) -> int:
     return asyncio.run(work)
 
@@ -126,6 +131,58 @@ async def _reindex(collection: str, force: bool) -> int:
 
     async with services() as opened:
         return await follow(opened, await model_service.start_reindex(opened, collection, force=force))
+
+
+async def _reread(collection: str | None, json: bool) -> int:
+    from cairn.interfaces.cli.terminal import note, say, say_json, services
+    from cairn.service import models as model_service
+
+    reports: dict[str, dict[str, Any]] = {}
+    async with services() as opened:
+        for name, outdated in (await model_service.count_outdated(opened, collection)).items():
+            reports[name] = {"reread": 0, "unchanged": 0, "overtaken": 0, "left": 0, "left_documents": []}
+            if outdated:
+                job = await _watched(opened, await model_service.start_reread(opened, name), name, outdated)
+                if job.status != "succeeded":
+                    note(f"{name}: job {job.id} is {job.status}: {job.error}")
+                    return 1
+                reports[name] = dict(job.result or {})
+    if json:
+        say_json(reports)
+        return 0
+    for name, found in reports.items():
+        say(f"{name}: {_reread_in_words(found)}")
+        for one in found["left_documents"]:
+            note(f"  left: {one['external_id']}: {one['reason']}")
+        if (more := found["left"] - len(found["left_documents"])) > 0:
+            note(f"  left: {more:,} more")
+    return 0
+
+
+async def _watched(opened: Services, job: Job, label: str, total: int) -> Job:
+    """The job when it has ended, worked off here or elsewhere, with a bar of how far it is."""
+    from cairn.interfaces.cli.terminal import progress
+    from cairn.service.jobs import LOOK_SECONDS, get_job, work_until_ended
+
+    working = asyncio.create_task(work_until_ended(opened, job.id))
+    shown = 0
+    with progress(label, total) as step:
+        while not (await asyncio.wait({working}, timeout=LOOK_SECONDS))[0]:
+            reached = (await get_job(opened, job.id)).progress
+            for _ in range(shown, reached.done if reached else 0):
+                step(reached.message if reached else "")
+            shown = max(shown, reached.done if reached else 0)
+    return await working
+
+
+def _reread_in_words(found: dict[str, Any]) -> str:
+    """What became of the documents of a collection. Pure."""
+    words = {
+        "reread": "read anew", "unchanged": "read the same", "overtaken": "replaced or deleted meanwhile",
+        "left": "left as they are",
+    }  # fmt: skip
+    said = [f"{found[key]:,} {word}" for key, word in words.items() if found[key]]
+    return ", ".join(said) or "all documents were read by this release"
 
 
 async def follow(opened: Services, job: Job, as_json: bool = False) -> int:

@@ -115,6 +115,15 @@ async def reindex_collection(name: CollectionName, body: Reindex, services: Serv
     return job_out(job)
 
 
+@router.post("/collections/{name}/reread", status_code=202, summary="Read documents of an earlier release anew")
+async def reread_collection(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
+    """Those that loaders of an earlier release read, from their kept files: where today's read another text, it becomes a new
+    version. The rest costs nothing, and what cannot be read any more stays; the job's result tells of it by name."""
+    job = await model_service.start_reread(services, name)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return job_out(job)
+
+
 def _collections(found: model_service.Models) -> list[CollectionModelOut]:
     return [
         CollectionModelOut(collection=item.collection, model=item.model, state=item.state, changed_at=item.changed_at)

@@ -47,6 +47,7 @@ LINKS: Final = (
     ),
     Link("POST /collections/{name}/reindex", "202", "job", "GET /jobs/{job_id}", _JOB),
     Link("POST /collections/{name}/reindex", "202", "cancel", "POST /jobs/{job_id}/cancel", _JOB),
+    Link("POST /collections/{name}/reread", "202", "job", "GET /jobs/{job_id}", _JOB),
     Link("POST /collections/{name}/enrich", "202", "job", "GET /jobs/{job_id}", _JOB),
     Link("POST /collections/{name}/models", "202", "job", "GET /jobs/{job_id}", _MODEL_JOB),
     Link("POST /graph/extract", "202", "job", "GET /jobs/{job_id}", _JOB),

@@ -53,6 +53,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /collections/{name}/models": RoutePolicy("admin", creates=True),
     "POST /collections/{name}/urls": RoutePolicy("write", creates=True),
     "POST /collections/{name}/reindex": RoutePolicy("write", creates=True),
+    "POST /collections/{name}/reread": RoutePolicy("write", creates=True),
     "POST /index": _UPLOAD,
     "GET /models": _READ,
     "POST /search": RoutePolicy("read", "search"),
