@@ -31,7 +31,8 @@ NOTHING = {"reread": 0, "unchanged": 0, "overtaken": 0, "left": 0, "left_documen
 
 
 async def read_by_an_earlier_release(
-    services: Services, file: bytes = FILE, name: str = "guide.md", *, text: str = OLD, kept: bool = True, origin: str | None = None
+    services: Services, file: bytes = FILE, name: str = "guide.md", *, text: str = OLD, kept: bool = True,
+    origin: str | None = None,
 ) -> Document:  # fmt: skip
     """A document as an earlier release left it: the text that it read, of a file that it may have kept."""
     title = None if text != OLD else "Guide"
@@ -41,7 +42,8 @@ async def read_by_an_earlier_release(
     [document] = [one for one in await list_documents(services, "test") if one.external_id == name]
     await execute(
         services,
-        "UPDATE rag.documents SET loader_revision = 0, content_hash = $2, origin = $3, byte_size = $4, metadata = '{}' WHERE id = $1",
+        "UPDATE rag.documents SET loader_revision = 0, content_hash = $2, origin = $3, byte_size = $4, metadata = '{}' "
+        "WHERE id = $1",
         document.id, source_hash(Source(name, name, file)), origin, len(file),
     )  # fmt: skip
     if kept:
