@@ -259,3 +259,91 @@ def test_the_frame_of_a_page_is_no_table() -> None:
     for at in range(20):
         sheet.text(65, 90 + 14 * at, f"{PROSE} so on")
     assert "|" not in read(sheet).text
+
+
+# --- titles and names of several columns ------------------------------------------------------------------------------
+
+
+def centred(sheet: Sheet, y: float, *texts: str, middle: float = 300) -> None:
+    """Lines below each other, 16 points apart."""
+    for at, text in enumerate(texts):
+        sheet.text(middle - 2.5 * len(text), y + 16 * at, text)
+
+
+RIGHTS = (330, 400, 480, 550)
+INCOME = (
+    ("Net sales", "$ 3,023,000", "100.0%", "$ 2,729,000", "100.0%"),
+    ("Cost of sales", "1,889,000", "62.5", "1,692,000", "62.0"),
+    ("Gross profit", "1,134,000", "37.5", "1,037,000", "38.0"),
+)
+
+
+def test_titles_of_a_table_are_lines_above_it_and_its_columns_keep_their_years() -> None:
+    """As earnings releases are set: titles centred over the page, dates over two columns each."""
+    sheet = Sheet()
+    sheet.text(500, 30, "Exhibit 1")
+    centred(
+        sheet, 60, "Ulta Beauty, Inc.", "Consolidated Statements of Income", "(In thousands, except per share data)"
+    )
+    centred(sheet, 140, "13 Weeks Ended", middle=415)
+    for middle, day, year in ((340, "January 28,", "2023"), (490, "January 29,", "2022")):
+        centred(sheet, 156, day, year, middle=middle)
+    sheet.rows(200, INCOME, RIGHTS)
+    text = read(sheet).text
+    [table] = tables_in(text)
+    newer, older = "13 Weeks Ended / January 28, / 2023", "13 Weeks Ended / January 29, / 2022"
+    assert table.header == ("", newer, newer, older, older)
+    assert [row.cells for row in table.rows] == list(INCOME)
+    assert text[: table.span[0]].split("\n") == [
+        "Exhibit 1", "Ulta Beauty, Inc.", "Consolidated Statements of Income", "(In thousands, except per share data)", "", "",
+    ]  # fmt: skip
+
+
+def test_titles_apart_from_the_columns_are_none_of_their_names() -> None:
+    sheet = Sheet()
+    centred(sheet, 60, "Exhibit 5", "2022 Store Update")
+    rows = (
+        ("", "Opened", "Closed", "At the end"),
+        ("1st Quarter", "10", "0", "1,318"),
+        ("2nd Quarter", "7", "0", "1,325"),
+    )
+    sheet.rows(108, rows, (250, 400, 550))
+    [table] = tables_of(sheet)
+    assert table.header == ("", "Opened", "Closed", "At the end")
+
+
+@pytest.mark.parametrize("over_all", [("Year ended December 31,",), ("Year ended", "December 31,")])
+def test_what_goes_on_in_the_years_below_is_their_name(over_all: tuple[str, ...]) -> None:
+    sheet = Sheet()
+    centred(sheet, 60, *over_all, middle=410)
+    sheet.rows(60 + 16 * len(over_all), SALES, (350, 480))
+    [table] = tables_of(sheet)
+    assert [name.endswith("December 31, / 2019") for name in table.header] == [False, True, False]
+    assert table.header[1].startswith("Year ended")
+
+
+def test_a_name_of_two_lines_in_the_middle_of_a_table_is_no_title() -> None:
+    sheet = Sheet()
+    centred(sheet, 60, "Fixed rate", "assets", middle=300)
+    sheet.rows(
+        92,
+        (("", "Total", "Fixed", "Floating"), ("2019", "12", "8", "4"), ("2018", "13", "9", "4")),
+        (200, 315, 550),
+        left=50,
+    )
+    [table] = tables_of(sheet)
+    assert "Fixed rate" in " ".join(table.header)
+
+
+def test_a_currency_in_a_column_of_its_own_has_the_name_of_its_number() -> None:
+    sheet = Sheet()
+    centred(sheet, 60, "Year ended December 31,", middle=475)
+    sheet.rows(76, (
+        ("", "", "2022", "", "2021"), ("Revenue", "$", "1,452", "$", "1,300"), ("Net income", "", "120", "", "98"),
+        ("Earnings per share", "$", "1.2", "$", "1.0"),
+    ), (430, 475, 510, 555))  # fmt: skip
+    [table] = tables_of(sheet)
+    assert table.header == ("", "Year ended December 31, / 2022", "Year ended December 31, / 2021")
+    assert [row.cells for row in table.rows] == [
+        ("Revenue", "$ 1,452", "$ 1,300"), ("Net income", "120", "98"), ("Earnings per share", "$ 1.2", "$ 1.0"),
+    ]  # fmt: skip

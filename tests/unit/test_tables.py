@@ -233,3 +233,54 @@ def test_a_fence_whose_beginning_was_cut_off_hides_no_table() -> None:
     assert [(table.header, [row.cells for row in table.rows]) for table in tables_in(text)] == [
         (("a", "b"), [("1", "2")])
     ]
+
+
+_YEARS = [["", "Year ended December 31,", COVERED], ["", "2022", "2021"]]
+_VALUES = [["Revenue", "1,452", "1,300"], ["Net", "120", "98"]]
+
+
+def test_what_is_merged_over_all_columns_above_their_names_is_the_title() -> None:
+    """Its unit stays with the names: each piece of a long table has it."""
+    title = [["Statements of Income", COVERED, COVERED]]
+    unit = [["(in thousands, except per share)", COVERED, COVERED]]
+    written = render_table([*title, *unit, *_YEARS, *_VALUES])
+    [table] = tables_in(written)
+    assert written[: table.span[0]] == "Statements of Income\n\n"
+    assert table.header == (
+        "(in thousands, except per share)", "Year ended December 31, / 2022", "Year ended December 31, / 2021",
+    )  # fmt: skip
+    named = render_table([*title, ["Region", "2022", "2021"], *_VALUES], header_rows=2)
+    assert named.startswith("Statements of Income\n\n| Region | 2022 | 2021 |\n")
+    assert render_table([["# Not a | heading", COVERED], ["a", "b"], ["c", "1"]]).startswith(
+        "\\# Not a \\| heading\n\n| a | b |"
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Assets", COVERED, COVERED], *_VALUES],
+        [["Duck", COVERED], ["Kingdom", "Animalia"], ["Class", "Aves"]],
+    ],
+)
+def test_a_group_and_a_list_of_fields_have_no_title(rows: list[list[str]]) -> None:
+    [table] = tables_in(render_table(rows))
+    assert rows[0][0] in (table.header[0], table.rows[0].label)
+
+
+def test_columns_of_signs_take_no_part_in_what_names_stand_over() -> None:
+    rows = [
+        ["", "", "Year ended December 31,", COVERED, COVERED, COVERED, COVERED, COVERED],
+        ["", "", "2022", COVERED, "", "", "2021", COVERED],
+        ["Revenue", "", "$", "1,452", "", "", "$", "1,300"],
+        ["Net", "", "", "(120", ")", "", "", "98"],
+    ]
+    [table] = tables_in(render_table(rows))
+    assert table.header == ("", "Year ended December 31, / 2022", "Year ended December 31, / 2021")
+    assert [row.cells for row in table.rows] == [("Revenue", "$ 1,452", "$ 1,300"), ("Net", "(120)", "98")]
+
+
+def test_a_column_of_signs_with_a_name_of_its_own_stays() -> None:
+    [table] = tables_in(render_table([["Item", "Currency", "Price"], ["a", "$", "12"], ["b", "€", "13"]]))
+    assert table.header == ("Item", "Currency", "Price")
+    assert table.rows[0].cells == ("a", "$", "12")

@@ -62,11 +62,36 @@ def arrange(rows: Sequence[Sequence[str]], header_rows: int | None = None) -> tu
     count = find_header_rows(grid) if header_rows is None else len(_rectangle(rows[:header_rows]))
     if count == len(grid):
         count = min(count, 1)  # a table of nothing but words
+    grid = _without_columns_of_signs(grid, count)
     head, body = grid[:count], grid[count:]
     columns = [_Column(path, [row[at] for row in body]) for at, path in enumerate(_paths(head, body, len(grid[0])))]
     joined = _join_columns(columns)
     cells = [_settle(list(row)) for row in zip(*(column.cells for column in joined), strict=True)]
     return [_PATH.join(column.path) for column in joined], [row for row in cells if any(row)]
+
+
+def split_titles(
+    rows: Sequence[Sequence[str]], header_rows: int | None = None
+) -> tuple[list[str], Sequence[Sequence[str]], int | None]:
+    """What stands over all columns above their names, which is the table's title and not a name; the rows below it, and how many
+    of them are the header. A remark in brackets, such as the unit, stays with the names."""
+    width = max(map(len, rows), default=0)
+    titles: list[str] = []
+    for row in rows:
+        if width < 2 or len(row) < width or set(row[1:]) != {COVERED}:
+            break
+        title = " ".join(row[0].split())
+        if not title or _IN_BRACKETS.fullmatch(title):
+            break
+        titles.append(title)
+    below = rows[len(titles) :]
+    if not titles or not any(cell and cell != COVERED for row in below for cell in row[1:]):
+        return [], rows, header_rows
+    count = None if header_rows is None or header_rows <= len(titles) else header_rows - len(titles)
+    grid = _rectangle(below)
+    if count is None and (not find_header_rows(grid) or _first_value_row(grid) == len(grid)):
+        return [], rows, header_rows  # the name of the first rows, or of a list of fields
+    return titles, below, count
 
 
 def _rectangle(rows: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -75,6 +100,48 @@ def _rectangle(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     kept = [row for row in clean if any(cell and cell != COVERED for cell in row)]
     width = max((at + 1 for row in kept for at, cell in enumerate(row) if cell and cell != COVERED), default=0)
     return [(row + [""] * width)[:width] for row in kept]
+
+
+def _without_columns_of_signs(grid: list[list[str]], header_rows: int) -> list[list[str]]:
+    """Each column that holds nothing but signs below the header made one with the numbers beside it, so that it takes no part in
+    what names stand over: a name may stand above the sign or above the number, and where each has one, they stay apart."""
+    columns = [list(column) for column in zip(*grid, strict=True)]
+    joined: list[list[str]] = []
+    before: list[str] | None = None
+    for at, column in enumerate(columns):
+        if before and (one := _as_one_column(before, column, header_rows)):
+            column, before = one, None
+        elif before:
+            joined.append(before)
+            before = None
+        if at and at + 1 < len(columns) and _holds_only(_BEFORE, column[header_rows:]):
+            before = column
+        elif len(joined) > 1 and _holds_only(_AFTER, column[header_rows:]):
+            one = _as_one_column(joined[-1], column, header_rows)
+            joined[-1:] = [one] if one else [joined[-1], column]
+        else:
+            joined.append(column)
+    return [list(row) for row in zip(*joined, *([before] if before else []), strict=True)]
+
+
+def _holds_only(signs: re.Pattern[str], cells: Sequence[str]) -> bool:
+    """Whether cells hold signs of this kind, at least one, and nothing else."""
+    texts = {cell for cell in cells if cell and cell != COVERED}
+    return bool(texts) and all(map(signs.fullmatch, texts))
+
+
+def _as_one_column(left: Sequence[str], right: Sequence[str], header_rows: int) -> list[str] | None:
+    """None where they have names of their own."""
+    for one, other in zip(left[:header_rows], right[:header_rows], strict=True):
+        if one and other and other not in (COVERED, one) and one != COVERED:
+            return None
+    names = [
+        COVERED if one == other == COVERED else one if one and one != COVERED else other
+        for one, other in zip(left[:header_rows], right[:header_rows], strict=True)
+    ]
+    return names + [
+        _joined_cell(one, other) for one, other in zip(left[header_rows:], right[header_rows:], strict=True)
+    ]
 
 
 # --- which rows are the header --------------------------------------------------------------------------------------
@@ -162,9 +229,11 @@ def _names_follow(grid: Sequence[Sequence[str]], start: int, end: int) -> bool:
 def _paths(head: Sequence[Sequence[str]], body: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     """Per column what the header rows say, from the top, without repetitions."""
     paths: list[list[str]] = [[] for _ in range(width)]
-    for at, row in enumerate(head):
-        below = head[at + 1 :]
-        for column, cell in enumerate(_spread(row, below or body, heads=bool(below))):
+    spread: list[list[str]] = []
+    for row in reversed(head):  # what a name stands over is named by the row below, in all of its columns
+        spread.insert(0, _spread(row, spread or body, heads=bool(spread)))
+    for row in spread:
+        for column, cell in enumerate(row):
             if cell and cell not in paths[column]:
                 paths[column].append(cell)
     return paths
@@ -241,7 +310,7 @@ def _join_columns(columns: Sequence[_Column]) -> list[_Column]:
     """Columns of signs joined with their numbers, columns that hold nothing and are named by nothing of their own left out."""
     joined: list[_Column] = []
     for column in columns:
-        if column.is_empty() and (not column.path or (joined and joined[-1].path == column.path)):
+        if column.is_empty() and (not column.path or (joined and {*column.path} <= {*joined[-1].path})):
             continue
         if joined and _are_one(joined[-1], column):
             before = joined.pop()

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Final
 
 from cairn.language.code_fences import cut_off_fence
-from cairn.language.table_headers import COVERED, arrange, is_value, is_year
+from cairn.language.table_headers import COVERED, arrange, is_value, is_year, split_titles
 
 __all__ = [
     "COVERED",
@@ -37,6 +37,7 @@ PIECE_CHARS: Final = 1500
 _HEADER_CHARS: Final = PIECE_CHARS // 3
 """With a longer header line each row becomes lines of `header: value`: repeated headers would outweigh the rows."""
 
+_MARKUP: Final = re.compile(r"\A(?=#{1,6} |`{3}|~{3}|={2,}\Z|-{2,}\Z)")
 _MOST_COLUMNS: Final = 200
 _MOST_GROUPS: Final = 3
 
@@ -87,10 +88,14 @@ def render_table(rows: Sequence[Sequence[str]], *, header_rows: int | None = Non
 
     Rows may be of different length. A cell merged over columns stands in the first of them, COVERED in the others; one merged
     over rows is given in each. `header_rows`: how many rows at the top are the header; None to find out (0: none is).
-    A row too long for a piece, and each row under a very long header, is a paragraph of lines `header: value`.
+    A row too long for a piece, and each row under a very long header, is a paragraph of lines `header: value`. What is merged
+    over all columns above their names is the table's title: a paragraph above it.
     """
     if max(map(len, rows), default=0) > _MOST_COLUMNS:
         return _records(rows, header_rows)
+    titles, rows, header_rows = split_titles(rows, header_rows)
+    if titles:
+        return "\n\n".join([*map(_paragraph, titles), render_table(rows, header_rows=header_rows)])
     header, body = arrange(rows, header_rows)
     if not any(header) and not body:
         return ""
@@ -196,6 +201,11 @@ def _group_name(label: str) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _paragraph(title: str) -> str:
+    """A cell's text as a line that is no heading, fence or row."""
+    return _MARKUP.sub(r"\\", title.replace("|", "\\|"))
 
 
 def _is_label(cells: Sequence[str]) -> bool:

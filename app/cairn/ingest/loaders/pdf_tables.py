@@ -37,6 +37,9 @@ _APART: Final = 3.0
 """Heights of a line between two rows of one table, at most."""
 _WRAPPED: Final = 0.8
 """A line nearer to the one above than this share of the usual distance between rows goes on with its cell."""
+_CENTRED: Final = 0.35
+"""A title is nearer to the middle of the table than this share of what it is from the middle of the columns of values: what is
+centred there by an eye is off by a few points, and columns are by a hundred."""
 _LONG: Final = 60
 """Characters of a cell that reads like a sentence."""
 _LEADER = re.compile(r"[.…_·]+")
@@ -284,9 +287,29 @@ def _trimmed(block: Sequence[_Row]) -> list[_Row]:
     first, last = multiple[0], multiple[-1]
     second = min(segment.left for at in multiple for segment in block[at].segments[1:])
     left = min(block[at].left for at in multiple)
-    while first and block[first - 1].right > second and block[first - 1].left > left + 1:
-        first -= 1
-    return list(block[first : last + 1])
+    top = first
+    while top and block[top - 1].right > second and block[top - 1].left > left + 1:
+        top -= 1
+    right = max(block[at].right for at in multiple)
+    titles = [at for at in range(top, first) if _is_title(block[at], (left + right) / 2, (second + right) / 2)]
+    if len(titles) > 1 and _are_apart([*block[titles[0] : titles[-1] + 2]], second):
+        top = titles[-1] + 1
+    return list(block[top : last + 1])
+
+
+def _are_apart(rows: Sequence[_Row], second: float) -> bool:
+    """Whether centred lines, two at least, are titles over the row below them, which comes last, and not the lines of a name in
+    the middle of the table: one reaches over the labels, left of `second`, or the row below is farther away than they are."""
+    steps = [low.top - high.top for high, low in pairwise(rows)]
+    return any(row.left < second - 1 for row in rows[:-1]) or steps[-1] * _WRAPPED > max(steps[:-1])
+
+
+def _is_title(row: _Row, middle: float, of_values: float) -> bool:
+    """Whether a line above the columns is centred over the whole table (`middle`), and not over the columns behind the labels. A
+    comma says that the next line goes on with it: "Year ended December 31," """
+    return not row.segments[0].text.endswith(",") and abs(row.segments[0].middle - middle) < _CENTRED * abs(
+        row.segments[0].middle - of_values
+    )
 
 
 def _join_header_lines(grid: Sequence[list[str]], rows: Sequence[_Row]) -> list[list[str]]:
@@ -344,7 +367,10 @@ def _table(rows: list[_Row], before: PlacedTable | None) -> PlacedTable | None:
     place = {id(segment): at for at, column in enumerate(columns) for segment in column.segments}
     for row in rows:
         row.segments = [part for segment in row.segments for part in _split(segment, place, spans)]
-    grid = [_cells(row, place, spans) for row in rows]
+    named = [
+        at for at, column in enumerate(columns) if at and not all(_SIGN.fullmatch(one.text) for one in column.segments)
+    ]
+    grid = [_cells(row, place, spans, named) for row in rows]
     continues = before is not None and _same_columns(before, spans)
     if not _is_table(grid, rows, continues=continues):
         return None
@@ -446,9 +472,17 @@ def _body(rows: Sequence[_Row]) -> list[_Row]:
     """The rows from which columns are told: those with a number behind the first cell; with none, those with most cells."""
     with_values = [row for row in rows if any(is_value(s.text) or is_year(s.text) for s in row.segments[1:])]
     if with_values:
-        return with_values
+        values = max(
+            (len(row.segments) - 1 for row in rows if any(is_value(s.text) for s in row.segments[1:])), default=0
+        )
+        return [row for row in with_values if not _is_over_several(row, values)]
     most = max(len(row.segments) for row in rows)
     return [row for row in rows if len(row.segments) == most and most > 1]
+
+
+def _is_over_several(row: _Row, values: int) -> bool:
+    """Whether a row is years alone, fewer than there are columns of values: names of several columns each."""
+    return len(row.segments) < values and all(is_year(segment.text) for segment in row.segments)
 
 
 def _alignments(segments: Sequence[_Segment]) -> list[list[_Segment]]:
@@ -499,17 +533,35 @@ def _split(segment: _Segment, place: dict[int, int], spans: Sequence[tuple[float
     yield part
 
 
-def _cells(row: _Row, place: dict[int, int], spans: Sequence[tuple[float, float]]) -> list[str]:
-    """The texts of a row in their columns."""
+def _cells(row: _Row, place: dict[int, int], spans: Sequence[tuple[float, float]], named: Sequence[int]) -> list[str]:
+    """The texts of a row in their columns. `named`: those that are neither labels nor signs alone."""
     cells = [""] * len(spans)
+    over = (
+        {} if any(id(segment) in place for segment in row.segments) else _over_groups(row, [spans[at] for at in named])
+    )
     for segment in row.segments:
-        at = place.get(id(segment))
+        at = place.get(id(segment), named[over[id(segment)]] if id(segment) in over else None)
         if at is None:
             at = _nearest(segment, spans)
             if not row.is_multiple and segment.left < spans[0][1]:
                 at = 0
         cells[at] = f"{cells[at]} {segment.text}".strip()
     return cells
+
+
+def _over_groups(row: _Row, columns: Sequence[tuple[float, float]]) -> dict[int, int]:
+    """Where each name of a row stands over as many columns as the others, between the two in the middle: the first of its
+    columns, by the name's id; else nothing. Of an odd number the one in the middle is the nearest."""
+    names = len(row.segments)
+    size = len(columns) // names
+    if names < 2 or size % 2 or size * names != len(columns):
+        return {}
+    first = {id(segment): at * size for at, segment in enumerate(row.segments)}
+    for segment in row.segments:
+        (left, _), (last, right) = columns[first[id(segment)]], columns[first[id(segment)] + size - 1]
+        if segment.middle < left or abs(segment.middle - (left + right) / 2) > abs(segment.middle - (last + right) / 2):
+            return {}
+    return first
 
 
 def _nearest(segment: _Segment, spans: Sequence[tuple[float, float]]) -> int:
