@@ -20,7 +20,7 @@ FOLDER: Final = REPO / "requirements"
 OLDEST_PYTHON: Final = "3.11"
 HEADER: Final = "# Made by `make lock`; do not edit. {}\n"
 
-IN_PRODUCT: Final = ("code", "graph", "mcp", "office")
+IN_PRODUCT: Final = ("code", "graph", "markup", "mcp", "office")
 """Extras that `make install` and the image have from the same list as the core; `web` and `otel` have lists of their own."""
 UNUSED: Final = ("zstandard", "hf-xet")
 """Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face): 34 MB that are

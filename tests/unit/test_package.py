@@ -151,6 +151,7 @@ def test_libraries_that_not_everybody_uses_are_imported_when_they_are_used() -> 
         "docx",
         "pptx",
         "striprtf",
+        "pylatexenc",
         "python_calamine",
         "nicegui",
         "pyarrow",

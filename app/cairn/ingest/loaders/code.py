@@ -6,7 +6,7 @@ from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.text import decode
 
 # Keys are names of langchain_text_splitters.Language; Perl is missing there (declared, not implemented), and
-# Markdown, HTML and reStructuredText have loaders of their own.
+# Markdown, HTML, reStructuredText and LaTeX documents have loaders of their own.
 SUFFIXES = {
     "c": (".c", ".h"),
     "cpp": (".cc", ".cpp", ".cxx", ".hh", ".hpp"),
@@ -18,7 +18,7 @@ SUFFIXES = {
     "java": (".java",),
     "js": (".js", ".jsx", ".mjs", ".cjs"),
     "kotlin": (".kt", ".kts"),
-    "latex": (".tex",),
+    "latex": (".sty", ".dtx"),
     "lua": (".lua",),
     "php": (".php",),
     "powershell": (".ps1", ".psm1"),
