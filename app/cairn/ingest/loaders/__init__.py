@@ -57,10 +57,8 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 _FORMATS: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, mails (.eml), "
-    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, LaTeX, CSV"
+    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, CSV"
 )
-_HEAD_BYTES: Final = 80_000
-"""Where a document is searched for what it says of itself."""
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
     Loader(
@@ -115,6 +113,10 @@ LOADERS: Final = (
     Loader(
         "latex", _lazy("latex"), {"application/x-tex": (".tex", ".latex", ".ltx")}, "markdown",
         accepts=recognize.is_any_text, isolated=True, extra="markup",
+    ),
+    Loader(
+        "asciidoc", _lazy("asciidoc"), {"text/asciidoc": (".adoc", ".asciidoc")}, "markdown",
+        accepts=recognize.is_any_text, isolated=True,
     ),
     Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
@@ -290,14 +292,17 @@ def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
 
 
 def stated_metadata(source: Source) -> Mapping[str, Any]:
-    """What a document says of itself besides its title: in front matter, which its loader takes for no text, or as the author of
-    LaTeX; {} where it says nothing, and for what no loader reads."""
-    if b"\\author" in source.content[:_HEAD_BYTES] and not source.is_text:
-        named = _registry().by_suffix.get(_suffix(source.name))
-        if named is not None and named.loader.name == "latex":
+    """What a document says of itself besides its title: in front matter, which its loader takes for no text, or in the head of
+    LaTeX and AsciiDoc; {} where it says nothing, and for what no loader reads."""
+    if not source.is_text and (named := _registry().by_suffix.get(_suffix(source.name))) is not None:
+        if named.loader.name == "latex":
             from cairn.ingest.loaders.latex_head import stated_author
 
             return stated_author(source.content)
+        if named.loader.name == "asciidoc":
+            from cairn.ingest.loaders.asciidoc import stated_metadata as stated_in_head
+
+            return stated_in_head(source.content)
     if not source.content.removeprefix(BOM_UTF8).startswith((b"---", b"+++")):
         return {}
     if source.is_text:

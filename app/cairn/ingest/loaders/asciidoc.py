@@ -1,0 +1,361 @@
+"""AsciiDoc as its reader sees it, as Markdown: sections, lists, listings, admonitions, tables and links.
+
+The structure is read line by line, as the language is defined. Files that a document includes are not read; of a condition
+(`ifdef::`) what stands inside stays.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, Final
+
+from cairn.ingest.loaders import render
+from cairn.ingest.loaders.asciidoc_text import MARKUP_OF_A_LINE, Inline
+from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.text import decode
+from cairn.language.linear import bounded
+from cairn.language.tables import render_table
+
+_SECTION: Final = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
+_ATTRIBUTE: Final = re.compile(r":(!?)([\w-]{1,80})(!?):(?:[ \t]+(.*))?")
+_CONDITION: Final = bounded(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\][ \t]*")
+_STYLE: Final = bounded(r"\[(?!\[)([^\[\]]*)\][ \t]*")
+_ANCHOR: Final = bounded(r"\[\[([^\[\],]+)(?:,([^\[\]]*))?\]\][ \t]*")
+_TITLE: Final = re.compile(r"\.(?![. \t])(\S.*)")
+_FENCE: Final = re.compile(r"-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|`{3,}(?=\w*$)|[|,:!]={3,}")
+_LISTED: Final = re.compile(r"[ \t]*(\*{1,6}|-|\.{1,6}|\d{1,4}\.|<(?:\d{1,3}|\.)>)[ \t]+(\S.*)")
+_TERM: Final = re.compile(r"[ \t]*(\S.{0,300}?)(:{2,4}|;;)(?:[ \t]+(.*))?")
+_ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*)")
+_ADMONITIONS: Final = {
+    "NOTE": "Note",
+    "TIP": "Tip",
+    "IMPORTANT": "Important",
+    "WARNING": "Warning",
+    "CAUTION": "Caution",
+}
+_MACRO: Final = bounded(r"(\w+)::(\S*)\[(.*)\][ \t]*")
+_SILENT: Final = {"image", "video", "audio", "toc", "icon", "unfloat"}
+_CHECKED: Final = re.compile(r"\[[ xX*]\][ \t]+")
+_CELL: Final = re.compile(
+    r"(?<!\\)(?:(?P<many>\d{1,3})\*|(?:(?P<across>\d{1,3})?(?:\.(?P<below>\d{1,3}))?\+)?)[<^>]?(?:\.[<^>])?[aehlmsd]?\|"
+)
+_DEEPEST: Final = 20
+"""Blocks in blocks; of deeper ones the lines are read as text."""
+_AUTHOR: Final = re.compile(r"(?:[^\W\d_][\w.'’-]{0,40}[ \t]?){1,4}(?:<[^<>\s]{1,200}>)?(?:;.{0,400})?")
+_STATED: Final = {
+    "author": "author",
+    "authors": "author",
+    "description": "description",
+    "keywords": "keywords",
+    "revdate": "date",
+}
+_HEAD: Final = 20_000
+_MOST_LINES_OF_A_HEAD: Final = 200
+
+
+def load(content: bytes, limits: LoadLimits) -> LoadedText:
+    """Raises nothing."""
+    lines = _text(content).split("\n")
+    reader = _Reader(Inline(lines))
+    blocks = list(reader.document(lines))
+    return LoadedText(render.join(blocks), title=reader.title)
+
+
+def stated_metadata(content: bytes) -> Mapping[str, Any]:
+    """What the head of a document says of it: author, description, keywords, date. Raises nothing."""
+    lines = _text(content[: 4 * _HEAD])[:_HEAD].split("\n")[:_MOST_LINES_OF_A_HEAD]
+    found: dict[str, Any] = {}
+    begun = titled = False
+    for line in lines:
+        if not line.strip():
+            if begun:
+                break
+        elif said := _ATTRIBUTE.fullmatch(line):
+            if said[2] in _STATED and said[4]:
+                found[_STATED[said[2]]] = said[4].strip()
+        elif titled and "author" not in found and _AUTHOR.fullmatch(line.strip()):
+            found["author"] = _names(line)
+        elif not line.startswith("//"):
+            titled = titled or line.startswith("= ")
+        begun = begun or bool(line.strip())
+    return found
+
+
+def _text(content: bytes) -> str:
+    return decode(content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").expandtabs(4)
+
+
+def _names(line: str) -> str:
+    return ", ".join(" ".join(re.sub(r"<[^<>]{0,200}>", "", part).split()) for part in line.split(";"))
+
+
+class _Reader:
+    """Lines on their way to blocks of Markdown. `title`: of the document."""
+
+    def __init__(self, inline: Inline) -> None:
+        self.inline = inline
+        self.title: str | None = None
+
+    def document(self, lines: Sequence[str]) -> Iterator[str]:
+        """The head, which is up to the first empty line behind the title, and all blocks."""
+        at = 0
+        while at < len(lines) and (not lines[at].strip() or lines[at].startswith("//") or self._sets(lines[at])):
+            at += 1
+        if at < len(lines) and lines[at].startswith("= "):
+            self.title = self.inline.text(lines[at][2:])
+            yield render.heading(1, self.title)
+            at += 1
+            first = True
+            while at < len(lines) and lines[at].strip():
+                if not self._sets(lines[at]) and not lines[at].startswith("//") and first:
+                    if not _AUTHOR.fullmatch(lines[at].strip()):
+                        break
+                    yield _names(lines[at])
+                    first = False
+                at += 1
+        yield from self.blocks(lines[at:])
+
+    def _sets(self, line: str) -> bool:
+        """Whether a line gives an attribute its value, which is done."""
+        said = _ATTRIBUTE.fullmatch(line.rstrip())
+        if said:
+            self.inline.set(said[2], None if said[1] or said[3] else (said[4] or ""))
+        return bool(said)
+
+    def blocks(self, lines: Sequence[str], depth: int = 0) -> Iterator[str]:
+        """Of the document, of what a block holds, or of an item."""
+        at, style, title = 0, "", ""
+        while at < len(lines):
+            line = lines[at].rstrip()
+            if not line or self._is_silent(line):
+                at += 1
+                style = title = "" if not line else style or ""
+                if line:
+                    title = title or ""
+                continue
+            if said := _STYLE.fullmatch(line):
+                style, at = said[1], at + 1
+                continue
+            if said := _TITLE.fullmatch(line):
+                title, at = self.inline.text(said[1]), at + 1
+                continue
+            if heading := _SECTION.fullmatch(line):
+                text, at = self.inline.text(heading[2]), at + 1
+                if "discrete" in style or depth:
+                    yield render.run_in(text)
+                elif text:
+                    yield render.heading(len(heading[1]), text)
+                style = title = ""
+                continue
+            if title:
+                yield render.run_in(title)
+            end, made = self._block(lines, at, style, depth)
+            yield from made
+            at, style, title = max(end, at + 1), "", ""
+
+    def _is_silent(self, line: str) -> bool:
+        """Whether a line says nothing to a reader: comments, attributes, conditions, anchors, lines and breaks."""
+        if line.startswith("//") and not line.startswith("///"):
+            return True
+        if line in ("'''", "<<<", "***", "---", "* * *", "- - -", "+"):
+            return True
+        if said := _CONDITION.fullmatch(line):
+            return not said[3] or said[3][0] == ":" or said[1] in ("include", "ifeval", "endif")
+        if (said := _MACRO.fullmatch(line)) and said[1] in _SILENT:
+            return True
+        return self._sets(line) or bool(_ANCHOR.fullmatch(line))
+
+    def _block(self, lines: Sequence[str], at: int, style: str, depth: int) -> tuple[int, list[str]]:
+        """Where the block that begins here ends, and what is made of it."""
+        line = lines[at].rstrip()
+        if _FENCE.fullmatch(line) or (line.startswith("```") and _FENCE.match(line)):
+            return self._fenced(lines, at, style, depth)
+        if said := _LISTED.fullmatch(line):
+            return self._list(lines, at, depth)
+        if _is_term(line):
+            return self._list(lines, at, depth)
+        end = at
+        while end < len(lines) and lines[end].strip() and (end == at or not _begins(lines[end].rstrip())):
+            end += 1
+        part = [one.rstrip() for one in lines[at:end] if not self._is_silent(one.rstrip())]
+        kind = style.split(",")[0].strip().split("%")[0]
+        if kind in ("source", "listing", "literal", "stem", "latexmath", "asciimath") or line[0].isspace():
+            return end, [self._code(part, style)]
+        if kind in ("pass", "comment"):
+            return end, []
+        said = _ADMONITION.fullmatch(part[0]) if part else None
+        label = _ADMONITIONS.get(said[1] if said else kind, "")
+        if said:
+            part[0] = said[2]
+        text = render.paragraph(self.inline.text("\n".join(part)))
+        return end, [*([render.run_in(label)] if label else []), *([text] if text else [])]
+
+    def _fenced(self, lines: Sequence[str], at: int, style: str, depth: int) -> tuple[int, list[str]]:
+        mark = lines[at].rstrip()
+        close = "```" if mark.startswith("```") else mark
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].rstrip() == close), len(lines))
+        inner, kind = lines[at + 1 : end], style.split(",")[0].strip().split("%")[0].split("#")[0].split(".")[0]
+        if mark[0] == "/" or (mark[0] == "+" and kind not in ("stem", "latexmath", "asciimath")) or kind == "comment":
+            return end + 1, []
+        if mark[0] in "|,:!":
+            return end + 1, [block] if (block := self._table(inner, style, mark[0])) else []
+        if (mark[0] in "-.`+" and mark != "--") or kind in ("source", "listing", "literal"):
+            return end + 1, [self._code(inner, style or f"source,{mark[3:]}" if mark[0] == "`" else style)]
+        label = _ADMONITIONS.get(kind, "")
+        made = self.blocks(inner, depth + 1) if depth < _DEEPEST else map(render.paragraph, filter(str.strip, inner))
+        return end + 1, [*([render.run_in(label)] if label else []), *made]
+
+    def _code(self, lines: Sequence[str], style: str) -> str:
+        parts = [part.strip() for part in style.split(",")]
+        language = (
+            parts[1] if len(parts) > 1 and "=" not in parts[1] and parts[0].split("%")[0] in ("source", "") else ""
+        )
+        kept = [line.rstrip() for line in lines if not line.startswith("include::")]
+        indent = min((len(line) - len(line.lstrip()) for line in kept if line), default=0)
+        code = "\n".join(line[indent:] for line in kept)
+        if parts[0] in ("stem", "latexmath", "asciimath"):
+            return f"$$ {' '.join(code.split())} $$"
+        return render.fence(html.unescape(self.inline.attributes(code) if "attributes" in style else code), language)
+
+    # --- lists ------------------------------------------------------------------------------------------------------
+
+    def _list(self, lines: Sequence[str], at: int, depth: int) -> tuple[int, list[str]]:
+        """All items from here on. A marker that is new is a list in the one before; numbers begin anew in each."""
+        made: list[str] = []
+        markers: list[str] = []
+        numbers: list[int] = []
+        while at < len(lines):
+            while at < len(lines) and self._is_gap(lines, at):
+                at += 1
+            line = lines[at].rstrip() if at < len(lines) else ""
+            listed, term = _LISTED.fullmatch(line), _is_term(line)
+            if not listed and not term:
+                break
+            mark = _marker(listed[1] if listed else term[2] if term else "")
+            if mark in markers:
+                del markers[markers.index(mark) + 1 :], numbers[markers.index(mark) + 1 :]
+            else:
+                markers.append(mark)
+                numbers.append(0)
+            numbers[-1] += 1
+            text = listed[2] if listed else (term[3] or "") if term else ""
+            at, words, more = self._item(lines, at + 1, text, depth)
+            if term:
+                words = f"**{self.inline.text(term[1])}** {words}".strip()
+            shown = f"{numbers[-1]}." if mark[0] in ".1<" else "-"
+            made += [render.item(len(markers) - 1, shown, words), *more]
+        return at, made
+
+    def _is_gap(self, lines: Sequence[str], at: int) -> bool:
+        """Whether a line between two items is nothing: an empty one, or a comment."""
+        line = lines[at].rstrip()
+        if line and not (line.startswith("//") and not line.startswith("///")):
+            return False
+        rest = next((one.rstrip() for one in lines[at + 1 : at + 4] if one.strip()), "")
+        return bool(_LISTED.fullmatch(rest) or _is_term(rest))
+
+    def _item(self, lines: Sequence[str], at: int, text: str, depth: int) -> tuple[int, str, list[str]]:
+        """The rest of an item: its line goes on up to an empty one; `+` alone attaches the next block."""
+        words, more = [text], list[str]()
+        if not text and at < len(lines) and not lines[at].strip() and at + 1 < len(lines):  # a term, and its text below
+            following = lines[at + 1].rstrip()
+            if following and not _begins(following):
+                at += 1
+        while at < len(lines) and (line := lines[at].rstrip()) and not _begins(line) and line != "+":
+            if not self._is_silent(line):
+                words.append(line.strip())
+            at += 1
+        while at < len(lines) and lines[at].strip() == "+":
+            at += 1
+            style = ""
+            while at < len(lines) and (
+                said := _STYLE.fullmatch(lines[at].rstrip()) or _TITLE.fullmatch(lines[at].rstrip())
+            ):
+                style = said[1] if said.re is not _TITLE else style
+                at += 1
+            if at < len(lines) and lines[at].strip():
+                end, made = self._block(lines, at, style, depth + 1)
+                more += made
+                at = max(end, at + 1)
+        said = "\n".join(words)
+        return at, self.inline.text(_CHECKED.sub("", said, count=1) if _CHECKED.match(said) else said), more
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+
+    def _table(self, lines: Sequence[str], style: str, separator: str) -> str:
+        kept = [line for line in lines if not self._is_silent(line.rstrip()) or not line.strip()]
+        if separator in ",:" or "format=csv" in style or 'format="csv"' in style:
+            rows = [
+                [self.inline.text(cell) for cell in row] for row in csv.reader([line for line in kept if line.strip()])
+            ]
+            return render_table(rows, header_rows=1 if "header" in style else None)
+        cells, first = _cells(kept)
+        width = _columns(style) or first
+        header = 1 if "header" in style or _first_is_header(kept) else None
+        grid, rows, row = render.MergedCells(), list[list[str]](), list[str]()
+        for text, across, below in cells:
+            grid.fill(row)
+            if len(row) >= width > 0:
+                rows.append(row)
+                row = []
+                grid.fill(row)
+            grid.add(row, self.inline.text(text), across, below - 1)
+        grid.fill(row)
+        return render_table([*rows, row] if row else rows, header_rows=header)
+
+
+def _begins(line: str) -> bool:
+    """Whether a line begins another block, so that a paragraph ends before it."""
+    return bool(
+        MARKUP_OF_A_LINE.match(line)
+        and (_LISTED.fullmatch(line) or _FENCE.fullmatch(line) or _STYLE.fullmatch(line) or _ANCHOR.fullmatch(line))
+    ) or bool(line == "+" or _is_term(line))
+
+
+def _is_term(line: str) -> re.Match[str] | None:
+    """A term of a list of descriptions: "CPU:: the processor"."""
+    return _TERM.fullmatch(line) if ("::" in line or ";;" in line) and not _MACRO.fullmatch(line) else None
+
+
+def _marker(mark: str) -> str:
+    """Markers that are one: any number stands for each."""
+    return "1." if mark[0].isdigit() else "<1>" if mark[0] == "<" else mark
+
+
+def _cells(lines: Sequence[str]) -> tuple[list[tuple[str, int, int]], int]:
+    """Text, columns and rows of each cell, and how many the first line of cells has."""
+    text = "\n".join(lines).strip("\n")
+    marks = list(_CELL.finditer(text))
+    cells: list[tuple[str, int, int]] = []
+    first, ended = 0, text.find("\n")
+    for mark, following in zip_longest(marks, marks[1:]):
+        content = text[mark.end() : following.start() if following else len(text)].replace("\\|", "|").strip()
+        across, below = (min(int(mark[name] or 1), 50) for name in ("across", "below"))
+        copies = min(int(mark["many"] or 1), 50)
+        cells += [(content, across, max(below, 1))] * copies
+        if ended < 0 or mark.start() < ended:
+            first += copies * across
+    return cells, first
+
+
+def _columns(style: str) -> int:
+    """By `cols`: "1,2,3", "3*", "2*,1"; 0 where it says nothing."""
+    said = re.search(r'cols\s{0,3}=\s{0,3}"?([^"\]]{1,400})', style)
+    if said is None:
+        return 0
+    count = 0
+    for part in re.split(r"[,;]", said[1].split('"')[0]):
+        times = re.match(r"\s{0,9}(\d{1,2})\*", part)
+        if "=" in part:
+            break
+        count += int(times[1]) if times else 1
+    return count
+
+
+def _first_is_header(lines: Sequence[str]) -> bool:
+    """Whether the first line of cells stands alone, an empty one below it."""
+    return len(lines) > 2 and bool(lines[0].strip()) and not lines[1].strip()

@@ -1,0 +1,151 @@
+"""The text of a line of AsciiDoc: attributes, links, references and marks, as a reader sees them. Pure."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from cairn.language.linear import bounded
+
+MARKUP_OF_A_LINE: Final = re.compile(r"[ \t]*[*.\-=_+/|`\[<\d,:!]")
+"""What a line that begins a block begins with."""
+_SIGNS: Final = {
+    "nbsp": " ", "zwsp": "", "wj": "", "amp": "&", "lt": "<", "gt": ">", "apos": "'", "quot": '"', "lsquo": "‘", "rsquo": "’",
+    "ldquo": "“", "rdquo": "”", "deg": "°", "plus": "+", "brvbar": "¦", "vbar": "|", "startsb": "[", "endsb": "]", "caret": "^",
+    "asterisk": "*", "tilde": "~", "backslash": "\\", "backtick": "`", "two-colons": "::", "two-semicolons": ";;", "cpp": "C++",
+    "empty": "", "blank": "", "sp": " ",
+}  # fmt: skip
+_LONGEST: Final = 1000
+"""Characters of an attribute's value: a phrase or an address. It may hold other attributes, and could grow without end."""
+_REFERENCE: Final = re.compile(r"(?<!\\)\{(?:counter2?:)?([A-Za-z0-9_][\w-]{0,80})\}")
+_CODE: Final = bounded(r"(?<![\w`])(`+)(?=\S)([^`\n]+(?:\n[^`\n]+)?)\1(?![\w`])")
+_PASS: Final = bounded(
+    r"pass:[a-z,]{0,9}\[([^\[\]]*)\]|\+\+\+([^+]+)\+\+\+|(?<![\w+])\+\+([^+]+)\+\+(?![\w+])|(?<![\w+])\+(\S[^+\n]*)\+(?![\w+])"
+)
+_MACRO: Final = re.compile(
+    r"(?<![\w\\])(?P<name>link|mailto|xref|kbd|btn|menu|footnote|stem|latexmath|asciimath|image|icon|anchor|indexterm2?):(?!:)"
+    r"(?P<target>[^\s\[\]]{0,500}+)\[(?P<text>[^\[\]]{0,1000}+)\]"
+)
+_ADDRESS: Final = re.compile(
+    r"(?<![\w\\(\[\"'=/])(?P<url>(?:https?|ftp|irc)://[^\s\[\]<>]{1,500}+)\[(?P<text>[^\[\]]{0,1000}+)\]"
+)
+_CROSS: Final = re.compile(r"<<(?P<id>[^<>,\n]{1,300})(?:,(?P<text>[^<>]{1,500}))?>>")
+_ANCHOR: Final = re.compile(r"\[\[[^\[\]\n]{1,200}\]\]|\[#[\w-]{1,100}\]")
+_TERMS: Final = re.compile(r"\(\(\([^()]{1,300}\)\)\)")
+_TERM: Final = re.compile(r"\(\(([^()]{1,300})\)\)")
+_ROLE: Final = re.compile(r"\[[.#%][\w.#%-]{0,100}\](?=[#*_`])")
+_QUOTED: Final = re.compile(r"([\"'])`([^`\n]{1,500})`\1")
+_MARKS: Final = tuple(
+    bounded(pattern)
+    for mark in ("*", "_", "#")
+    for pattern in (
+        rf"[{mark}]{{2}}(?=\S)([^{mark}\n]+)[{mark}]{{2}}",
+        rf"(?<![\w{mark}\\])[{mark}](?=\S)([^{mark}]*[^{mark}\s])[{mark}](?![\w{mark}])",
+    )
+)
+_KEPT: Final = re.compile("\ue000(\\d{1,9})\ue001")
+_KEPT_IN_KEPT: Final = 4
+"""Kinds of what is kept: each may stand in the ones after it."""
+_CONDITION: Final = re.compile(r"^ifn?def::[^\[\]\n]{0,200}\[(.*)\]$", re.MULTILINE)
+_HARD_BREAK: Final = re.compile(r"[ \t]\+$", re.MULTILINE)
+_ESCAPED: Final = re.compile(r"\\(?=[*_`#{<\[+]|https?:|link:)")
+_SECTION: Final = re.compile(r"={2,6}[ \t]+(\S.*)")
+_NAMED: Final = re.compile(
+    r"\[\[([^\[\],]{1,200})(?:,([^\[\]]{1,300}))?\]\]|\[(?:[^\[\]#,]{0,60})#([\w:.-]{1,200})[^\[\]]{0,200}\]"
+)
+
+
+class Inline:
+    """Reads lines with the attributes that are set when they are read, and knows what references of the document lead to."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._set: dict[str, str] = dict(_SIGNS)
+        self._named = _headings(lines)
+
+    def set(self, name: str, value: str | None) -> None:
+        """None takes it away. Names of signs keep their meaning."""
+        if name in _SIGNS:
+            return
+        if value is None:
+            self._set.pop(name, None)
+        else:
+            self._set[name] = self.attributes(value)[:_LONGEST]
+
+    def attributes(self, text: str) -> str:
+        """With the values of attributes; those that are not set stay as they are written."""
+        return _REFERENCE.sub(lambda found: self._set.get(found[1], found[0]), text) if "{" in text else text
+
+    def text(self, text: str) -> str:
+        """On one line, without its markup; code between backticks stays as it is, and takes no part."""
+        text = self.attributes(_CONDITION.sub(r"\1", text))
+        kept: list[str] = []
+
+        def keep(shown: str) -> str:
+            kept.append(shown)
+            return f"\ue000{len(kept) - 1}\ue001"
+
+        text = text.replace("\ue000", "").replace("\ue001", "")
+        text = _QUOTED.sub(lambda found: f"“{found[2]}”" if found[1] == '"' else f"‘{found[2]}’", text)
+        text = _PASS.sub(lambda found: keep(next(filter(None, found.groups()), "")), text)
+        text = _CODE.sub(lambda found: keep(f"`{found[2].strip('+')}`"), text)
+        text = _TERM.sub(r"\1", _TERMS.sub("", _ROLE.sub("", text)))
+        text = _MACRO.sub(lambda found: keep(self._macro(found)), text)
+        text = _ADDRESS.sub(lambda found: keep(_link(found["text"], found["url"])), text)
+        text = _CROSS.sub(lambda found: keep(self._cross(found["id"], found["text"])), text)
+        text = _HARD_BREAK.sub("", _ANCHOR.sub("", text))
+        for mark in _MARKS:
+            text = mark.sub(r"\1", text)
+        text = html.unescape(_ESCAPED.sub("", text))
+        for _ in range(_KEPT_IN_KEPT):  # one that was kept later may hold one that was kept before
+            text = _KEPT.sub(lambda found: kept[int(found[1])], text)
+        return " ".join(text.split())
+
+    def _macro(self, found: re.Match[str]) -> str:
+        name, target, text = found["name"], found["target"], found["text"]
+        label = (
+            text.split(",")[0].strip('"^ ') if name in ("link", "mailto", "xref") and "=" in text else text.strip("^")
+        )
+        if name in ("link", "mailto"):
+            return _link(label, target if name == "link" else f"mailto:{target}")
+        if name == "xref":
+            return self._cross(target, label)
+        if name == "footnote":
+            return f" ({text})" if text else ""
+        if name == "menu":
+            return " > ".join(part.strip() for part in [target, *text.split(">")] if part.strip())
+        if name in ("stem", "latexmath", "asciimath"):
+            return f"${text}$"
+        return "" if name in ("image", "icon", "anchor", "indexterm") else text or target
+
+    def _cross(self, target: str, text: str | None) -> str:
+        if text and text.strip():
+            return " ".join(text.split())
+        name = target.rsplit("#", 1)[-1]
+        return self._named.get(name) or name.removesuffix(".adoc").strip("_").replace("_", " ")
+
+
+def _link(text: str, address: str) -> str:
+    shown = " ".join(text.split(",window=")[0].strip("^ ").split())
+    return f"[{shown}]({address})" if shown and shown != address else address
+
+
+def _headings(lines: Sequence[str]) -> dict[str, str]:
+    """Titles of sections by the ids that references name them with: given, or made of the title."""
+    found: dict[str, str] = {}
+    given: list[tuple[str, str]] = []
+    for line in lines:
+        if said := _NAMED.fullmatch(line.strip()):
+            given.append((said[1] or said[3], said[2] or ""))
+        elif said := _SECTION.fullmatch(line):
+            title = " ".join(_ANCHOR.sub("", said[1]).split())
+            plain = re.sub(r"[^\w]{1,16}", "_", title.lower()).strip("_")
+            for name in (title, f"_{plain}", plain.replace("_", "-")):
+                found.setdefault(name, title)
+            for name, own in given:
+                found[name] = own or title
+            given = []
+        elif line.strip() and not line.startswith((".", "[", "//", ":")):
+            given = []
+    return found

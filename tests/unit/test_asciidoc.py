@@ -1,0 +1,241 @@
+"""AsciiDoc is read as its reader sees it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cairn.domain.document import LoadedDocument, Source
+from cairn.ingest.loaders import load, sniff, stated_metadata
+from cairn.ingest.parse import parse
+from cairn.settings import IngestSettings
+
+LIMITS = IngestSettings()
+GUIDE = """\
+= The Trail Guide
+Jane Doe <jane@x.org>; José García
+v1.0, 2024-01-01
+:product: TrailNet
+:url: https://x.org/docs
+:keywords: stones, trails
+
+// hidden
+Welcome to *{product}* and _emphasis_, `code_here` and ``two``. See <<install>>, <<_usage,the usage>> or
+xref:other.adoc#part[the part].
+It goes on +
+here with link:{url}[docs], https://y.org[Y^], image:x.png[Alt] and stones.footnote:[A note.]
+
+[[install]]
+== Installing it
+
+.Commands
+[source,bash]
+----
+cairn ingest folder  # {product} <1>
+----
+<1> Reads.
+
+NOTE: Only once.
+
+[WARNING]
+====
+Be careful:
+
+* one
+* two
+====
+
+* first
+** inner
++
+----
+code
+----
+* [x] second
+continued
+
+'''
+
+CPU:: The processor
+Disk::
+  The disk.
+
+=== Usage
+
+.Prices
+[cols="1,2,2",options="header"]
+|===
+|Item |2022 |2021
+
+|Apples
+|12
+|11
+
+2+|Pears and *more*
+|8
+|===
+
+|===
+|a |b
+
+|1 |2 \\| 3
+|===
+
+[%header,format=csv]
+|===
+x,y
+1,"2, 3"
+|===
+
+ifdef::x[]
+Inside.
+endif::[]
+include::other.adoc[]
+image::big.png[]
+
+[quote, Someone]
+____
+To be.
+____
+
+ literal text
+   more
+
+////
+a comment
+////
+[stem]
+++++
+a = b
+++++
+Press kbd:[Ctrl+C], menu:File[Save > As], ((term))(((other))), "`quoted`", a * b * c, snake_case_name, C++, &copy; and **un**bold.
+"""
+READ = """\
+# The Trail Guide
+
+Jane Doe, José García
+
+Welcome to TrailNet and emphasis, `code_here` and `two`. See Installing it, the usage or the part. \
+It goes on here with [docs](https://x.org/docs), [Y](https://y.org), and stones. (A note.)
+
+## Installing it
+
+**Commands**
+
+```bash
+cairn ingest folder  # {product} <1>
+```
+
+1. Reads.
+
+**Note**
+
+Only once.
+
+**Warning**
+
+Be careful:
+
+- one
+- two
+- first
+  - inner
+
+```
+code
+```
+
+- second continued
+- **CPU** The processor
+- **Disk** The disk.
+
+### Usage
+
+**Prices**
+
+| Item | 2022 | 2021 |
+| --- | --- | --- |
+| Apples | 12 | 11 |
+| Pears and more | Pears and more | 8 |
+
+| a | b |
+| --- | --- |
+| 1 | 2 \\| 3 |
+
+| x | y |
+| --- | --- |
+| 1 | 2, 3 |
+
+Inside.
+
+To be.
+
+```
+literal text
+  more
+```
+
+$$ a = b $$
+
+Press Ctrl+C, File > Save > As, term, “quoted”, a * b * c, snake_case_name, C++, © and unbold."""
+
+
+def read(text: str) -> LoadedDocument:
+    content = text.encode()
+    return load(content, sniff("guide.adoc", content), LIMITS)
+
+
+def test_a_guide_is_what_its_reader_sees() -> None:
+    document = read(GUIDE)
+    assert (document.title, document.media_type, document.markup) == ("The Trail Guide", "text/asciidoc", "markdown")
+    assert document.text.strip() == READ
+
+
+async def test_it_is_read_in_a_process_of_its_own() -> None:
+    document = await parse(Source("guide.adoc", "guide.adoc", GUIDE.encode()), LIMITS)
+    assert (document.text.strip(), document.title) == (READ, "The Trail Guide")
+
+
+def test_its_head_is_metadata() -> None:
+    stated = stated_metadata(Source("a.adoc", "a.adoc", GUIDE.encode()))
+    assert stated == {"author": "Jane Doe, José García", "keywords": "stones, trails"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("----\nnever ends", "```\nnever ends\n```"),
+        ("====\nnever ends", "never ends"),
+        ("|===\n|===", None),
+        ("{unknown} and \\{kept}", "{unknown} and {kept}"),
+        (":a: {b}\n:b: {a}\n\nx {a} y", "x {b} y"),
+        ("ifdef::x[Said in one line.]", "Said in one line."),
+        ("* one\n\n\n* two\n\nText.", "- one\n- two\n\nText."),
+        (". a\n.. b\n. c", "1. a\n  1. b\n2. c"),
+        ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
+        ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
+        ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),
+    ],
+)
+def test_small_things_and_broken_ones(text: str, expected: str | None) -> None:
+    if expected is None:
+        assert not read(f"{text}\n\nend").text.startswith("|")
+    else:
+        assert read(text).text.strip() == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["*" * 50_000, "`a " * 20_000, "<<a" * 20_000, "[" * 50_000, "((" * 20_000, "{a}" * 20_000, "link:" * 20_000],
+)
+def test_time_grows_with_the_text(line: str) -> None:
+    started = time.thread_time()
+    read(f"a {line} b\n\n|===\n|{line}\n|===\n")
+    assert time.thread_time() - started < 5
+
+
+def test_blocks_in_blocks_end() -> None:
+    depth = 400
+    opened = "\n".join("=" * (4 + level) for level in range(depth))
+    assert "deep" in read(f"{opened}\ndeep\n").text
