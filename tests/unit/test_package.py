@@ -152,6 +152,7 @@ def test_libraries_that_not_everybody_uses_are_imported_when_they_are_used() -> 
         "pptx",
         "striprtf",
         "pylatexenc",
+        "mwparserfromhell",
         "python_calamine",
         "nicegui",
         "pyarrow",

@@ -24,7 +24,7 @@ Status = Literal["pending", "parsing", "embedding", "indexed", "failed"]
 
 CODE: Final = "text/x-"
 """What media types of code begin with."""
-PROSE_TYPES: Final = ("text/x-rst", "text/x-latex")
+PROSE_TYPES: Final = ("text/x-rst", "text/x-latex", "text/x-wiki")
 """Media types that are called like those of code, and hold text for people."""
 
 

@@ -57,7 +57,7 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 _FORMATS: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, mails (.eml), "
-    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, CSV"
+    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, CSV"
 )
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
@@ -117,6 +117,10 @@ LOADERS: Final = (
     Loader(
         "asciidoc", _lazy("asciidoc"), {"text/asciidoc": (".adoc", ".asciidoc")}, "markdown",
         accepts=recognize.is_any_text, isolated=True,
+    ),
+    Loader(
+        "mediawiki", _lazy("mediawiki"), {"text/x-wiki": (".mediawiki", ".wiki", ".wikitext")}, "markdown",
+        accepts=recognize.is_any_text, isolated=True, extra="markup",
     ),
     Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),

@@ -281,8 +281,9 @@ class _Reader:
                 end, made = self._block(lines, at, style, depth + 1)
                 more += made
                 at = max(end, at + 1)
-        said = "\n".join(words)
-        return at, self.inline.text(_CHECKED.sub("", said, count=1) if _CHECKED.match(said) else said), more
+        all_words = "\n".join(words)
+        checked = _CHECKED.match(all_words)
+        return at, self.inline.text(all_words[checked.end() :] if checked else all_words), more
 
     # --- tables -----------------------------------------------------------------------------------------------------
 

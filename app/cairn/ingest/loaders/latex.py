@@ -304,7 +304,7 @@ class _Writer:
         elif name in ("url", "path", "nolinkurl"):
             self.words.append(_source(last).strip())
         elif name in ("texttt", "code", "verb", "lstinline"):
-            code = str(last.chars) if hasattr(last, "chars") else self.line(last)
+            code = str(getattr(last, "chars", "")) if hasattr(last, "chars") else self.line(last)
             self.words.append(f"`{code}`" if code and "`" not in code else code)
         elif name == "footnote":
             self.words.append(f" ({note})" if (note := self.line(last)) else "")
