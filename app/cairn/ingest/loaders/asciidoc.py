@@ -20,16 +20,16 @@ from cairn.ingest.loaders.text import decode
 from cairn.language.linear import bounded
 from cairn.language.tables import render_table
 
-_SECTION: Final = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
-_ATTRIBUTE: Final = re.compile(r":(!?)([\w-]{1,80})(!?):(?:[ \t]+(.*))?")
-_CONDITION: Final = bounded(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\][ \t]*")
-_STYLE: Final = bounded(r"\[(?!\[)([^\[\]]*)\][ \t]*")
-_ANCHOR: Final = bounded(r"\[\[([^\[\],]+)(?:,([^\[\]]*))?\]\][ \t]*")
+_SECTION: Final = re.compile(r"(={1,6}|#{1,6})[ \t]++(\S.*)")
+_ATTRIBUTE: Final = re.compile(r":(!?)([\w-]{1,80})(!?):(?:[ \t]++(.*))?")
+_CONDITION: Final = bounded(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\][ \t]*+")
+_STYLE: Final = bounded(r"\[(?!\[)([^\[\]]*)\][ \t]*+")
+_ANCHOR: Final = bounded(r"\[\[([^\[\],]+)(?:,([^\[\]]*))?\]\][ \t]*+")
 _TITLE: Final = re.compile(r"\.(?![. \t])(\S.*)")
 _FENCE: Final = re.compile(r"-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|`{3,}(?=\w*$)|[|,:!]={3,}")
-_LISTED: Final = re.compile(r"[ \t]*(\*{1,6}|-|\.{1,6}|\d{1,4}\.|<(?:\d{1,3}|\.)>)[ \t]+(\S.*)")
-_TERM: Final = re.compile(r"[ \t]*(\S.{0,300}?)(:{2,4}|;;)(?:[ \t]+(.*))?")
-_ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*)")
+_LISTED: Final = re.compile(r"[ \t]{0,40}+(\*{1,6}|-|\.{1,6}|\d{1,4}\.|<(?:\d{1,3}|\.)>)[ \t]++(\S.*)")
+_TERM: Final = re.compile(r"[ \t]{0,40}+(\S.{0,150}?)(:{2,4}|;;)(?:[ \t]++(.*))?")
+_ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]++(.*)")
 _ADMONITIONS: Final = {
     "NOTE": "Note",
     "TIP": "Tip",
@@ -37,9 +37,9 @@ _ADMONITIONS: Final = {
     "WARNING": "Warning",
     "CAUTION": "Caution",
 }
-_MACRO: Final = bounded(r"(\w+)::(\S*)\[(.*)\][ \t]*")
+_MACRO: Final = bounded(r"(\w+)::(\S*)\[(.*)\][ \t]*+")
 _SILENT: Final = {"image", "video", "audio", "toc", "icon", "unfloat"}
-_CHECKED: Final = re.compile(r"\[[ xX*]\][ \t]+")
+_CHECKED: Final = re.compile(r"\[[ xX*]\][ \t]++")
 _CELL: Final = re.compile(
     r"(?<!\\)(?:(?P<many>\d{1,3})\*|(?:(?P<across>\d{1,3})?(?:\.(?P<below>\d{1,3}))?\+)?)[<^>]?(?:\.[<^>])?[aehlmsd]?\|"
 )

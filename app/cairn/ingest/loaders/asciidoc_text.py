@@ -9,7 +9,7 @@ from typing import Final
 
 from cairn.language.linear import bounded
 
-MARKUP_OF_A_LINE: Final = re.compile(r"[ \t]*[*.\-=_+/|`\[<\d,:!]")
+MARKUP_OF_A_LINE: Final = re.compile(r"[ \t]{0,40}+[*.\-=_+/|`\[<\d,:!]")
 """What a line that begins a block begins with."""
 _SIGNS: Final = {
     "nbsp": " ", "zwsp": "", "wj": "", "amp": "&", "lt": "<", "gt": ">", "apos": "'", "quot": '"', "lsquo": "‘", "rsquo": "’",

@@ -80,7 +80,7 @@ _ARGUMENTS: Final = {
 _RULES: Final = {"hline", "toprule", "midrule", "bottomrule", "cline", "cmidrule", "endhead", "endfirsthead", "endfoot",
                  "endlastfoot", "addlinespace", "specialrule"}  # fmt: skip
 _BREAK: Final = re.compile(r"\n[ \t]*+\n\s*+")
-_OPTIONS: Final = re.compile(r"\s*+\[[^\[\]]{0,1000}+\]")
+_OPTIONS: Final = re.compile(r"\s{0,40}+\[[^\[\]]{0,1000}+\]")
 _LANGUAGE: Final = re.compile(r"language\s{0,9}=\s{0,9}\{?(?:\[[^\[\]]{0,60}\])?([\w+#-]{1,30})")
 _LABELLED: Final = re.compile(r"\\label\s{0,9}\{[^{}]{0,200}\}|\\(?:nonumber|notag)(?![a-zA-Z])")
 _UNREAD: Final = "it cannot be read as LaTeX, so it is read as plain text"
