@@ -47,6 +47,11 @@ class Received:
     headers: dict[str, str]
     body: Json
 
+    @property
+    def seconds(self) -> float:
+        """How long the client of OpenAI says it waits: what its caller gave it, less what is gone."""
+        return float(self.headers["x-stainless-read-timeout"])
+
 
 class ScriptedServer:
     """Context manager; `requests` has everything that arrived, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -34,11 +35,13 @@ async def chat(server: ScriptedServer) -> AsyncIterator[OpenAIChat]:
     await made.close()
 
 
-async def check(chat: OpenAIChat, server: ScriptedServer, answer: str = MIDDLE, **how: bool) -> Grounding:
+async def check(
+    chat: OpenAIChat, server: ScriptedServer, answer: str = MIDDLE, *, skip_model: bool = False, **settings: Any
+) -> Grounding:
     embedder = OpenAIEmbedder("e", "key", server.openai_url, retry=QUICK)
+    how = GroundSettings(**settings)
     try:
-        settings = GroundSettings(strict=how.pop("strict", False))
-        return await ground(answer, [passage(TEXT)], embedder=embedder, chat=chat, settings=settings, **how)
+        return await ground(answer, [passage(TEXT)], embedder=embedder, chat=chat, settings=how, skip_model=skip_model)
     finally:
         await embedder.close()
 
@@ -63,6 +66,16 @@ async def test_above_and_below_it_is_not_asked(chat: OpenAIChat, server: Scripte
 async def test_the_models_check_can_be_skipped(chat: OpenAIChat, server: ScriptedServer) -> None:
     found = await check(chat, server, skip_model=True)
     assert (found.layer, found.degraded, server.requests) == ("sentences", (), [])
+
+
+async def test_the_settings_can_leave_the_model_out(chat: OpenAIChat, server: ScriptedServer) -> None:
+    found = await check(chat, server, model_enabled=False)
+    assert (found.layer, found.degraded, server.requests) == ("sentences", (), [])
+
+
+async def test_the_verdict_is_as_long_as_the_settings_allow(chat: OpenAIChat, server: ScriptedServer) -> None:
+    await check(chat, server, max_output_tokens=77)
+    assert [request.body["max_tokens"] for request in server.requests] == [77]
 
 
 async def test_the_answer_cannot_pose_as_the_verdict(chat: OpenAIChat, server: ScriptedServer) -> None:

@@ -124,6 +124,11 @@ async def test_a_reply_that_is_no_intent_is_a_question_and_says_so(server: Scrip
     assert found.reason.startswith(MALFORMED)
 
 
+async def test_the_settings_say_how_long_the_model_may_take(server: ScriptedServer, chat: OpenAIChat) -> None:
+    await by_model("budget?", (), chat, RoutingSettings(intent_seconds=1e6))
+    assert server.requests[0].seconds == pytest.approx(1e6, rel=0.01)
+
+
 async def test_a_model_that_fails_is_not_hidden(server: ScriptedServer, chat: OpenAIChat) -> None:
     server.script(*["500"] * 5)
     with pytest.raises(ProviderError):

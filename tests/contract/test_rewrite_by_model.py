@@ -61,6 +61,16 @@ async def test_history_and_message_are_data(chat: OpenAIChat, server: ScriptedSe
     assert server.requests[0].body["temperature"] == 0
 
 
+async def test_rewritings_take_what_the_settings_allow(chat: OpenAIChat, server: ScriptedServer) -> None:
+    server.script(Reply(text='{"query": "when was Siemens founded?"}'), Reply(text="[]"), Reply(text="[]"))
+    brief = RewriteSettings(max_tokens=64, seconds=1e6)
+    await rewrite_by_model(MESSAGE, HISTORY, chat, brief)
+    await split_by_model("Compare the price and the weight of Falcon and Eagle", chat, brief)
+    await expand_by_model(MESSAGE, chat, brief)
+    assert [request.body["max_tokens"] for request in server.requests] == [64, 64, 64]
+    assert [request.seconds for request in server.requests] == pytest.approx([1e6] * 3, rel=0.01)
+
+
 async def test_subquestions_come_with_the_rewriting(chat: OpenAIChat, server: ScriptedServer) -> None:
     parts = ["When was Siemens founded?", "Who founded Siemens?"]
     server.script(Reply(text=json.dumps({"query": "When and by whom was Siemens founded?", "subquestions": parts})))

@@ -93,6 +93,8 @@ async def test_planted_clusters_are_found_with_sentences_of_their_passages(servi
                 )
                 assert sentence.text == text[sentence.start : sentence.end]
                 assert "belong together" in sentence.text
+    smaller = await refreshed(services, collection_id, CommunitySettings(max_size=10, min_size=5))
+    assert (smaller.communities, smaller.removed) == (0, 3), "four entities are no community now"
 
 
 async def test_only_what_changed_is_written_and_ids_stay(services: Services) -> None:

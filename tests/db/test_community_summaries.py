@@ -29,7 +29,7 @@ async def run_job(services: Services, collection_id: Any) -> dict[str, Any]:
 
 
 def settings(written: int) -> SettingsStore:
-    communities = CommunitySettings(delay_seconds=0, written=written)
+    communities = CommunitySettings(delay_seconds=0, written=written, written_tokens=123)
     return SettingsStore(
         initial=Settings(graph=GraphSettings(communities=communities), jobs=JobsSettings(retry_seconds=0))
     )
@@ -48,6 +48,7 @@ async def test_the_largest_are_summed_up_and_blanked_with_their_documents(enviro
             collection_id = await filled(services)
             result = await run_job(services, collection_id)
             assert (result["by_model"]["written"], result["by_model"]["calls"], len(heard)) == (2, 2, 2)
+            assert [request.body["max_tokens"] for request in server.requests] == [123, 123]
             found = await summaries(services, collection_id)
             told = [one for one in found if one.written]
             assert {(one.title, one.written) for one in told} == {

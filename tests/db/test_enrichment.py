@@ -312,6 +312,14 @@ async def test_caps_of_a_job_and_a_day_end_it_with_a_note(
     assert (await work(services))["documents"] == 1, "a later run does the rest"
 
 
+async def test_a_reply_takes_what_the_settings_allow(services: Services, scripted: ScriptedServer) -> None:
+    brief = with_settings(services, settings(maxOutputTokens=333, timeoutSeconds=1e6))
+    await index(brief, "# Lantern guide\n\nThey burn for 40 hours.", "short.md")
+    await work(brief)
+    [asked] = scripted.requests
+    assert (asked.body["max_tokens"], asked.seconds) == (333, pytest.approx(1e6, rel=0.01))
+
+
 async def test_the_cap_of_a_document_leaves_its_end_without_context(services: Services, model: Describing) -> None:
     capped = with_settings(services, settings(maxTokensPerDocument=1500))
     document = await index(capped)

@@ -327,6 +327,24 @@ async def test_caps_of_cost_need_prices_and_days_end(services: Services, model: 
     assert (result["left"], model.seen) == (1, [])
 
 
+async def test_passages_are_sent_together_up_to_the_tokens_of_the_settings(
+    services: Services, scripted: ScriptedServer, model: Extracting
+) -> None:
+    text = "\n\n".join(f"# Part {part}\n\n{TIN} " + f"It stands in field {part}. " * 60 for part in range(4))
+    many = with_settings(services, settings(batchTokens=100_000, maxOutputTokens=777, timeoutSeconds=1e6))
+    await index_texts(many, {"a": text})
+    passages = (await work(many))["passages"]
+    assert passages > 3
+    assert [
+        (len(seen), asked.body["max_tokens"]) for seen, asked in zip(model.seen, scripted.requests, strict=True)
+    ] == [(passages, 777)]
+    assert scripted.requests[0].seconds == pytest.approx(1e6, rel=0.01)
+    alone = with_settings(services, settings(batchTokens=100))
+    await index_texts(alone, {"a": text.replace("field", "valley")})
+    await work(alone)
+    assert [len(seen) for seen in model.seen[1:]] == [1] * passages, "one that is longer is sent alone"
+
+
 async def test_tenants_share_nothing(
     services: Services, environment: Environment, scripted: ScriptedServer, model: Extracting
 ) -> None:

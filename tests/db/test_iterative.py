@@ -151,6 +151,20 @@ async def test_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
     assert len(talking.heard["iterate"]) == 3
 
 
+async def test_the_settings_say_how_many_passes_and_how_much_for_a_gap(services: Services, talking: Talking) -> None:
+    notes = {f"n{number}.md": f"# Bananas\n\nBananas of sort {number} are yellow." for number in range(4)}
+    await fill(services, notes, "code")
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    for passes, each in ((1, 4), (2, 1), (4, 4)):
+        change(services, "iterative", max_passes=passes, targeted_top_k=each)
+        said = [f"ANSWER:\nUnclear [1].\n\nMISSING:\n- what colour bananas have, part {n}" for n in range(9)]
+        talking.reset(iterate=said)
+        _, cgrag, _ = await iterative(services)
+        assert (cgrag["passes_used"], len(contexts(talking))) == (passes, passes)
+        assert [context.count("are yellow") for context in contexts(talking)[:2]] == [0, each][:passes]
+
+
 async def test_vague_gaps_are_searched_for(services: Services, talking: Talking) -> None:
     change(services, "answer", retrieved=1)
     change(services, "rag", top_k=1)
@@ -244,11 +258,17 @@ async def test_without_a_session_nothing_is_kept(services: Services, talking: Ta
 
 async def test_idle_sessions_are_forgotten(services: Services, talking: Talking) -> None:
     talking.reset(iterate=[LAST])
+    change(services, "iterative", idle_minutes=60)
     await iterative(services, context_session="s1")
-    async with services.database.transaction(services.principal) as connection:
-        await connection.execute("UPDATE rag.qa_sessions SET last_accessed_at = now() - interval '31 minutes'")
-    _, cgrag, _ = await iterative(services, context_session="s1")
-    assert cgrag["context_from_cache"] is False
+    change(services, "answer", retrieved=1)
+    change(services, "rag", top_k=1)
+    for minutes, kept in ((59, True), (61, False)):
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute(
+                "UPDATE rag.qa_sessions SET last_accessed_at = now() - make_interval(mins => $1)", minutes
+            )
+        _, cgrag, _ = await iterative(services, "What colour are bananas?", context_session="s1")
+        assert cgrag["context_from_cache"] is kept
 
 
 async def test_fifty_nodes_are_the_most_and_the_oldest_go(services: Services, talking: Talking) -> None:

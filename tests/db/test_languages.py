@@ -6,11 +6,11 @@ import pytest
 
 from cairn.language.identify import passage_configuration
 from cairn.service.documents import get_collection
-from cairn.settings import LexicalSettings
+from cairn.settings import IngestSettings, LexicalSettings
 from cairn.store import lexical
 from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find
-from tests.documents import index_texts
+from tests.documents import index_texts, with_sections
 from tests.unit.test_language import SENTENCES
 
 TEXTS = {
@@ -51,6 +51,11 @@ async def test_c6_each_query_finds_its_language_by_that_languages_stems(services
         )
     assert [tuple(row) for row in stats] == [("english", 1), ("french", 1), ("german", 1), ("spanish", 1)]
     await assert_statistics_exact(services)
+
+
+async def test_where_languages_are_not_recognised_all_are_in_that_of_the_settings(services: Services) -> None:
+    await index_texts(with_sections(services, ingest=IngestSettings(detect_language=False, language="german")), TEXTS)
+    assert await configurations(services) == {code: ["german"] for code in TEXTS}
 
 
 async def test_a_french_section_in_an_english_document(services: Services) -> None:

@@ -65,10 +65,12 @@ def states(found: list[Any]) -> list[str]:
 
 @BOTH
 async def test_a_run_thinks_acts_observes_reflects_and_answers(
-    services: Services, talking: Talking, protocol: str
+    services: Services, talking: Talking, scripted: ScriptedServer, protocol: str
 ) -> None:
     talking.reset(think=[SEARCH, DONE])
+    change(services, "agents", step_tokens=99)
     found = await events(services)
+    assert [request.body["max_tokens"] for request in scripted.requests][:3] == [99] * 3, "steps and a reflection"
     made = answer(found)
     order = ["thinking", "acting", "observing", "reflecting", "thinking", "hallucination", "finished"]
     assert [state for state in states(found) if state in order] == order

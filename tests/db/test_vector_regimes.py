@@ -15,6 +15,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+import structlog
 
 from cairn.db.vector_indexes import vector_ddl
 from cairn.domain.job import PlannedIndex
@@ -444,10 +445,16 @@ async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services
     # random vectors in far too narrow a graph: what a badly built index looks like
     await owner.execute(BADLY_INDEXED)
     await owner.close()
-    async with small.database.transaction(small.principal) as connection:
-        await connection.execute("DELETE FROM rag.jobs")
-        await handlers.enqueue_check(connection, small.principal, collection_id)
-    await small.worker().run_until_idle()
+    warned = []
+    for least in (1.0, 0.0):
+        checked = scaled(services, ef_search=10, dedicated_above=10**6, min_recall=least)
+        async with small.database.transaction(small.principal) as connection:
+            await connection.execute("DELETE FROM rag.jobs")
+            await handlers.enqueue_check(connection, small.principal, collection_id)
+        with structlog.testing.capture_logs() as logs:
+            await checked.worker().run_until_idle()
+        warned.append([entry["log_level"] for entry in logs if entry["event"] == "vector.low_recall"])
+    assert warned == [["warning"], []]
     check = await get_recall(small, await get_collection(small, "large"))
     assert check is not None
     assert check.regime == "shared"

@@ -22,7 +22,7 @@ from tests.waiting import patience
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}
 SEARCH = {"query": "cairn", "collection": "stones"}
 SETTINGS = {
-    "api": {"bodySeconds": 2, "bodyRate": 200, "headSeconds": 2, "maxJsonTokens": 5000},
+    "api": {"bodySeconds": 2, "bodyRate": 200, "headSeconds": 2, "maxJsonTokens": 5000, "maxBodyBytes": 20_000_000},
     "admission": {"answers": 2, "answersWaiting": 1, "waitSeconds": 60},
     "providers": {"circuitFailures": 10_000},
 }
@@ -219,6 +219,10 @@ def test_bodies_have_the_limit_of_their_route(api: Api, chunked: bool) -> None:
     assert "api.maxSmallBodyBytes" in refused.json()["detail"]
     taken = api.client.post("/index", content=iter([index]) if chunked else index, headers=headers)
     assert taken.status_code == 200, taken.text
+    longer: Any = index.ljust(20_000_001)
+    refused = api.client.post("/index", content=iter([longer]) if chunked else longer, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
+    assert "api.maxBodyBytes" in refused.json()["detail"]
 
 
 def test_json_of_many_keys_is_refused_before_it_is_parsed_and_blocks_nobody(api: Api) -> None:

@@ -28,7 +28,8 @@ def agent(
 ) -> Iterator[Api]:
     with ScriptedServer(answer=talking) as chat:
         own = {"CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-        with serving(fresh_database(), tmp_path_factory.mktemp("agent"), **own) as api:
+        settings = {"planned": {"questionChars": 800}}
+        with serving(fresh_database(), tmp_path_factory.mktemp("agent"), settings=settings, **own) as api:
             api.index(
                 "default", cairn="A cairn is a pile of stones that marks a trail. Hikers add a stone when they pass."
             )
@@ -95,7 +96,7 @@ def test_validation_errors_are_shown(agent: Api, talking: Talking) -> None:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"question": "x" * 1001}, 422),
+        ({"question": "x" * 801}, 422),
         ({"question": " "}, 422),
         ({"mode": "chat"}, 422),
         ({"collection": "nowhere"}, 404),

@@ -298,6 +298,13 @@ def test_a_named_provider_that_cannot_work_is_reported_at_each_search(bare: Api,
     assert search(bare, rerank=False)["degraded"] == []
 
 
+def test_a_cross_encoder_is_fetched_only_where_the_settings_say_so(bare: Api) -> None:
+    """A name that the hub cannot have tells which way was gone, without any network."""
+    for may, said in ((False, "is not on disk"), (True, "is no model of the Hugging Face hub")):
+        use(bare, {"rerankerProvider": "cross-encoder", "rerankerModel": "nobodys"}, rerankerDownload=may)
+        assert said in search(bare)["degraded"][0]
+
+
 def test_a_cross_encoder_that_is_put_on_disk_is_used(bare: Api) -> None:
     """Within seconds: searches do not look at the disk each time."""
     use(bare)

@@ -67,6 +67,12 @@ def test_caps_and_long_names() -> None:
     assert [row.name for row in graph.mentions] == [f"Name {n}" for n in range(9)]
 
 
+def test_no_more_relations_of_a_passage_are_kept_than_the_settings_say() -> None:
+    relations = tuple(RelationMention("Ben", "met", f"Name {n}", 0, 20, 1.0) for n in range(9))
+    graph = graph_rows(TEXT, [(ONE, Extraction((), relations))], GraphSettings(max_relations=4))
+    assert [row.target.normal for row in graph.evidence] == [f"name {n}" for n in range(4)]
+
+
 @given(st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6)), unique=True, max_size=30))
 def test_ids_differ_where_what_they_stand_for_does(pairs: list[tuple[str, str]]) -> None:
     keys = [EntityKey(family.replace("\0", ""), normal) for family, normal in pairs]

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from cairn.settings import Settings
 
@@ -20,6 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 @cache
 def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "app").rglob("*.py")}
+
+
+@cache
+def trees_of_tests() -> dict[Path, ast.Module]:
+    files = (path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts)
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
 
 
 def keys(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, str]]:
@@ -43,6 +50,42 @@ def test_every_setting_is_read() -> None:
     }
     unread = {path for path, name in keys(Settings) if name not in read}
     assert unread == set()
+
+
+def sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield name, kind
+            yield from sections(kind)
+
+
+def named_in(tree: ast.Module) -> set[str]:
+    """Names that a test uses, and words of its texts that may be keys: not those of sentences."""
+    found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    found |= {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+            if "{" in text or " " not in text.strip():
+                found.update(re.findall(r"\w+", text))
+    return found
+
+
+def test_every_setting_is_named_in_a_test() -> None:
+    """Its key, in a file that names its section too. What none names, none tests."""
+    files = [named_in(tree) for path, tree in trees_of_tests().items() if path != Path(__file__)]
+    unnamed = {
+        f"{name}.{key}"
+        for name, section in sections(Settings)
+        for key, _ in keys(section)
+        if "." not in key
+        and not any(
+            {key, to_camel(key)} & words and {name, to_camel(name), section.__name__} & words for words in files
+        )
+    }
+    assert unnamed == set()
 
 
 def test_one_public_class_name_means_one_thing() -> None:
@@ -93,9 +136,6 @@ def fixed_waits(tree: ast.Module) -> Iterator[int]:
 def test_no_test_waits_for_a_fixed_time() -> None:
     """A deadline is there so that a hang ends (tests/waiting.py, docs/adr/0039-waiting-in-tests.md)."""
     found = {
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in (ROOT / "tests").rglob("*.py")
-        if "benchmarks" not in path.parts
-        for line in fixed_waits(ast.parse(path.read_text(encoding="utf-8")))
+        f"{path.relative_to(ROOT)}:{line}" for path, tree in trees_of_tests().items() for line in fixed_waits(tree)
     }
     assert found == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from datetime import date, datetime
 from io import BytesIO
 from typing import Any
@@ -14,7 +15,7 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from cairn.domain.document import LoadedDocument
-from cairn.errors import EmptyDocumentError, ParseError
+from cairn.errors import EmptyDocumentError, ParseError, ParserLimitError
 from cairn.ingest.loaders import load, sniff
 from cairn.ingest.loaders.cell_formats import parse_format, show_plainly
 from cairn.ingest.loaders.sheet_tables import tables_of
@@ -54,6 +55,16 @@ def test_each_sheet_is_a_page_under_its_name() -> None:
     ]
     assert loaded.title == "All sales"
     assert loaded.markup == "markdown"
+
+
+def test_a_file_may_not_unpack_to_more_than_the_settings_allow() -> None:
+    content = files.workbook()
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    kind = sniff("a.xlsx", content)
+    assert load(content, kind, IngestSettings(max_unpacked_bytes=unpacked)).text
+    with pytest.raises(ParserLimitError):
+        load(content, kind, IngestSettings(max_unpacked_bytes=unpacked - 1))
 
 
 def test_cells_are_written_as_the_sheet_shows_them() -> None:

@@ -143,6 +143,21 @@ def test_thresholds(names: int, text: str, score: float, level: str) -> None:
     assert (found.score, found.level) == (pytest.approx(score, abs=1e-9), level)
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "level"),
+    [
+        ({"moderate_from": 0.46}, "SIMPLE"),
+        ({"moderate_from": 0.45}, "MODERATE"),
+        ({"complex_from": 0.46}, "MODERATE"),
+        ({"complex_from": 0.45}, "COMPLEX"),
+    ],
+)
+def test_the_settings_say_from_where_a_question_is_complex(thresholds: dict[str, float], level: str) -> None:
+    compared = Classification("COMPARATIVE", 0.8, "test")
+    found = complexity("compare the advantages now", compared, ["A", "B"], (), RoutingSettings(**thresholds))
+    assert (found.score, found.level) == (0.45, level)
+
+
 def test_every_combination_is_routed_as_exact_fractions_are() -> None:
     for kind, names, parts, confidence in itertools.product(
         ("FACTUAL", "RELATIONAL", "ANALYTICAL"), range(6), range(6), (0.3, 0.5, 0.6, 0.7, 0.8)
