@@ -61,17 +61,21 @@ class ScriptedServer:
     ) -> None:
         self.dialect = dialect
         self.dimensions = dimensions
+        self.released = threading.Event()  # ends every stall
+        self.begin(answer)
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    def begin(self, answer: Callable[[list[Json]], str]) -> None:
+        """As if it had just been started: for the next test that shares it."""
         self.answer = answer
         self.requests: list[Received] = []
-        self.released = threading.Event()  # ends every stall
         self.tools = "native"
         self.formats = {"json_schema", "json_object"}
         self.streams: Reply | None = None  # what becomes of every stream that the script says nothing of
         self.hung_up = 0  # clients that closed their connection before the end of a reply
         self._script: deque[Reply] = deque()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:

@@ -1,16 +1,28 @@
-"""Fixtures for tests that read and write documents: the whole application on a fresh database."""
+"""Fixtures for tests that read and write documents: the whole application on a fresh database.
+
+A module with `pytestmark = SHARED` (sharing.py) has one database and one application for all of its tests: `services` and
+`chatty` are then those of a tenant that only the test has."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from cairn.settings import Environment, SettingsStore, read_environment
+from cairn.db.embedded import EmbeddedServer
+from cairn.domain.principal import Principal
+from cairn.providers.circuit import Circuits
+from cairn.providers.configured import ConfiguredChatModels
+from cairn.settings import Environment, Settings, SettingsStore, read_environment
 from cairn.wiring import Services, open_services
+from tests.conftest import Clones
+from tests.sharing import is_shared
 
 # the scripted model server
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "contract")]
@@ -20,21 +32,48 @@ from talking import Talking  # noqa: E402
 
 
 @pytest.fixture
-def environment(database: str, tmp_path: Path) -> Environment:
+def database(request: pytest.FixtureRequest, database: str) -> str:
+    if is_shared(request):
+        pytest.fail(
+            "its module shares a database (tests/sharing.py): take environment.database_url or services.owner_dsn"
+        )
+    return database
+
+
+@pytest.fixture
+def own_environment(database: str, tmp_path: Path) -> Environment:
     return read_environment({"CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(tmp_path), "CAIRN_TENANT": "one"})
 
 
 @pytest.fixture
-async def services(environment: Environment) -> AsyncIterator[Services]:
+def environment(request: pytest.FixtureRequest) -> Environment:
+    named: Environment = request.getfixturevalue("environment_of_module" if is_shared(request) else "own_environment")
+    return named
+
+
+@pytest.fixture
+async def own_services(environment: Environment) -> AsyncIterator[Services]:
     async with open_services(environment, SettingsStore()) as opened:
         yield opened
 
 
 @pytest.fixture
-async def other_tenant(environment: Environment) -> AsyncIterator[Services]:
-    """The same database, served for another tenant."""
+def services(request: pytest.FixtureRequest) -> Services:
+    opened: Services = request.getfixturevalue("services_of_tenant" if is_shared(request) else "own_services")
+    return opened
+
+
+@pytest.fixture
+async def own_other_tenant(environment: Environment) -> AsyncIterator[Services]:
     async with open_services(replace(environment, tenant="two"), SettingsStore()) as opened:
         yield opened
+
+
+@pytest.fixture
+def other_tenant(request: pytest.FixtureRequest) -> Services:
+    """The same database, served for another tenant."""
+    opened: Services = request.getfixturevalue("other_of_module" if is_shared(request) else "own_other_tenant")
+    return opened
 
 
 @pytest.fixture
@@ -44,9 +83,14 @@ def talking() -> Talking:
 
 
 @pytest.fixture
-def scripted(talking: Talking) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=talking) as running:
-        yield running
+def scripted(request: pytest.FixtureRequest, talking: Talking) -> Iterator[ScriptedServer]:
+    if is_shared(request):
+        shared: ScriptedServer = request.getfixturevalue("scripted_of_module")
+        shared.begin(talking)
+        yield shared
+    else:
+        with ScriptedServer(answer=talking) as running:
+            yield running
 
 
 @pytest.fixture
@@ -57,11 +101,92 @@ def protocol() -> str:
 
 
 @pytest.fixture
-async def chatty(environment: Environment, scripted: ScriptedServer, protocol: str) -> AsyncIterator[Services]:
+async def own_chatty(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    async with open_services(talking_to(scripted, environment), SettingsStore()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def chatty(request: pytest.FixtureRequest, scripted: ScriptedServer, protocol: str) -> Services:
     """Services with a chat model that is a real HTTP server; it is not asked to rerank."""
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
-        rag = opened.settings.current.rag.model_copy(update={"reranking_enabled": False})
-        agents = opened.settings.current.agents.model_copy(update={"protocol": protocol})
-        opened.settings.current = opened.settings.current.model_copy(update={"rag": rag, "agents": agents})
+    opened: Services = request.getfixturevalue("chatty_of_tenant" if is_shared(request) else "own_chatty")
+    rag = opened.settings.current.rag.model_copy(update={"reranking_enabled": False})
+    agents = opened.settings.current.agents.model_copy(update={"protocol": protocol})
+    opened.settings.current = opened.settings.current.model_copy(update={"rag": rag, "agents": agents})
+    return opened
+
+
+def talking_to(server: ScriptedServer, environment: Environment) -> Environment:
+    return replace(environment, openai_base_url=server.openai_url, openai_api_key="key")
+
+
+# --- what the tests of a module share -------------------------------------------------------------------------------------
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def environment_of_module(
+    server: EmbeddedServer, clones: Clones, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Environment]:
+    name = f"module_{next(_numbers)}"
+    clones.make(name, template)
+    home = str(tmp_path_factory.mktemp(name))
+    yield read_environment({"CAIRN_DATABASE_URL": server.dsn(name), "CAIRN_HOME": home, "CAIRN_TENANT": "one"})
+    clones.drop(name)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def services_of_module(environment_of_module: Environment) -> AsyncIterator[Services]:
+    async with open_services(environment_of_module, SettingsStore()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def scripted_of_module() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chatty_of_module(
+    environment_of_module: Environment, scripted_of_module: ScriptedServer
+) -> AsyncIterator[Services]:
+    async with open_services(talking_to(scripted_of_module, environment_of_module), SettingsStore()) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def tenant_of(opened: Services) -> AsyncIterator[Services]:
+    """For one test: settings as at the start, and at the end no job that the worker of another test would do."""
+    name = f"tenant {next(_numbers)}"
+    async with opened.database.connection() as connection:
+        tenant = await connection.fetchval("SELECT rag.ensure_tenant($1)", name)
+    opened.settings.current = Settings()
+    principal = Principal(tenant, name)
+    yield replace(opened, principal=principal, environment=replace(opened.environment, tenant=name))
+    async with opened.database.transaction(principal) as connection:
+        await connection.execute("DELETE FROM rag.jobs")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def services_of_tenant(services_of_module: Services) -> AsyncIterator[Services]:
+    async with tenant_of(services_of_module) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def chatty_of_tenant(chatty_of_module: Services) -> AsyncIterator[Services]:
+    # a client remembers that its server takes no tools, and a circuit its failures
+    circuits = Circuits()
+    chats = ConfiguredChatModels(chatty_of_module.environment, circuits)
+    models = replace(chatty_of_module.models, chats=chats, circuits=circuits)
+    async with tenant_of(replace(chatty_of_module, chat_for=chats.get, circuits=circuits, models=models)) as opened:
+        yield opened
+    await chats.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def other_of_module(services_of_module: Services) -> AsyncIterator[Services]:
+    async with tenant_of(services_of_module) as opened:
         yield opened

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from agents import final, opening, search
 from talking import Talking
 
@@ -20,6 +21,9 @@ from cairn.domain.question import Turn
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 TRUE = "Employees have 30 days of leave per year [1]."
@@ -33,14 +37,14 @@ ASK = "Who directed the film Big Eyes, and where was Tim Burton born?"
 BORN = "Tim Burton was born in Burbank [1]."
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def films(chatty: Services) -> Services:
     change(chatty, "rewrite", model=False)
     await fill(chatty, FILMS)
     return chatty
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def handbook(chatty: Services) -> Services:
     await fill(chatty)
     return chatty

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import product
 
-import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
@@ -13,7 +13,10 @@ from talking import Talking
 from cairn.domain.event import Progress, Token
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill
+from tests.sharing import SHARED
 from tests.waiting import hang_guard, patience
+
+pytestmark = SHARED
 
 WHOLE = "Employees have 30 days of leave per year [1]. They ask two weeks before it begins [1]."
 BREAKS: dict[str, Reply] = {
@@ -39,7 +42,7 @@ BREAKS: dict[str, Reply] = {
 STRATEGIES = ("fast", "enhanced", "corrective", "react", "iterative", "planned")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty)
     change(chatty, "providers", circuit_failures=1000)

@@ -12,6 +12,9 @@ from cairn.service import graph as graph_service
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 SHOP = {
     "shop/__init__.py": "from ._client import Client\nfrom .prices import total\n",

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_searxng import ScriptedSearxng
 from scripted_server import ScriptedServer
@@ -18,10 +19,13 @@ from cairn.domain.answer import Answer
 from cairn.domain.event import Event, Progress, Token
 from cairn.interfaces.http.query import answer_out
 from cairn.service.search import get_trace
-from cairn.settings import Environment, SettingsStore
-from cairn.wiring import Services, open_services
+from cairn.settings import Environment
+from cairn.wiring import Services
 from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, change, events_of, fill
+from tests.sharing import SHARED
 from tests.waiting import hang_guard, patience
+
+pytestmark = SHARED
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -31,25 +35,24 @@ STEPS = ["expand", "decompose", "filters", "retrieve", "grade", "rewrite", "rera
 NOTHING = grading(lambda _: False)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     toggle(chatty, enabled=True)
     await fill(chatty)
     return chatty
 
 
-@pytest.fixture
-async def alone(environment: Environment) -> AsyncIterator[Services]:
+@pytest_asyncio.fixture(loop_scope="module")
+async def alone(services_of_tenant: Services) -> Services:
     """Without a chat model."""
-    async with open_services(environment, SettingsStore()) as opened:
-        toggle(opened, enabled=True)
-        await fill(opened)
-        yield opened
+    toggle(services_of_tenant, enabled=True)
+    await fill(services_of_tenant)
+    return services_of_tenant
 
 
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner(environment: Environment) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(str(environment.database_url))
     yield connection
     await connection.close()
 
@@ -437,7 +440,7 @@ async def test_rates_come_out_of_the_traces_by_sql(services: Services, talking: 
     talking.reset(generate=[TRUE], ground=[GROUNDED], expand=['["annual leave of employees"]'])
     made, _, _ = await corrected(services)
     await get_trace(services, made.run_id)
-    row = dict(await owner.fetchrow("SELECT * FROM analyst.agentic_rates"))
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agentic_rates WHERE tenant = $1", services.principal.tenant))
     assert (row["strategy"], row["runs"]) == ("corrective", 3)
     assert row["retry_rate"] == pytest.approx(1 / 3)
     assert row["rewrite_rate"] == pytest.approx(2 / 3)
@@ -513,7 +516,10 @@ async def test_the_web_answers_where_no_passage_is_relevant(
     assert made.drew_on == ()
     trace = await get_trace(services, made.run_id)
     assert [(one["n"], one["url"]) for one in trace.answer["citations"]] == [(1, PAGES[0]["url"])]
-    [said] = await owner.fetch("SELECT content, metadata FROM rag.messages WHERE role = 'assistant'")
+    [said] = await owner.fetch(
+        "SELECT content, metadata FROM rag.messages WHERE role = 'assistant' AND tenant_id = $1",
+        services.principal.tenant_id,
+    )
     assert said["content"] == made.answer, "kept: no document of it is gone"
     assert PAGES[0]["url"] in said["metadata"]
 

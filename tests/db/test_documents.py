@@ -29,6 +29,9 @@ from cairn.service.documents import (
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 
 def indexed(outcome: Outcome) -> Indexed:

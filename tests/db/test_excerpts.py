@@ -10,6 +10,9 @@ from cairn.service.documents import index_now
 from cairn.service.excerpts import read_excerpt
 from cairn.wiring import Services
 from tests.documents import text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 QUOTE = "Basalt is a dark rock that cooled quickly at the surface."
 LINES = "".join(f"Line {number} of many.\n" for number in range(200))

@@ -14,6 +14,9 @@ from cairn.service.ask import ask
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.documents import text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 DOCUMENTS = {
     "timeout.md": (

@@ -16,6 +16,9 @@ from cairn.service.search import run_search
 from cairn.wiring import Services
 from tests.db.graphs import contents, remove
 from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 FILES = {
     "src/shop/__init__.py": "from ._client import Client\nfrom .prices import total\n",

@@ -13,6 +13,9 @@ from cairn.service.documents import get_collection
 from cairn.store import graph
 from cairn.wiring import Services
 from tests.documents import index_texts
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 TEXTS = {
     "curie": "Marie Curie was born in Warsaw. Curie discovered polonium with Pierre Curie. Later Marie Curie founded the "

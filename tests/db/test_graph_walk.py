@@ -15,6 +15,9 @@ from cairn.service.documents import ensure_collection, get_collection
 from cairn.store import graph
 from cairn.wiring import Services
 from tests.db.graphs import NAMES, key, plain, publish, random_document, with_graph
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 WIDE = WalkLimits(hops=3, per_node_cap=1000, beam=1000, row_budget=10**6, time_budget_ms=60_000, top=1000)
 

@@ -19,6 +19,9 @@ from tests.db.graphs import plain, publish, random_document
 from tests.db.runs import change
 from tests.db.test_lexical import assert_statistics_exact
 from tests.documents import find, text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 STORED = {
     "terms": "SELECT document_frequency, max_weight FROM rag.lexical_terms WHERE collection_id = $1",

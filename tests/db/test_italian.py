@@ -8,6 +8,9 @@ from cairn.language.lexicon import language
 from cairn.wiring import Services
 from tests.db.runs import answered, fill
 from tests.documents import find
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 MANUALE = {
     "ferie.md": "# Ferie\n\nI dipendenti hanno diritto a 26 giorni di ferie all'anno. Le ferie devono essere richieste due "

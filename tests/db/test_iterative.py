@@ -7,6 +7,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+import pytest_asyncio
 from scripted_server import Reply, ScriptedServer
 from talking import Talking
 
@@ -16,8 +17,12 @@ from cairn.errors import NotFoundError
 from cairn.service.documents import delete_document, list_documents
 from cairn.service.qa import delete_session
 from cairn.service.search import get_trace
+from cairn.settings import Environment
 from cairn.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 AUTH = """from app.store import load_user
 
@@ -41,14 +46,14 @@ FIRST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- load_user in app/store.
 LAST = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\nNONE"
 
 
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner(environment: Environment) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(str(environment.database_url))
     yield connection
     await connection.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty, FILES, "code")
     return chatty
@@ -116,7 +121,7 @@ async def test_analysts_see_passes_and_the_share_of_gaps_that_was_resolved(
     talking.reset(iterate=[LAST])
     made, third, _ = await iterative(services)
     await get_trace(services, made.run_id)
-    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates"))
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates WHERE tenant = $1", services.principal.tenant))
     assert (row["strategy"], row["runs"]) == ("iterative", 3)
     told = (first, second, third)
     gaps, resolved = (sum(len(one[name]) for one in told) for name in ("gaps_identified", "gaps_resolved"))

@@ -20,6 +20,9 @@ from cairn.settings import ChunkingSettings, LexicalSettings
 from cairn.store import lexical
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, with_sections
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 WORDS = [
     "granite",

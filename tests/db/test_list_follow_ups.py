@@ -5,6 +5,9 @@ from __future__ import annotations
 from cairn.domain.ids import new_id
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, answered, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 MANUAL = "# Pump manual\n\nThis manual is for operators of the small pump. Keep it near the machine.\n\n" + "\n\n".join(
     f"## Step {n}\n\nStep {n} begins with the red valve number {n}. Then wait until the light is green.\n"

@@ -10,6 +10,9 @@ from cairn.domain.document import Indexed, Source
 from cairn.service.documents import get_document, index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 FRONT = """---
 title: Backups

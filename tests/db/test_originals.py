@@ -18,6 +18,9 @@ from cairn.settings import IngestSettings
 from cairn.wiring import Services
 from tests.documents import text_source
 from tests.pdf_files import Sheet, pdf_file
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 BASALT = b"# Basalt\n\nBasalt is a dark rock."
 

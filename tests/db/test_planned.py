@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking
@@ -17,12 +18,15 @@ from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, change, events_of, fill, read
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 BOTH = pytest.mark.parametrize("protocol", ["native", "text"])
 TRUE = "Employees have 30 days of leave per year [1]."
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty)
     return chatty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+import pytest_asyncio
 from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking, grading
@@ -12,12 +12,15 @@ from talking import Talking, grading
 from cairn.domain.event import Event, Progress, SourcesFound
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, change, events_of, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year [1]."
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty)
     agentic = chatty.settings.current.rag.agentic_retrieval.model_copy(update={"enabled": True})

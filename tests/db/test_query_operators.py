@@ -16,6 +16,9 @@ from cairn.store import lexical
 from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, make_texts
 from tests.documents import index_texts, text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 STONES = {
     "granite": "Granite is a coarse rock of quartz and feldspar. It cools slowly, deep in the earth.",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
@@ -17,7 +18,10 @@ from cairn.service.search import get_trace
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
+from tests.sharing import SHARED
 from tests.waiting import hang_guard
+
+pytestmark = SHARED
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
@@ -41,7 +45,7 @@ SEARCH = step("retrieve_vector", query="days of leave per year")
 DONE = step("final_answer", answer=TRUE)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     change(chatty, "rewrite", model=False)
     await fill(chatty)
@@ -366,7 +370,12 @@ async def test_another_tenant_is_out_of_reach(
     other = replace(environment, tenant="other", openai_base_url=scripted.openai_url, openai_api_key="key")
     async with open_services(other, SettingsStore()) as theirs:
         await fill(theirs, secret)
-    reach = {"query": "vault code", "tenant": "other", "collection": "handbook", "tenant_id": 2}
+    reach = {
+        "query": "vault code",
+        "tenant": "other",
+        "collection": "handbook",
+        "tenant_id": theirs.principal.tenant_id,
+    }
     talking.reset(
         think=[
             two(("retrieve_vector", reach), ("exhaustive_search", reach)),

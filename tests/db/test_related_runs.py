@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import asyncpg
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Answer
 from cairn.domain.event import SourcesFound
@@ -12,9 +12,9 @@ from cairn.service.documents import delete_document, list_documents
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import answer, answered, change, events_of, fill
-from tests.db.test_analyst import owner
+from tests.sharing import SHARED
 
-__all__ = ["owner"]  # fixture
+pytestmark = SHARED
 
 TEXTS = {
     "ada.md": "# Ada Lovelace\n\nAda Lovelace was born in London. Ada Lovelace liked long walks and music.",
@@ -24,7 +24,7 @@ TEXTS = {
 }
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def people(services: Services) -> Services:
     await fill(services, TEXTS)
     return services
@@ -104,11 +104,14 @@ async def test_an_empty_collection_says_so(services: Services) -> None:
     assert "holds no documents yet" in made.answer
 
 
-async def test_a_graph_that_cannot_be_read_is_reported(people: Services, owner: Any) -> None:
+async def test_a_graph_that_cannot_be_read_is_reported(people: Services) -> None:
     """Somebody holds its table; searching needs it not."""
-    async with owner.transaction():
-        await owner.execute("LOCK TABLE rag.adjacency IN ACCESS EXCLUSIVE MODE")
+    owner = await asyncpg.connect(people.owner_dsn)
+    try:
+        await owner.execute("BEGIN; LOCK TABLE rag.adjacency IN ACCESS EXCLUSIVE MODE")
         made = await answered(people, "How are Ada Lovelace and London related?")
+    finally:
+        await owner.close()
     assert any("the graph could not be read (query-timeout" in note for note in made.degraded)
     assert made.route["strategy"] in ("fast", "enhanced")
     assert made.route["found"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Coverage
 from cairn.domain.event import Failed, Progress, SourcesFound, Token
@@ -14,9 +17,16 @@ from cairn.store import memory
 from cairn.strategies.registry import STRATEGIES
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill
-from tests.db.test_analyst import owner
+from tests.sharing import SHARED
 
-__all__ = ["owner"]  # fixture
+pytestmark = SHARED
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner(services: Services) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(services.owner_dsn)
+    yield connection
+    await connection.close()
 
 
 async def plan_of(services: Services, run_id: Any) -> Any:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from talking import Talking
@@ -19,14 +20,17 @@ from cairn.service.ask import start
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill, read
+from tests.sharing import SHARED
 from tests.waiting import hang_guard
+
+pytestmark = SHARED
 
 TRUE = "Employees have 30 days of leave per year [1]."
 FALSE = "Employees have 45 days of leave per year and may sell them to colleagues [1]."
 NOT_GROUNDED = "GROUNDED: NO\nSCORE: 0.0\nISSUES:\n- 45 days: the sources say 30"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty)
     return chatty

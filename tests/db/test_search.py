@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import asyncpg
 import pytest
+import pytest_asyncio
 
 from cairn.domain.passage import SearchRequest
 from cairn.errors import NotFoundError
@@ -14,6 +16,9 @@ from cairn.settings import RagSettings, RetrieveSettings, Settings, VectorSettin
 from cairn.store.traces import TraceWriter
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 TEXTS = {
     "cairns": "Hikers pile stones into a cairn so that others can find the trail in fog.",
@@ -23,7 +28,7 @@ TEXTS = {
 }
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def library(services: Services) -> Services:
     await index_texts(services, TEXTS)
     return services
@@ -147,10 +152,15 @@ async def test_expand_parents_false_gives_the_chunk(services: Services) -> None:
     assert (part.start, part.end) == whole.matched
 
 
-async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services, psql: object, database: str) -> None:
+async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services) -> None:
     """The lexical function is gone; the search still answers and says what failed."""
-    psql("DROP FUNCTION rag.lexical_best", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
-    result = await find(library, "cairn trail")
+    owner = await asyncpg.connect(library.owner_dsn)
+    await owner.execute("ALTER FUNCTION rag.lexical_best RENAME TO lexical_gone")
+    try:
+        result = await find(library, "cairn trail")
+    finally:
+        await owner.execute("ALTER FUNCTION rag.lexical_gone RENAME TO lexical_best")
+        await owner.close()
     assert result.legs_used == ("vector",)
     assert "lexical_best" in result.legs_failed["lexical"]
     assert any("lexical" in reason for reason in result.degraded)

@@ -28,8 +28,9 @@ from cairn.domain.passage import SearchRequest
 from cairn.errors import ConflictError, NotFoundError, TenantFileError
 from cairn.service.keys import create_key
 from cairn.service.search import run_search
-from cairn.settings import Environment, SettingsStore, VectorSettings
+from cairn.settings import Environment, SettingsStore, VectorSettings, read_environment
 from cairn.wiring import Services, open_services
+from tests.conftest import Clones
 from tests.db.runs import HANDBOOK, answered, fill
 from tests.db.secured import CHECKS, COLUMNS, TENANT_TABLES, VALUES, insert
 from tests.faults.recounts import RECOUNTS
@@ -49,14 +50,14 @@ def quiet(_: str) -> None:
 
 
 @pytest.fixture
-def second(server: EmbeddedServer, psql: Callable[..., str], template: str) -> Iterator[str]:
+def second(server: EmbeddedServer, clones: Clones, psql: Callable[..., str], template: str) -> Iterator[str]:
     """DSN of another database, which has had tenants before."""
     name = f"second_{new_id().hex}"
-    psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    clones.make(name, template)
     psql("SELECT rag.ensure_tenant('first'), rag.ensure_tenant('next')", name)
     psql("INSERT INTO rag.embedding_models (name, dimensions) VALUES ('of others', 3)", name)
     yield server.dsn(name)
-    psql(f"DROP DATABASE {name} WITH (FORCE)")
+    clones.drop(name)
 
 
 async def fetch(dsn: str, statement: str, *arguments: Any) -> list[Any]:
@@ -75,25 +76,28 @@ async def tables_of(dsn: str) -> dict[str, Any]:
 async def digests(dsn: str, tenant: str) -> dict[str, tuple[int, str]]:
     """Of each table that travels: rows and a digest of them, without tenant and with models by name."""
     found = {}
-    for table in (table for table in (await tables_of(dsn)).values() if table.travels):
-        changed = [column for name, column in ADAPTED if name == table.name]
-        statement = f"""
-            SELECT count(*), md5(coalesce(string_agg(t, E'\\n' ORDER BY t), '')) FROM (
-              SELECT (to_jsonb(x) - 'tenant_id' - 'model_id' - $2::text[])::text ||
-                coalesce((SELECT name FROM rag.embedding_models WHERE id = (to_jsonb(x) ->> 'model_id')::smallint), '') AS t
-              FROM {table.quoted} AS x WHERE tenant_id = (SELECT id FROM rag.tenants WHERE name = $1)
-                AND to_jsonb(x) ->> 'kind' IS DISTINCT FROM '{PLAN}' AND to_jsonb(x) ->> 'action' IS DISTINCT FROM 'tenant.import'
-            ) AS y"""
-        found[table.name] = tuple((await fetch(dsn, statement, tenant, changed))[0])
+    async with owner_connection(dsn) as connection:
+        for table in (table for table in await list_tables(connection) if table.travels):
+            changed = [column for name, column in ADAPTED if name == table.name]
+            statement = f"""
+                SELECT count(*), md5(coalesce(string_agg(t, E'\\n' ORDER BY t), '')) FROM (
+                  SELECT (to_jsonb(x) - 'tenant_id' - 'model_id' - $2::text[])::text ||
+                    coalesce((SELECT name FROM rag.embedding_models WHERE id = (to_jsonb(x) ->> 'model_id')::smallint), '') AS t
+                  FROM {table.quoted} AS x WHERE tenant_id = (SELECT id FROM rag.tenants WHERE name = $1)
+                    AND to_jsonb(x) ->> 'kind' IS DISTINCT FROM '{PLAN}'
+                    AND to_jsonb(x) ->> 'action' IS DISTINCT FROM 'tenant.import'
+                ) AS y"""
+            found[table.name] = tuple(await connection.fetchrow(statement, tenant, changed))
     return found
 
 
 async def counts(dsn: str) -> dict[tuple[str, int], int]:
     """Rows of every table and tenant."""
     found = {}
-    for (table,) in await fetch(dsn, TENANT_TABLES):
-        for row in await fetch(dsn, f"SELECT tenant_id, count(*) AS n FROM {table} GROUP BY 1"):
-            found[table, row["tenant_id"]] = row["n"]
+    async with owner_connection(dsn) as connection:
+        for (table,) in await connection.fetch(TENANT_TABLES):
+            for row in await connection.fetch(f"SELECT tenant_id, count(*) AS n FROM {table} GROUP BY 1"):
+                found[table, row["tenant_id"]] = row["n"]
     return found
 
 
@@ -101,17 +105,52 @@ async def bring(dsn: str, file: Path, name: str | None = None, **settings: Any) 
     return await import_tenant(dsn, file, name, VectorSettings(**settings), PLAN, quiet)
 
 
+async def live(environment: Environment) -> None:
+    """A tenant with documents, a graph, conversations, runs and a key, beside another one."""
+    async with open_services(environment, SettingsStore()) as one:
+        await fill(one)
+        await fill(one, {**FILMS, "fees.md": FEES}, "films")
+        await answered(one, "How many days of leave do employees have?", session_id="talk")
+        await answered(one, "How are Tim Burton and Big Eyes related?", collection="films")
+        await create_key(one, "reader", {"read"})
+        await one.traces.flush()
+    async with open_services(replace(environment, tenant="two"), SettingsStore()) as two:
+        await fill(two, HANDBOOK, "theirs")
+
+
+@pytest.fixture(scope="module")
+def lived_in(
+    server: EmbeddedServer, clones: Clones, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Name of a database that is lived in once, and copied for each test."""
+    name, home = f"lived_in_{new_id().hex}", str(tmp_path_factory.mktemp("home"))
+    clones.make(name, template)
+    asyncio.run(
+        live(read_environment({"CAIRN_DATABASE_URL": server.dsn(name), "CAIRN_HOME": home, "CAIRN_TENANT": "one"}))
+    )
+    yield name
+    clones.drop(name)
+
+
 @pytest.fixture
-async def lived(services: Services, other_tenant: Services) -> Services:
-    """A tenant with documents, a graph, conversations, runs, a key and work that waits, beside another one."""
-    await fill(services)
-    await fill(services, {**FILMS, "fees.md": FEES}, "films")
-    await fill(other_tenant, HANDBOOK, "theirs")
-    await answered(services, "How many days of leave do employees have?", session_id="talk")
-    await answered(services, "How are Tim Burton and Big Eyes related?", collection="films")
-    await create_key(services, "reader", {"read"})
-    await services.traces.flush()
+def database(server: EmbeddedServer, clones: Clones, lived_in: str) -> Iterator[str]:
+    name = f"lived_{new_id().hex}"
+    clones.make(name, lived_in)
+    yield server.dsn(name)
+    clones.drop(name)
+
+
+@pytest.fixture
+def lived(services: Services) -> Services:
     return services
+
+
+@pytest.fixture
+def blank(server: EmbeddedServer, clones: Clones, template: str) -> Iterator[str]:
+    name = f"blank_{new_id().hex}"
+    clones.make(name, template)
+    yield server.dsn(name)
+    clones.drop(name)
 
 
 # --- there and back -------------------------------------------------------------------------------------------------------
@@ -158,13 +197,13 @@ async def test_a_tenant_comes_back_with_everything(
         assert "30 days" in again.answer
 
 
-async def test_a_row_of_every_table_travels(database: str, second: str, tmp_path: Path) -> None:
-    for dsn in (database, second):
+async def test_a_row_of_every_table_travels(blank: str, second: str, tmp_path: Path) -> None:
+    for dsn in (blank, second):
         connection = await asyncpg.connect(dsn)
         for statement in await connection.fetch(CHECKS):
             await connection.execute(statement[0])
         await connection.close()
-    connection = await asyncpg.connect(database)
+    connection = await asyncpg.connect(blank)
     for name in ("one", "two"):
         await connection.execute("SELECT rag.ensure_tenant($1)", name)
     await connection.execute("DELETE FROM rag.audit_events")
@@ -184,10 +223,10 @@ async def test_a_row_of_every_table_travels(database: str, second: str, tmp_path
     await connection.close()
 
     file = tmp_path / "one.cairn"
-    await export_tenant(database, "one", file, quiet)
-    await fetch(database, "DELETE FROM rag.audit_events WHERE action = 'tenant.export'")
-    theirs = {key: n for key, n in (await counts(database)).items() if key[1] == 2}
-    before = await digests(database, "one")
+    await export_tenant(blank, "one", file, quiet)
+    await fetch(blank, "DELETE FROM rag.audit_events WHERE action = 'tenant.export'")
+    theirs = {key: n for key, n in (await counts(blank)).items() if key[1] == 2}
+    before = await digests(blank, "one")
     await bring(second, file)
     after = await digests(second, "one")
     assert {name for name, (n, _) in after.items() if n != 1} <= {"audit_events"}
@@ -198,8 +237,8 @@ async def test_a_row_of_every_table_travels(database: str, second: str, tmp_path
         ("small",)
     ]
 
-    await delete_tenant(database, "one", "operator", PLAN, quiet)
-    left = await counts(database)
+    await delete_tenant(blank, "one", "operator", PLAN, quiet)
+    left = await counts(blank)
     assert not [key for key in left if key[1] == 1]
     assert {key: n for key, n in left.items() if key[1] == 2} == theirs
 
@@ -501,10 +540,6 @@ async def test_memory_does_not_grow_with_the_tenant(
 ) -> None:
     """120 MB of files in rows of 4 MB; the largest row is what there is at once."""
     tenant = lived.principal.tenant_id
-    await fetch(
-        database,
-        "INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, content) SELECT 1, 1",
-    ) if False else None
     collection, job = (
         (await fetch(database, "SELECT id FROM rag.collections WHERE tenant_id = $1", tenant))[0]["id"],
         new_id(),

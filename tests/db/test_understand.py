@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
@@ -30,7 +31,10 @@ from cairn.retrieve.embed import query_vectors
 from cairn.service.documents import index_now
 from cairn.store.holdings import look_up_words
 from cairn.wiring import Services
+from tests.sharing import SHARED
 from tests.waiting import patience
+
+pytestmark = SHARED
 
 DOCUMENTS = {
     "hr/handbook.md": (
@@ -75,7 +79,7 @@ class Asking:
         return await understand(message, history, **{**arguments, **changed})
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def asking(services: Services) -> Asking:
     sources = [
         Source(name, name, text.encode(), title, "text/plain", {"year": year, "author": author}, is_text=True)
@@ -92,7 +96,7 @@ def scripted() -> Any:
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def chat(scripted: ScriptedServer) -> AsyncIterator[OpenAIChat]:
     made = OpenAIChat("writer", "key", scripted.openai_url, retry=RetryPolicy(attempts=1))
     yield made

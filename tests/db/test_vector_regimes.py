@@ -35,7 +35,7 @@ from tests.conftest import REPO
 from tests.documents import find, text_source
 from tests.waiting import hang_guard, until
 
-SMALL = VectorSettings(exact_below=50, dedicated_above=100, max_dedicated_indexes=2, recall_sample=20)
+SMALL = VectorSettings(exact_below=20, dedicated_above=40, max_dedicated_indexes=2, recall_sample=20)
 
 
 def scaled(services: Services, **changes: Any) -> Services:
@@ -109,8 +109,8 @@ IDS = [UUID(int=n) for n in range(6)]
 
 def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
     """A filter that leaves few chunks makes any collection a small set."""
-    chosen = choose_regimes([ServedCollection(IDS[0], 50, TINY)], {(IDS[0], 1): True}, SMALL)
-    assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 50)]
+    chosen = choose_regimes([ServedCollection(IDS[0], 20, TINY)], {(IDS[0], 1): True}, SMALL)
+    assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 20)]
 
 
 def test_large_collections_use_their_own_index_and_the_others_share() -> None:
@@ -151,7 +151,7 @@ def test_empty_collections_are_not_searched() -> None:
 async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Services) -> None:
     """An ingest run that crosses the threshold orders the plan; the regime, efSearch and recall stand where people look."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     before = await find(small, "granite", "large", legs=("vector",))
     assert [part["regime"] for part in await parts_of(small, before.trace_id)] == ["shared"]
 
@@ -163,7 +163,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
     assert len(after.passages) == 10
     assert not after.exact
     assert await parts_of(small, after.trace_id) == [
-        {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 120,
+        {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 48,
          "ef_search": 80, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
@@ -177,7 +177,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
 
 async def test_the_same_is_found_by_every_regime(services: Services) -> None:
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     found = {}
     for name, vector in {"exact": {"exact_below": 10**6}, "shared": {}}.items():
         result = await find(scaled(services, **vector), "granite and 3 cairns", "large", legs=("vector",))
@@ -193,11 +193,11 @@ async def test_the_same_is_found_by_every_regime(services: Services) -> None:
 async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Services) -> None:
     """Always min(k, visible) rows."""
     small = scaled(services)
-    await fill(small, "large", 600)
+    await fill(small, "large", 240)
     await small.worker().run_until_idle()
     rare = await find(small, "granite", "large", legs=("vector",), filters={"part": 3}, top_k=200)
-    assert len(rare.passages) == 60
-    exact = scaled(services, exact_below=60)
+    assert len(rare.passages) == 24
+    exact = scaled(services, exact_below=24)
     assert (await find(exact, "granite", "large", legs=("vector",), filters={"part": 3})).exact
     assert {p.metadata["part"] for p in rare.passages} == {3}
 
@@ -205,15 +205,15 @@ async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Servic
 async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services: Services) -> None:
     """Indexes cost every statement on the table, so there are at most maxDedicatedIndexes, over all tenants."""
     small = scaled(services)
-    for name, size in {"a": 110, "b": 130, "c": 120, "tiny": 20}.items():
+    for name, size in {"a": 44, "b": 52, "c": 48, "tiny": 8}.items():
         await fill(small, name, size)
     await small.worker().run_until_idle()
     assert await states(small) == {"b": "ready", "c": "ready"}
     # a little larger does not take an index away, much larger does
-    await fill(small, "a", 140)
+    await fill(small, "a", 56)
     await small.worker().run_until_idle()
     assert await states(small) == {"b": "ready", "c": "ready"}
-    await fill(small, "a", 200)
+    await fill(small, "a", 80)
     await small.worker().run_until_idle()
     assert await states(small) == {"a": "ready", "b": "ready"}
     assert len(await catalog(small)) == 2
@@ -222,8 +222,8 @@ async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services
 async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Services, other_tenant: Services) -> None:
     """The plan is over all tenants; rows of the state stay with theirs."""
     small = scaled(services)
-    await fill(small, "mine", 110)
-    await fill(scaled(other_tenant), "yours", 120)
+    await fill(small, "mine", 44)
+    await fill(scaled(other_tenant), "yours", 48)
     await small.worker().run_until_idle()
     assert await states(small) == {"mine": "ready"}
     assert await states(other_tenant) == {"yours": "ready"}
@@ -231,7 +231,7 @@ async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Serv
 
 async def test_the_index_of_a_deleted_collection_goes(services: Services) -> None:
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     await small.worker().run_until_idle()
     await delete_collection(small, "large")
     await small.worker().run_until_idle()
@@ -241,7 +241,7 @@ async def test_the_index_of_a_deleted_collection_goes(services: Services) -> Non
 async def test_a_search_while_the_index_is_dropped_finds_everything(services: Services) -> None:
     """A search that saw `ready` and lost the index falls to another plan of the same statement."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     await small.worker().run_until_idle()
     async with vector_ddl(small.owner_dsn) as ddl:
         for name in await ddl.existing():
@@ -251,7 +251,7 @@ async def test_a_search_while_the_index_is_dropped_finds_everything(services: Se
 
 async def test_indexes_are_built_as_the_settings_say(services: Services) -> None:
     small = scaled(services, m=8, ef_construction=40)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     await small.worker().run_until_idle()
     owner = await asyncpg.connect(small.owner_dsn)
     (name,) = await catalog(small)
@@ -277,7 +277,7 @@ async def planned(services: Services) -> PlannedIndex:
 async def test_an_invalid_index_is_built_again(services: Services) -> None:
     """What kill -9 in the middle of a concurrent build leaves behind."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     index = await planned(small)
     async with vector_ddl(small.owner_dsn) as ddl:
         await ddl.create(index, ignored)
@@ -316,7 +316,7 @@ asyncio.run(main())
 async def test_a_killed_builder_is_followed_by_another(services: Services) -> None:
     """kill -9 of the process that builds: its backend ends, the lock is free, and the next worker builds the index."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     index = await planned(small)
     blocker = await asyncpg.connect(small.owner_dsn)  # a transaction that a concurrent build must wait for
     transaction = blocker.transaction(isolation="repeatable_read")
@@ -354,7 +354,7 @@ async def invalid(services: Services, name: str) -> bool:
 async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
     """Waiting in a lock would hang with a concurrent build for ever, so turns are asked for."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     for tenant in (services, other_tenant):
         async with tenant.database.transaction(tenant.principal) as connection:
             await handlers.enqueue_plan(connection, tenant.principal)
@@ -370,7 +370,7 @@ async def test_two_workers_take_turns(services: Services, other_tenant: Services
 async def test_ef_search_in_force_is_that_of_the_settings(services: Services) -> None:
     """A setting, local to the transaction, so it does not leak through the pool."""
     wide = scaled(services, ef_search=333)
-    await fill(wide, "large", 120)
+    await fill(wide, "large", 48)
     result = await find(wide, "granite", "large", legs=("vector",))
     assert [part["ef_search"] for part in await parts_of(wide, result.trace_id)] == [333]
     async with services.database.transaction(services.principal) as connection:
@@ -380,7 +380,7 @@ async def test_ef_search_in_force_is_that_of_the_settings(services: Services) ->
 async def test_large_collections_are_searched_more_broadly(services: Services) -> None:
     """With the root of their size beyond 50,000 chunks, and never beyond what pgvector allows."""
     wide = scaled(services, ef_search=80)
-    await fill(wide, "large", 120)
+    await fill(wide, "large", 48)
     for chunks, expected in ((50_000, 80), (200_000, 160), (1_000_000, 358), (20_000_000, 1000)):
         async with services.database.transaction(services.principal) as connection:
             await connection.execute("UPDATE rag.collections SET chunk_count = $1 WHERE name = 'large'", chunks)
@@ -395,7 +395,7 @@ async def test_large_collections_are_searched_more_broadly(services: Services) -
 async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     """Compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 48)
     await order_plan(small)
     await order_checks(small)
     assert await small.worker().run_until_idle() >= 2
@@ -463,7 +463,7 @@ async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services
 
 async def test_small_collections_are_not_checked_daily(services: Services) -> None:
     small = scaled(services)
-    await fill(small, "tiny", 20)
+    await fill(small, "tiny", 8)
     await order_plan(small)
     await order_checks(small)
     assert await small.worker().run_until_idle() == 0
@@ -514,7 +514,7 @@ async def reconcile(services: Services, monkeypatch: pytest.MonkeyPatch, step: s
         return await real(*given, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(handlers, "PORTION", 30)
+        patched.setattr(handlers, "PORTION", 12)
         patched.setattr(vector_indexes, step, dying)
         async with services.database.transaction(services.principal) as connection:
             await handlers.enqueue_plan(connection, services.principal)
@@ -535,15 +535,15 @@ async def test_a_build_that_dies_anywhere_hides_nothing_and_goes_on(
     services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
 ) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 120)
+    await notes(small, "large", 0, 48)
     await reconcile(small, monkeypatch, step, after)
-    assert await finds_all(small, "large", 120)
-    await notes(small, "large", 120, 130)  # goes where the state says
-    assert await finds_all(small, "large", 130)
+    assert await finds_all(small, "large", 48)
+    await notes(small, "large", 48, 52)  # goes where the state says
+    assert await finds_all(small, "large", 52)
     await replan(small)
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 130}
-    assert await finds_all(small, "large", 130)
+    assert await places(small, "large") == {True: 52}
+    assert await finds_all(small, "large", 52)
 
 
 @pytest.mark.fault
@@ -552,18 +552,18 @@ async def test_a_drop_that_dies_anywhere_hides_nothing_and_goes_on(
     services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
 ) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 120)
+    await notes(small, "large", 0, 48)
     await small.worker().run_until_idle()
-    assert await places(small, "large") == {True: 120}
+    assert await places(small, "large") == {True: 48}
     larger = scaled(services, dedicated_above=1000)
     await reconcile(larger, monkeypatch, step, after)
-    assert await finds_all(larger, "large", 120)
-    await notes(larger, "large", 120, 130)
-    assert await finds_all(larger, "large", 130)
+    assert await finds_all(larger, "large", 48)
+    await notes(larger, "large", 48, 52)
+    assert await finds_all(larger, "large", 52)
     await replan(larger)
     assert await states(larger) == {}
-    assert await places(larger, "large") == {False: 130}
-    assert await finds_all(larger, "large", 130)
+    assert await places(larger, "large") == {False: 52}
+    assert await finds_all(larger, "large", 52)
     assert await catalog(larger) == {}
 
 
@@ -573,11 +573,11 @@ async def test_a_publish_in_flight_corrects_what_it_wrote_by_the_old_state(
 ) -> None:
     """The state changes between its insertion and its commit."""
     small = scaled(services)
-    await notes(small, "large", 0, 60)
+    await notes(small, "large", 0, 24)
     collection = await get_collection(small, "large")
     async with small.database.connection() as connection:
         model = (await vectors.models(connection, [1]))[1]
-    index = PlannedIndex(small.principal.tenant_id, collection.id, model.id, model.dimensions, 60, True, False)
+    index = PlannedIndex(small.principal.tenant_id, collection.id, model.id, model.dimensions, 24, True, False)
     async with small.database.transaction(small.principal) as connection:
         if begun:
             await vector_indexes.mark_building(connection, index)
@@ -585,7 +585,7 @@ async def test_a_publish_in_flight_corrects_what_it_wrote_by_the_old_state(
     async with asyncio.TaskGroup() as group:
         async with small.database.transaction(small.principal) as connection:
             await lexical.lock(connection, small.principal, collection.id)
-            publishing = group.create_task(notes(small, "large", 60, 61))
+            publishing = group.create_task(notes(small, "large", 24, 25))
             await until(lambda: waiting_for_lock(small))
             mark = vector_indexes.mark_building if committed == "building" else vector_indexes.mark_dropping
             await mark(connection, index)
@@ -593,7 +593,7 @@ async def test_a_publish_in_flight_corrects_what_it_wrote_by_the_old_state(
     async with small.database.connection() as connection:
         await connection.execute("SELECT set_config('app.tenant', $1, false)", str(small.principal.tenant_id))
         own = await connection.fetchval(
-            "SELECT e.own FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id WHERE d.external_id = 'n60'"
+            "SELECT e.own FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id WHERE d.external_id = 'n24'"
         )
         await connection.execute("SELECT set_config('app.tenant', '', false)")
     assert own == (committed == "building")
@@ -610,30 +610,30 @@ async def waiting_for_lock(services: Services) -> bool:
 
 async def test_documents_that_arrive_while_vectors_are_moved_are_found(services: Services) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 150)
+    await notes(small, "large", 0, 60)
     async with asyncio.TaskGroup() as group:
         group.create_task(small.worker().run_until_idle())
-        for first in range(150, 190, 10):
+        for first in range(60, 100, 10):
             await notes(small, "large", first, first + 10)
             assert await finds_all(small, "large", first + 10)
     await replan(small)
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 190}
+    assert await places(small, "large") == {True: 100}
 
 
 async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(services: Services) -> None:
     """A small part of a search may lie in an index of its own too: the shared index does not hold it."""
     small = scaled(services)
-    await notes(small, "large", 0, 120)
-    await notes(small, "other", 200, 260)
+    await notes(small, "large", 0, 48)
+    await notes(small, "other", 200, 224)
     await small.worker().run_until_idle()
     assert await states(small) == {"large": "ready"}
-    narrow = scaled(services, exact_below=125)
+    narrow = scaled(services, exact_below=50)
     found = await run_search(
         narrow,
-        SearchRequest(query="granite", collections=("large", "other"), legs=("vector",), top_k=180, cache=False),
+        SearchRequest(query="granite", collections=("large", "other"), legs=("vector",), top_k=72, cache=False),
     )
-    assert len(found.passages) == 180
+    assert len(found.passages) == 72
     regimes = {part["regime"] for part in await parts_of(narrow, found.trace_id)}
     assert regimes == {"exact"}
 
@@ -655,13 +655,13 @@ async def test_a_large_run_writes_for_the_index_of_the_collection(services: Serv
 
 
 async def test_a_large_run_that_ends_small_goes_back_to_the_shared_index(services: Services) -> None:
-    small = scaled(services, bulk_above=20)
-    await notes(small, "bulk", 0, 70)
+    small = scaled(services, bulk_above=8)
+    await notes(small, "bulk", 0, 30)
     assert await states(small) == {"bulk": "building"}
     await small.worker().run_until_idle()
     assert await states(small) == {}
-    assert await places(small, "bulk") == {False: 70}
-    assert await finds_all(small, "bulk", 70)
+    assert await places(small, "bulk") == {False: 30}
+    assert await finds_all(small, "bulk", 30)
 
 
 async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
@@ -699,7 +699,7 @@ UPDATE rag.embeddings SET own = false;
 async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(services: Services) -> None:
     """The shared one holds all vectors; the collection's own is left aside until its vectors are moved."""
     small = scaled(services)
-    await notes(small, "large", 0, 120)
+    await notes(small, "large", 0, 48)
     await small.worker().run_until_idle()
     owner = await asyncpg.connect(small.owner_dsn)
     await owner.execute(OLD)
@@ -709,7 +709,7 @@ async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(servi
         "halfvec_cosine_ops) WHERE model_id = 1"
     )
     await owner.execute("SELECT rag.make_searches()")
-    assert await finds_all(small, "large", 120)
+    assert await finds_all(small, "large", 48)
     found = await find(small, "granite", "large", legs=("vector",), cache=False)
     assert [part["regime"] for part in await parts_of(small, found.trace_id)] == ["shared"]
     await replan(small)
@@ -719,5 +719,5 @@ async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(servi
     assert shared.endswith("WHERE ((model_id = 1) AND (NOT own))")
     assert left == 0
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 120}
-    assert await finds_all(small, "large", 120)
+    assert await places(small, "large") == {True: 48}
+    assert await finds_all(small, "large", 48)

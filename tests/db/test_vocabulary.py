@@ -7,6 +7,9 @@ from cairn.domain.plan import Vocabulary
 from cairn.service.documents import index_now
 from cairn.store.holdings import MAX_WORDS, look_up_words
 from cairn.wiring import Services
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 DOCUMENTS = {
     "granite.md": "Granite is a coarse rock. Granites are quarried in the mountains; the view pg_stat_io counts nothing here.",

@@ -10,6 +10,9 @@ from cairn.domain.passage import LEGS, Leg
 from cairn.service.search import get_trace, make_request, run_search
 from cairn.wiring import Services
 from tests.documents import find, index_texts
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 CHAIN = "Who did the director of Big Eyes marry?"
 TEXTS = {
