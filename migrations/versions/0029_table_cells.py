@@ -4,7 +4,7 @@ indexed again."""
 from alembic import op
 
 revision = "0029"
-down_revision = "0027"
+down_revision = "0028"
 branch_labels = None
 depends_on = None
 BREAKING = False

@@ -113,8 +113,8 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
 
 
 def asked_besides(question: str, named: Sequence[Subject]) -> tuple[tuple[str, str], ...]:
-    """Words of content of a question beside those that it names, as spelled and folded: what it wants to know of them. Of "the CEO
-    of Intel" it names the last word."""
+    """Words of content of a question beside those that it names, as spelled and folded: what it wants to know of them. Of "the
+    CEO of Intel" it names the last word."""
     own = frozenset(word for one in named for word in terms(_OFFICE.sub("", one.text)))
     return tuple((raw, word) for raw, word in spelled_terms(question) if word not in own | _LIGHT and not is_idle(word))
 

@@ -29,8 +29,8 @@ from cairn.graph.code.rows import code_graph
 from cairn.graph.rows import document_graph
 from cairn.ingest.chunkers import chunk
 from cairn.ingest.embedding_text import ChunkTexts, embed_text, text_hash
-from cairn.ingest.table_cells import document_tables, headings_by_place
 from cairn.ingest.loaders import REVISION
+from cairn.ingest.table_cells import document_tables, headings_by_place
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
 from cairn.language.tables import Table
