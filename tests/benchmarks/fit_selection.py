@@ -87,7 +87,9 @@ async def index(rag: cairn.Cairn, folder: Path, collection: str) -> None:
         return
     rows = [json.loads(line) for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines()]
     sources = [
-        cairn.Source(row["_id"], f"{row['_id']}.txt", row["text"].encode(), row.get("title") or row["_id"], is_text=True)
+        cairn.Source(
+            row["_id"], f"{row['_id']}.txt", row["text"].encode(), row.get("title") or row["_id"], is_text=True
+        )
         for row in rows
     ]
     await rag.ingest(sources, collection=collection)
