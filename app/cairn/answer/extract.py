@@ -34,7 +34,7 @@ from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, w
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
-from cairn.answer.shown import Surroundings, as_markdown, can_mark, surroundings
+from cairn.answer.shown import ShownPart, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -297,7 +297,7 @@ def quoted_draft(
     return Draft(text, tuple(cited), True, 1.0)
 
 
-def _place_in(around: Surroundings, one: Excerpt, passages: Sequence[Passage], shown: Passage) -> int | None:
+def _place_in(around: ShownPart, one: Excerpt, passages: Sequence[Passage], shown: Passage) -> int | None:
     """Where another quotation ends in what is shown of a passage; None where it stands elsewhere."""
     its = passages[one.rank]
     if its.document_id != shown.document_id or len(one.spans) > 1:
@@ -306,7 +306,7 @@ def _place_in(around: Surroundings, one: Excerpt, passages: Sequence[Passage], s
     return end if can_mark(around, (start, end)) else None
 
 
-def _context(around: Surroundings, first: Citation, passage: Passage) -> CitedContext:
+def _context(around: ShownPart, first: Citation, passage: Passage) -> CitedContext:
     """In the document. Of a row whose header is quoted first it begins with that."""
     start, end = (passage.start + place for place in around.span)
     return CitedContext(as_markdown(around), min(start, first.start), max(end, first.end))

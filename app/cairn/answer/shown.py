@@ -33,7 +33,7 @@ WINDOW: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ShownPart:
     """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of."""
 
     content: str
@@ -41,7 +41,7 @@ class Surroundings:
     blocks: tuple[Block, ...]
 
 
-def surroundings(content: str, quoted: Span, *, row: bool = False) -> Surroundings:
+def surroundings(content: str, quoted: Span, *, row: bool = False) -> ShownPart:
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
@@ -53,7 +53,7 @@ def surroundings(content: str, quoted: Span, *, row: bool = False) -> Surroundin
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
     at, last = block_at(blocks, quoted[0]), block_at(blocks, quoted[1] - 1)
     if at is None or last is None or blocks[at].kind == "heading":
-        return Surroundings(content, quoted, (Block("prose", *quoted),))
+        return ShownPart(content, quoted, (Block("prose", *quoted),))
     if row:
         span = _around(text, blocks[at], quoted, MOST_SHOWN)
     else:
@@ -64,7 +64,7 @@ def surroundings(content: str, quoted: Span, *, row: bool = False) -> Surroundin
             span = _continued(text, blocks, begins, ends, span)
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     inside = tuple(block for block in blocks if block.start < span[1] and span[0] < block.end)
-    return Surroundings(content, span, inside)
+    return ShownPart(content, span, inside)
 
 
 def _near(content: str, quoted: Span) -> str:
@@ -223,7 +223,7 @@ _MARK: Final = "\0"
 """Where the quotation ends; PostgreSQL stores no text that has it."""
 
 
-def as_markdown(around: Surroundings, marks: Mapping[int, str] | None = None) -> str:
+def as_markdown(around: ShownPart, marks: Mapping[int, str] | None = None) -> str:
     """What is shown, each paragraph on one line, without links, emphasis and tags; code between fences, a table under its header.
     `marks`: by the place in the passage where a quotation ends, in text or code, what stands behind it, or behind its code."""
     places = sorted(marks or ())
@@ -236,14 +236,14 @@ def as_markdown(around: Surroundings, marks: Mapping[int, str] | None = None) ->
     return text
 
 
-def can_mark(around: Surroundings, quoted: Span) -> bool:
+def can_mark(around: ShownPart, quoted: Span) -> bool:
     """Whether a quotation is shown, so that a mark can stand behind it: in a table there is no room."""
     if not around.span[0] <= quoted[0] < quoted[1] <= around.span[1]:
         return False
     return any(block.start < quoted[1] <= block.end and block.kind != "table" for block in around.blocks)
 
 
-def _shown(around: Surroundings, block: Block, places: Sequence[int]) -> str:
+def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     start, end = max(block.start, around.span[0]), min(block.end, around.span[1])
     places = [place for place in places if start < place <= end]
     if block.kind == "code":
