@@ -274,13 +274,14 @@ async def _extract(
     draft: Draft | None = None
     if len(foreign) < len(passages) or not passages:
 
-        async def take(read: tuple[Passage, ...]) -> Draft:
+        async def take(read: tuple[Passage, ...], least: float = enough) -> Draft:
             return await extract(
-                asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=enough,
+                asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=least,
                 calibration=calibration, by=await reader_for(run, asked, read),
             )  # fmt: skip
 
-        draft = await only_about_what_is_asked(run, asked, passages, await take(passages), take)
+        again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
+        draft = await only_about_what_is_asked(run, asked, passages, await take(passages), again)
     if across_model is None or not foreign or (draft and draft.found):
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
