@@ -142,6 +142,8 @@ async def test_a_workbook_is_computed_over(services: Services) -> None:
         ("In which year was the amount of pilots the highest?", "2022: 340.0 (in thousands)", "Pilots | 310.0 | 340.0 | 295.5"),
         ("Wie hoch ist das durchschnittliche Gehalt in der Technik?", "4.075,25", "Ada | Technik | 4.250,50 | 01.03.2019"),
         ("Wie viele Angestellte haben ein Gehalt von mehr als 4.000?", "2 [1]", "Ada | Technik | 4.250,50 | 01.03.2019"),
+        ("What share of the price does the supplier Sella have?", "81.96 % [1]", "Chair | 89.00 | 40 | 8 | Sella"),
+        ("What share of the stock does the lamp have?", "9.26 % [1]", "Lamp | 12.50 | 5 | 10 | Lux"),
         ("Which member has the second highest number of meetings?", "Okafor: 11", "Okafor | 11 | 1,250"),
         ("What is the sum of the travel of all members?", "3,600 km", "Okafor | 11 | 1,250"),
     ],

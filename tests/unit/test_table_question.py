@@ -249,12 +249,14 @@ def test_counts_ranks_shares_and_rows_by_their_status() -> None:
         ("What is the average of services from 2017 to 2019?", STATEMENT),  # is 2018 meant, too?
         ("How many units were sold by North?", SALES),  # a look-up or a sum
         ("What is the difference between North and South?", SALES),  # of what?
+        ("What is the sum of stock and reorder level?", STOCK),  # two columns
         ("Is the revenue more than it was over the years under review?", SALES),
         ("What is the percentage change in revenue between North and South in 2022?", SALES),
     ],
 )
 def test_what_is_no_computation_or_no_sure_one_is_left_alone(question: str, text: str) -> None:
-    assert meant(question, text) is None
+    for title in ("", "Stock and revenue by region"):
+        assert meant(question, text, title=title) is None
 
 
 def test_a_table_of_which_a_row_stands_elsewhere_is_not_computed_over() -> None:

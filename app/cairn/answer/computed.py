@@ -202,7 +202,7 @@ class _Writer:
         if self.found.row is not None:
             return f"{self._asked(cell)}: {cell['text']}"
         fixed = any(one.position == 0 and len(one.keys) == 1 for one in self.found.conditions)
-        parts = [] if fixed and cell["asked"] else [cell["label"]]
+        parts = [] if fixed and cell["asked"] not in (None, "", cell["label"]) else [cell["label"]]
         if cell["asked"] and cell["asked"] != cell["label"]:
             parts.append(cell["asked"])
         name = ", ".join(filter(None, parts))
@@ -215,7 +215,8 @@ class _Writer:
 
     def _told(self) -> str:
         found, cells, words = self.found, self.cells, self.words
-        first, second = found.pair or ("", "")
+        target = found.target if found.operation == "share" else None
+        first, second = found.pair or (target.texts[0] if target else "", "")
         said = words[found.operation].format(
             n=cells.rows if found.operation in ("count", "listing") else cells.numbers, measure=self._measure(),
             place=found.place, first=first, second=second, count=cells.kept,
@@ -239,7 +240,8 @@ class _Writer:
     def _conditions(self) -> str:
         found, told = self.found, []
         for one in found.conditions:
-            if found.pair is None or len(one.keys) == 1:
+            part = found.operation == "share" and one is found.target
+            if not part and (found.pair is None or len(one.keys) == 1):
                 told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
         if found.comparison is not None:
             sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤"}[found.comparison]

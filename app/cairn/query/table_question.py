@@ -286,11 +286,8 @@ class _Binding:
         if operation not in ("difference", "growth") and any(is_range(one.keys) for one in conditions):
             return None
         measure = self._measure(free)
-        if measure is None and free:  # a word of the file's name may head a column too: "seattle-weather.csv"
-            free = [span for span in free if not self._stands_around(span)]
-            # "the sum of the travel of all members"
-            measure = self._measure(free) if free else None
-            measure = self._measure([span for span in free if span.headers != {0}]) if measure is None else measure
+        if measure is None and free:
+            measure = self._measure([span for span in free if not self._says_where(span)])
             if measure is None:
                 return None
         if measure is None and self.other is not None:
@@ -396,8 +393,12 @@ class _Binding:
                 return True
         return False
 
-    def _stands_around(self, span: WordSpan) -> bool:
-        return self.around.issuperset(self.tokens[span.start : span.end])
+    def _says_where(self, span: WordSpan) -> bool:
+        """Whether a header of words is named for what the table or its rows are: "seattle-weather.csv" with a column "weather", "the
+        travel of all members". One of numbers never is: it may be what is asked for."""
+        if any(self.table.numeric[at] for at in span.headers):
+            return False
+        return span.headers == {0} or self.around.issuperset(self.tokens[span.start : span.end])
 
     def _measure(self, free: Sequence[WordSpan]) -> int | None:
         """The one column that all headers which are left name together."""
