@@ -394,8 +394,8 @@ class _Binding:
         return False
 
     def _says_where(self, span: WordSpan) -> bool:
-        """Whether a header of words is named for what the table or its rows are: "seattle-weather.csv" with a column "weather", "the
-        travel of all members". One of numbers never is: it may be what is asked for."""
+        """Whether a header of words is named for what the table or its rows are: "seattle-weather.csv" with a column "weather",
+        "the travel of all members". One of numbers never is: it may be what is asked for."""
         if any(self.table.numeric[at] for at in span.headers):
             return False
         return span.headers == {0} or self.around.issuperset(self.tokens[span.start : span.end])
