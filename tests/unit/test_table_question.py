@@ -7,10 +7,11 @@ from decimal import Decimal
 
 import pytest
 
+from cairn.domain.computation import Computation
 from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
 from cairn.ingest.table_cells import document_tables
 from cairn.language.tables import tables_in
-from cairn.query.table_question import Computation, bind
+from cairn.query.table_question import bind
 from cairn.query.table_words import read_question
 
 SALES = """

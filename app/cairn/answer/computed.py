@@ -15,13 +15,12 @@ from typing import Any, Final
 
 from cairn.answer.cite import citation
 from cairn.domain.answer import Citation, Draft
+from cairn.domain.computation import MOST_LISTED, Computation
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
-from cairn.language.cells import combine_units
+from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
-from cairn.query.table_question import MOST_LISTED, Computation
-from cairn.query.table_words import year_of
 
 CONFIDENCE: Final = 0.97
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured

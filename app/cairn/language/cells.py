@@ -172,6 +172,12 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(fold(text))
 
 
+def year_of(header: str) -> str | None:
+    """The one year that a header names."""
+    years = {token for token in tokens_of(header) if is_year(token)}
+    return years.pop() if len(years) == 1 else None
+
+
 def key_of(text: str, cell: ReadCell) -> str:
     """What a question can call a cell by: its words without a footnote's number, of a date the year; "" where by nothing."""
     if cell.date is not None:

@@ -10,13 +10,14 @@ stands; and everything must be the one thing that it can be. Else there is None,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from cairn.domain.computation import MOST_LISTED, CellCondition, Comparison, Computation, Operation
 from cairn.domain.table import NamedCells, TableSketch
-from cairn.language.cells import is_year, read_number, tokens_of
+from cairn.language.cells import is_year, read_number, tokens_of, year_of
 from cairn.query.table_words import (
     BESIDE,
     BY,
@@ -42,95 +43,10 @@ from cairn.query.table_words import (
     scale_of,
     short_year_of,
     spans_of,
-    year_of,
 )
-
-Operation = Literal[
-    "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
-]
-Comparison = Literal["more", "less", "at_least", "at_most"]
 
 MOST_CONDITIONS: Final = 3
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
-MOST_LISTED: Final = 20
-"""Rows that an answer lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellCondition:
-    """Rows whose cell of a column is called so."""
-
-    position: int
-    keys: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Computation:
-    """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
-    over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
-    cell is the same. `comparison` with the number `bound` or the column `other`. `place`: which of a rank, how many of a top.
-    `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
-    others count, too. `support`: how many words of the question the table's title, headings and document have."""
-
-    operation: Operation
-    measure: int | None = None
-    row: int | None = None
-    columns: tuple[int, ...] = ()
-    label: str = ""
-    conditions: tuple[CellCondition, ...] = ()
-    asked: int | None = None
-    naming: int | None = None
-    comparison: Comparison | None = None
-    bound: Decimal | None = None
-    other: int | None = None
-    place: int = 1
-    pair: tuple[str, str] | None = None
-    turned: bool = False
-    totals: bool = False
-    support: int = 0
-
-    @property
-    def order(self) -> str | None:
-        """Which cells come first."""
-        if self.operation in ("highest", "lowest"):
-            return self.operation
-        return (
-            "highest"
-            if self.operation in ("rank", "top") and not self.turned
-            else ("lowest" if self.operation == "rank" else None)
-        )
-
-    @property
-    def target(self) -> CellCondition | None:
-        """Of a share the condition that its part meets: the only one, or the only one that is no year."""
-        named = (
-            [one for one in self.conditions if not all(map(is_year, one.keys))]
-            if len(self.conditions) > 1
-            else self.conditions
-        )
-        return named[0] if len(named) == 1 else None
-
-    def arguments(self, most: int) -> tuple[str, tuple[Any, ...]]:
-        """The statement of sql/queries/tables.sql that computes it, and its parameters after the table."""
-        if self.row is not None:
-            return "of_columns", (self.row, list(self.columns), self.comparison, self.bound, self.order)
-        pairs = [(key, one.position) for one in self.conditions for key in one.keys]
-        asked, share = self.asked if self.asked is not None else self.naming, None
-        conditions = self.conditions
-        if self.operation == "share":
-            target = self.target
-            assert target is not None
-            asked, share = target.position, target.keys[0]
-            conditions = tuple(one for one in conditions if one is not target)
-            pairs = [(key, one.position) for one in conditions for key in one.keys]
-        elif self.pair is not None:
-            asked = next(one.position for one in self.conditions if len(one.keys) > 1)
-        positions = [one.position for one in conditions]
-        return "of_rows", (
-            self.measure, positions, [key for key, _ in pairs], [place for _, place in pairs], asked, self.comparison,
-            self.bound, self.other, most, self.order, share, self.totals,
-        )  # fmt: skip
 
 
 # --- what it means in a table ---------------------------------------------------------------------------------------------

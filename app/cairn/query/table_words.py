@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cairn.domain.table import NamedCells, TableSketch
-from cairn.language.cells import is_year, tokens_of
+from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import every, languages
 from cairn.language.linear import bounded
@@ -190,12 +190,6 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
     if year := year_of(header):
         found.add((year,))
     return frozenset(found)
-
-
-def year_of(header: str) -> str | None:
-    """The one year that a header names."""
-    years = {token for token in tokens_of(header) if is_year(token)}
-    return years.pop() if len(years) == 1 else None
 
 
 def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> Iterator[int]:

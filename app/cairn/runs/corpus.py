@@ -10,6 +10,7 @@ from uuid import UUID
 from cairn.answer.computed import needed_cells
 from cairn.answer.confidence import UNCALIBRATED, Calibration
 from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
+from cairn.domain.computation import Computation
 from cairn.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
 from cairn.domain.graph_view import CommunitySummary, Way
 from cairn.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
@@ -29,7 +30,7 @@ from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Vectors
 from cairn.query.filters import Restricted, Wish, restrict
-from cairn.query.table_question import Computation, bind
+from cairn.query.table_question import bind
 from cairn.query.table_words import ComputedQuestion
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.context import SearchDeps
