@@ -37,12 +37,6 @@ _TABLES: Final = {
 """With what stands before the cells."""
 _DRAWN: Final = {"tikzpicture", "pgfpicture", "picture", "comment", "filecontents", "filecontents*", "CCSXML", "axis"}
 """Environments without words for a reader."""
-_PLAIN: Final = {
-    "document", "center", "flushleft", "flushright", "quote", "quotation", "verse", "minipage", "figure", "figure*", "table",
-    "table*", "small", "footnotesize", "frame", "titlepage", "multicols", "appendices", "subfigure", "wrapfigure", "landscape",
-    "sidewaystable", "adjustbox", "spacing", "columns", "column", "block", "samepage", "threeparttable", "tablenotes",
-}  # fmt: skip
-"""Environments that are said by nothing but what is in them; others have a name that readers see: "Theorem"."""
 _STATEMENTS: Final = {
     "theorem", "lemma", "proposition", "corollary", "definition", "remark", "example", "proof", "exercise", "claim", "conjecture",
     "abstract", "note", "warning", "solution", "problem", "question", "answer", "assumption",
