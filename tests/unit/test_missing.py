@@ -74,8 +74,8 @@ def test_what_is_mentioned_and_common_words_refuse_nothing(question: str, langua
 
 
 def test_names_of_collections_and_documents_need_not_stand_in_a_text() -> None:
-    assert absent("What does Handbook say about Apple?") == ["Handbook"]
-    assert absent("What does Handbook say about Apple?", known=("handbook", "a/leave.md")) == []
+    assert absent("What does Falcon say about Apple?") == ["Falcon"]
+    assert absent("What does Falcon say about Apple?", known=("falcon", "a/leave.md")) == []
 
 
 def test_a_letter_more_or_less_is_a_slip_and_no_other_name() -> None:

@@ -21,7 +21,7 @@ from cairn.answer.reading import (
     join_readings,
     nearest_cosines,
 )
-from cairn.providers.answer_reader import MOST_TOKENS, PATH_TOKENS, QUESTION_TOKENS, Reading, Stretch, framed
+from cairn.providers.answer_reader import MOST_TOKENS, PATH_TOKENS, QUESTION_TOKENS, Stretch, StretchReading, framed
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
 GUIDE = """# Passwords
@@ -48,10 +48,10 @@ class Knows:
         self.word = word
         self.seen: list[Stretch] = []
 
-    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[Reading]:
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         self.seen += stretches
         return [
-            Reading(
+            StretchReading(
                 8.0 if any(self.word in unit for unit in one.units) else -8.0,
                 tuple(8.0 if self.word in unit else -8.0 for unit in one.units),
             )
@@ -102,7 +102,7 @@ def test_what_was_not_read_counts_as_the_worst_that_was() -> None:
     places = choose_places(found, score_quotations(measure(terms, found, sources)), sources, most=1)
     units = tuple(float(n) for n in range(len(places[0].units)))
     zeros = np.zeros(len(found))
-    read = join_readings(places, [Reading(2.0, units)], zeros, zeros, zeros)
+    read = join_readings(places, [StretchReading(2.0, units)], zeros, zeros, zeros)
     assert set(read.stretch) == {2.0}
     for at, unit in places[0].inside.items():
         assert read.read[at]

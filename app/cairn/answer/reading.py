@@ -20,7 +20,7 @@ from cairn.domain.answer import SelectionFeatures
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.sentences import Unit, split_units
-from cairn.providers.answer_reader import AnswerReader, Reading, Stretch
+from cairn.providers.answer_reader import AnswerReader, Stretch, StretchReading
 
 STRETCH_CHARS: Final = 420
 """As in training."""
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StretchPlace:
     """A stretch of passage `rank`: its units, and the candidates in it (places in the list of them) with their unit there."""
 
     rank: int
@@ -87,7 +87,7 @@ def nearest_cosines(found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[
 
 def choose_places(
     found: Sequence[Candidate], scores: Floats, passages: Sequence[Passage], most: int = MOST_READ
-) -> list[Place]:
+) -> list[StretchPlace]:
     """The stretches with the candidates that score best, best first. Source code is not read: the reader knows none."""
     cut = {rank: cut_stretches(passages[rank].content) for rank in {candidate.rank for candidate in found}}
     where: dict[tuple[int, int], dict[int, int]] = {}
@@ -100,10 +100,10 @@ def choose_places(
                 unit = max(n for n, one in enumerate(units) if one.start <= candidate.unit.start)
                 where.setdefault((candidate.rank, number), {})[at] = unit
                 break
-    return [Place(rank, cut[rank][number], inside) for (rank, number), inside in list(where.items())[:most]]
+    return [StretchPlace(rank, cut[rank][number], inside) for (rank, number), inside in list(where.items())[:most]]
 
 
-def as_stretch(place: Place, found: Sequence[Candidate], passages: Sequence[Passage]) -> Stretch:
+def as_stretch(place: StretchPlace, found: Sequence[Candidate], passages: Sequence[Passage]) -> Stretch:
     """What the reader sees of it: under the title, and what stands above its first candidate."""
     passage = passages[place.rank]
     first = min(place.inside)
@@ -126,7 +126,7 @@ class ReadCandidates:
 
 
 def join_readings(
-    places: Sequence[Place], readings: Sequence[Reading], words: Floats, cosines: Floats, ranks: Floats
+    places: Sequence[StretchPlace], readings: Sequence[StretchReading], words: Floats, cosines: Floats, ranks: Floats
 ) -> ReadCandidates:
     """At least one place was read."""
     count = len(words)

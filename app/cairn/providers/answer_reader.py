@@ -37,7 +37,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StretchReading:
     """`score`: log odds that the stretch answers; `units`: of each of its units, log odds to be compared with one another."""
 
     score: float
@@ -48,7 +48,7 @@ class AnswerReader(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[Reading]:
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         """Of each stretch, in order. Raises ProviderError."""
         ...
 
@@ -90,10 +90,10 @@ class LocalReader:
     def _session(self) -> Any:
         return open_session(self._file, self._threads)
 
-    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[Reading]:
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         return await self._thread.run(lambda pair: self._read(*pair), (question, tuple(stretches))) if stretches else []
 
-    def _read(self, question: str, stretches: Sequence[Stretch]) -> list[Reading]:
+    def _read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         texts = [question]
         for one in stretches:
             texts += [f"{one.path}:" if one.path else "", *one.units]
@@ -105,13 +105,13 @@ class LocalReader:
             path, units = rest[at], rest[at + 1 : at + 1 + len(one.units)]
             pairs.append(framed(asked, path, units, frames))
             at += 1 + len(one.units)
-        found: list[Reading | None] = [None] * len(pairs)
+        found: list[StretchReading | None] = [None] * len(pairs)
         for rows in batches([len(ids) for ids, _ in pairs]):
             ids = [pairs[row][0] for row in rows]
             inputs = {"input_ids": padded(ids, 1), "attention_mask": padded([[1] * len(one) for one in ids])}
             scores, tags = self._session.run(["score", "tags"], inputs)
             for row, score, tag in zip(rows, scores, tags, strict=True):
-                found[row] = Reading(float(score), _of_units(pairs[row][1], tag, len(stretches[row].units)))
+                found[row] = StretchReading(float(score), _of_units(pairs[row][1], tag, len(stretches[row].units)))
         return [one for one in found if one is not None]
 
     async def close(self) -> None:

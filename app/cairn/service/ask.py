@@ -130,6 +130,11 @@ async def ask(services: Services, question: Question) -> Answer:
     return (await final(await start(services, question))).answer
 
 
+def has_model(services: Services) -> bool:
+    """Whether a chat model writes answers now. Raises ProviderError, SettingsError."""
+    return services.chat_for(services.settings.current) is not None
+
+
 def deps_for(services: Services, settings: Settings) -> Deps:
     """What runs are made with: one snapshot of the settings, and the caller's rows. Raises ProviderError, SettingsError."""
     return Deps(

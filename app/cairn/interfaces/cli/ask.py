@@ -16,7 +16,7 @@ from cairn.interfaces.cli.search import label_place, require_documents, shown_we
 from cairn.interfaces.cli.terminal import STDOUT, note, say, say_json, services, shorten
 from cairn.language.quoted import locate_quotation
 from cairn.service import runs as run_service
-from cairn.service.ask import final, start
+from cairn.service.ask import final, has_model, start
 from cairn.service.conversations import check_session_id
 from cairn.service.documents import check_collection_name, collection_of
 from cairn.service.files import Selection, describe_formats, select_files
@@ -95,7 +95,7 @@ async def answer_question(
     Raises the CairnError that ended the run.
     """
     question = Question(text, collection, new_id(), strategy=strategy, session_id=session)
-    written = opened.chat_for(opened.settings.current) is not None
+    written = has_model(opened)
     live, shown, why = written and not silent and STDOUT.is_terminal, "", "After checking its sources"
 
     def show(event: Event) -> None:

@@ -19,7 +19,7 @@ from cairn.interfaces.web.conversation_list import ConversationList
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import choose_from, keep_address, list_names, read_address, show_empty
 from cairn.interfaces.web.turn import ShownTurn
-from cairn.service.ask import Task, start, strategy_names
+from cairn.service.ask import Task, has_model, start, strategy_names
 from cairn.service.conversations import check_session_id, get_history, new_session
 from cairn.service.documents import check_collection_name
 from cairn.service.runs import list_judgements
@@ -52,7 +52,7 @@ async def show(page: Page) -> None:
     task = _find_run(services, read_address("run"))
     session = read_address("conversation") or (task.question.session_id if task else None) or new_session()
     room = _Room(page, collection, session)
-    room.draw(names, with_model=services.chat_for(settings) is not None)
+    room.draw(names, with_model=has_model(services))
     with shown_errors():
         await room.load(task)
 
