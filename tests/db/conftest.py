@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from cairn.db.embedded import EmbeddedServer
 from cairn.domain.principal import Principal
-from cairn.providers.circuit import Circuits
+from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import ConfiguredChatModels
 from cairn.settings import Environment, Settings, SettingsStore, read_environment
 from cairn.wiring import Services, open_services
@@ -178,7 +178,10 @@ async def services_of_tenant(services_of_module: Services) -> AsyncIterator[Serv
 @pytest_asyncio.fixture(loop_scope="module")
 async def chatty_of_tenant(chatty_of_module: Services) -> AsyncIterator[Services]:
     # a client remembers that its server takes no tools, and a circuit its failures
-    circuits = Circuits()
+    store = chatty_of_module.settings
+    circuits = Circuits(
+        lambda: Limits(store.current.providers.circuit_failures, store.current.providers.circuit_seconds)
+    )
     chats = ConfiguredChatModels(chatty_of_module.environment, circuits)
     models = replace(chatty_of_module.models, chats=chats, circuits=circuits)
     async with tenant_of(replace(chatty_of_module, chat_for=chats.get, circuits=circuits, models=models)) as opened:
