@@ -361,7 +361,7 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
         done = state["step"]
     endless = (batch for epoch in range(10**6) for batch in prepared.batches(random.Random(arguments.seed + epoch)))
     mine = (batch for at, batch in enumerate(endless) if at % workers == worker and at // workers >= done)
-    began, seen = time.time(), np.zeros(3)
+    began, seen = time.time(), np.zeros(4)
     for step in range(done, arguments.steps):
         pace = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - step / arguments.steps)
         for group, share in zip(optimiser.param_groups, (1.0, 0.5), strict=True):
@@ -374,12 +374,10 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
         torch.nn.utils.clip_grad_norm_(named.values(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        seen += [float(one.detach()) for one in lost]
+        seen += [*(float(one.detach()) for one in lost), 1.0]
         if worker == 0 and ((step + 1) % 100 == 0 or step + 1 == arguments.steps):
-            print(
-                f"step {step + 1} of {arguments.steps}, {time.time() - began:.0f} s, losses {(seen / 100).round(3)}",
-                flush=True,
-            )
+            means = (seen[:3] / seen[3]).round(3)
+            print(f"step {step + 1} of {arguments.steps}, {time.time() - began:.0f} s, losses {means}", flush=True)
             seen[:] = 0
             torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "step": step + 1}, kept)
     if worker == 0 and arguments.dev:

@@ -9,7 +9,9 @@ import pytest
 
 from cairn.answer.confidence import (
     PRESENT,
+    PRESENT_READ,
     RIGHT,
+    RIGHT_READ,
     SURE,
     UNCALIBRATED,
     Calibration,
@@ -47,7 +49,7 @@ def test_what_speaks_for_a_quotation_makes_it_more_probable() -> None:
 
 
 def test_every_weight_has_its_feature() -> None:
-    assert set(PRESENT) | set(RIGHT) == {*features_of(GOOD), ""}
+    assert set(PRESENT) | set(RIGHT) | set(PRESENT_READ) | set(RIGHT_READ) == {*features_of(GOOD), ""}
 
 
 def test_the_answer_follows_from_the_probability() -> None:

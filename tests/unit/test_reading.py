@@ -36,7 +36,7 @@ htpasswd -c .htpasswd alice
 
 Passwords were invented in 1961.
 """
-QUESTION = "How do I protect a directory with passwords?"
+QUESTION = "What protects a directory with passwords?"
 
 
 class Knows:

@@ -81,7 +81,7 @@ async def extract(
     measured = measure(terms, found, passages)
     words = score_quotations(measured) - SAID * _stands_in(said, found)
     read = await read_candidates(question, found, words, passages, by) if by else None
-    scores = words if read is None else score_read(read)
+    scores = words if read is None else score_read(read, way=terms.asked.way)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])

@@ -104,6 +104,8 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
         save_model(reader_graph(raw, read_adapter()), made / reader_file(), quantise=True, only=QUANTISED)
         for name in ("sentencepiece.model", "LICENSE", "manifest.json", reader_file(), model_name):
             os.replace(made / name, out_dir / name)
+    for older in set(out_dir.glob("reader-*.onnx")) - {out_dir / reader_file()}:
+        older.unlink(missing_ok=True)
     return out_dir / model_name
 
 
