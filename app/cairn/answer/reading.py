@@ -157,7 +157,10 @@ async def read_candidates(
 def score_read(read: ReadCandidates, *, way: bool) -> Floats:
     """One score a candidate, as score_quotations; those that were not read come last. `way`: how something is done is asked."""
     weights = PROMISING if way else READ
-    return sum((weight * getattr(read, name) for name, weight in weights.items()), -UNREAD * ~read.read)
+    scores: Floats = np.where(read.read, 0.0, -UNREAD)
+    for name, weight in weights.items():
+        scores += weight * getattr(read, name)
+    return scores
 
 
 def with_reading(
