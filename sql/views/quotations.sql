@@ -28,7 +28,10 @@ SELECT t.name AS tenant,
        (r.answer #>> '{selection,question_words}')::integer AS question_words,
        (r.answer #>> '{selection,english}')::boolean AS english,
        (r.answer #>> '{citations,0,document_id}')::uuid AS document_id,
-       (r.answer #>> '{citations,0,passage_id}')::uuid AS passage_id
+       (r.answer #>> '{citations,0,passage_id}')::uuid AS passage_id,
+       (r.answer #>> '{selection,read}')::double precision AS read,
+       (r.answer #>> '{selection,read_most}')::double precision AS read_most,
+       (r.answer #>> '{selection,read_margin}')::double precision AS read_margin
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 WHERE r.answer ? 'selection';
@@ -64,3 +67,6 @@ COMMENT ON COLUMN analyst.quotations.question_words IS 'Words of content in the 
 COMMENT ON COLUMN analyst.quotations.english IS 'Whether the question was taken for English, which the embedding model knows best.';
 COMMENT ON COLUMN analyst.quotations.document_id IS 'The document that is quoted first (analyst.documents); null where it was withheld.';
 COMMENT ON COLUMN analyst.quotations.passage_id IS 'The passage that it stands in (analyst.passages); null where it was withheld.';
+COMMENT ON COLUMN analyst.quotations.read IS 'Log odds of the reader that the stretch it stands in answers; null where nothing was read.';
+COMMENT ON COLUMN analyst.quotations.read_most IS 'The most that the reader gave to any stretch; 0 where nothing was read.';
+COMMENT ON COLUMN analyst.quotations.read_margin IS 'As margin, with what the reader says; 0 where nothing was read.';

@@ -59,7 +59,7 @@ async def test_restructured_text_is_quoted_as_prose(services: Services, question
     await index(services, "larder.rst", (MANUALS / "larder.rst").read_text())
     answer = await answered(services, question, collection="manuals")
     assert said in answer.answer
-    assert not any(mark in answer.answer for mark in ("..", "::", "*"))
+    assert not any(mark in answer.answer.replace("**", "") for mark in ("..", "::", "*"))
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,5 @@ async def test_markdown_of_a_site_is_quoted_as_its_reader_sees_it(
     await index(services, name, (MANUALS / name).read_text())
     answer = await answered(services, question, collection="manuals")
     assert said in answer.answer.replace("`", "")
-    assert not any(mark in answer.answer for mark in ("<pre", "<td", "&lt;", ":::n", "{py", "import"))
+    prose = "".join(answer.answer.split("```")[::2])  # code may show what it is about
+    assert not any(mark in prose for mark in ("<pre", "<td", "&lt;", ":::n", "{py", "import"))

@@ -20,6 +20,7 @@ from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.bridge import bridge
 from cairn.language.lexicon import any_of
+from cairn.query.related import ends_of
 from cairn.runs.context import Run
 
 _OPEN_RANGE: Final = re.compile(
@@ -83,7 +84,8 @@ async def only_about_what_is_asked(
     named = [one for one in _named(run, text) if not _is_word(one, passages)]
     if not draft.found or not named:
         return draft
-    words = asked_besides(text, named)
+    # what asks how two things are related need not be said of them
+    words = () if ends_of(text, run.plan.language) else asked_besides(text, named)
     wanted = [word for _, word in words]
     about = _About(named, await _beginnings(run, named, passages))
     lacking = about.lacking(_quoted(draft, passages))
