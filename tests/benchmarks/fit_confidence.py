@@ -113,23 +113,23 @@ def fit(asked: Sequence[Asked]) -> tuple[Floats, Floats]:
     """Weights of PRESENT and of RIGHT, the constant last; each family counts alike, and so do both answers in it."""
     here = [one for one in asked if one.answerable]
     return (
-        _fit(list(PRESENT)[:-1], asked, [one.answerable for one in asked]),
-        _fit(list(RIGHT)[:-1], here, [one.right for one in here]),
+        fit_weights(list(PRESENT)[:-1], asked, [one.answerable for one in asked]),
+        fit_weights(list(RIGHT)[:-1], here, [one.right for one in here]),
     )
 
 
-def _fit(names: Sequence[str], asked: Sequence[Asked], labels: Sequence[bool]) -> Floats:
+def fit_weights(names: Sequence[str], asked: Sequence[Asked], labels: Sequence[bool]) -> Floats:
     sizes = {family: sum(one.family == family for one in asked) for family in {one.family for one in asked}}
     mass = np.array([sizes[one.family] ** -0.5 for one in asked])
-    return fit_logistic(_table(names, asked), np.array(labels, np.float64), weights=mass / mass.mean(), ridge=RIDGE)
+    return fit_logistic(values_of(names, asked), np.array(labels, np.float64), weights=mass / mass.mean(), ridge=RIDGE)
 
 
-def _table(names: Sequence[str], asked: Sequence[Asked]) -> Floats:
+def values_of(names: Sequence[str], asked: Sequence[Asked]) -> Floats:
     return np.array([[values[name] for name in names] for values in (features_of(one.features) for one in asked)])
 
 
-def _apply(weights: Floats, names: Sequence[str], asked: Sequence[Asked]) -> Floats:
-    odds: Floats = _table(names, asked) @ weights[:-1] + weights[-1]
+def probabilities(weights: Floats, names: Sequence[str], asked: Sequence[Asked]) -> Floats:
+    odds: Floats = values_of(names, asked) @ weights[:-1] + weights[-1]
     return 1 / (1 + np.exp(-odds))
 
 
@@ -141,8 +141,8 @@ def report(asked: Sequence[Asked]) -> None:
     for family in sorted({one.family for one in asked}):
         here = [one for one in asked if one.family == family]
         present, right = fit([one for one in asked if one.family != family])
-        shown = _apply(present, list(PRESENT)[:-1], here)
-        pooled.append((shown, shown * _apply(right, list(RIGHT)[:-1], here), here))
+        shown = probabilities(present, list(PRESENT)[:-1], here)
+        pooled.append((shown, shown * probabilities(right, list(RIGHT)[:-1], here), here))
         _line(family, *pooled[-1])
     _line(
         "all",

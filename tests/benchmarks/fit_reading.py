@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 
 import cairn
 from cairn.answer.candidates import candidates
-from cairn.answer.confidence import PRESENT_READ, RIGHT_READ, SURE, features_of, fit_logistic
+from cairn.answer.confidence import PRESENT_READ, RIGHT_READ, SURE
 from cairn.answer.evidence import measure, question_terms
 from cairn.answer.extract import extract
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import PROMISING, READ, ReadBy, cut_stretches, nearest_cosines, read_candidates
-from cairn.domain.answer import SelectionFeatures
 from cairn.domain.passage import Passage
 from cairn.evals.answers import calibration_error
 from cairn.evals.groundedness import auc
@@ -46,7 +45,7 @@ from cairn.providers.protocols import Embedder
 from cairn.runs.corpus import Library
 from cairn.settings import AnswerSettings
 from cairn.strategies.document_names import without_names
-from tests.benchmarks.fit_confidence import variants
+from tests.benchmarks.fit_confidence import Asked, fit_weights, probabilities, variants
 from tests.benchmarks.fit_selection import holds_answer, index, read_questions
 
 MOST: Final = 200
@@ -89,14 +88,6 @@ class Choice:
     def of_read(self) -> Choice:
         """With those alone that were read."""
         return replace(self, table=self.table[self.read], holds=self.holds[self.read], read=self.read[self.read])
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    family: str
-    features: SelectionFeatures
-    answerable: bool
-    right: bool
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
@@ -303,24 +294,9 @@ def _best(choices: Sequence[Choice], weights: Floats) -> float:
 def fit_confidence(asked: Sequence[Asked]) -> tuple[Floats, Floats]:
     here = [one for one in asked if one.answerable]
     return (
-        _fit(list(PRESENT_READ)[:-1], asked, [one.answerable for one in asked]),
-        _fit(list(RIGHT_READ)[:-1], here, [one.right for one in here]),
+        fit_weights(list(PRESENT_READ)[:-1], asked, [one.answerable for one in asked]),
+        fit_weights(list(RIGHT_READ)[:-1], here, [one.right for one in here]),
     )
-
-
-def _fit(names: Sequence[str], asked: Sequence[Asked], labels: Sequence[bool]) -> Floats:
-    sizes = {family: sum(one.family == family for one in asked) for family in {one.family for one in asked}}
-    mass = np.array([sizes[one.family] ** -0.5 for one in asked])
-    return fit_logistic(_values(names, asked), np.array(labels, np.float64), weights=mass / mass.mean(), ridge=RIDGE)
-
-
-def _values(names: Sequence[str], asked: Sequence[Asked]) -> Floats:
-    return np.array([[values[name] for name in names] for values in (features_of(one.features) for one in asked)])
-
-
-def _apply(weights: Floats, names: Sequence[str], asked: Sequence[Asked]) -> Floats:
-    odds: Floats = _values(names, asked) @ weights[:-1] + weights[-1]
-    return 1 / (1 + np.exp(-odds))
 
 
 def report_confidence(asked: Sequence[Asked], enough: float) -> None:
@@ -335,8 +311,8 @@ def report_confidence(asked: Sequence[Asked], enough: float) -> None:
     for family in sorted({one.family for one in asked}):
         here = [one for one in asked if one.family == family]
         present, right = fit_confidence([one for one in asked if one.family != family])
-        shown = _apply(present, list(PRESENT_READ)[:-1], here)
-        whole.append((shown, shown * _apply(right, list(RIGHT_READ)[:-1], here), here))
+        shown = probabilities(present, list(PRESENT_READ)[:-1], here)
+        whole.append((shown, shown * probabilities(right, list(RIGHT_READ)[:-1], here), here))
         _line(family, *whole[-1], enough)
     columns = list(zip(*whole, strict=True))
     _line(

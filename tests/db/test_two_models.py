@@ -203,3 +203,15 @@ async def test_the_reader_serves_prose_unless_told_otherwise(
     assert answer.citations[0].quote.startswith("To protect a directory, set its mode to 700")
     assert answer.evidence is not None
     assert (answer.evidence.read is not None) == reads
+
+
+async def test_within_one_document_words_choose_unless_a_way_is_asked_for(choosing: Services) -> None:
+    await index_now(choosing, "prose", [manual()])
+    facts, way = [
+        await answered(choosing, question, collection="prose")
+        for question in ("What mode protects a directory?", "How do I protect a directory?")
+    ]
+    assert facts.evidence is not None
+    assert facts.evidence.read is None
+    assert way.evidence is not None
+    assert way.evidence.read is not None
