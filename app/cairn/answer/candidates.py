@@ -99,20 +99,14 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
         own = frozenset(sequence)
         level = _leads(unit, text, content)
         follows = ordered[at + 1][0] if at + 1 < len(ordered) else None
-        if _announces(unit, text, follows):
-            if lead is None:
-                path = _path(above)
-                lead = titles.union(*map(terms, path))
-            if not _is_fragment(passage, unit, text):
-                yield Candidate(rank, unit, text, sequence, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
-        if level:
-            above = {depth: heading for depth, heading in above.items() if depth < level} | {level: text}
-            lead = None
-        elif not _is_fragment(passage, unit, text):
+        if (not level or _announces(unit, text, follows)) and not _is_fragment(passage, unit, text):
             if lead is None:
                 path = _path(above)
                 lead = titles.union(*map(terms, path))
             yield Candidate(rank, unit, text, sequence, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
+        if level:
+            above = {depth: heading for depth, heading in above.items() if depth < level} | {level: text}
+            lead = None
         before = own
 
 
