@@ -20,7 +20,7 @@ from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
 from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
 from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid
-from cairn.answer.quotation import quote, says_the_same
+from cairn.answer.quotation import lead_over_others, quote
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -77,7 +77,6 @@ def evidence_of(
     nearest: dict[int, float] = {}
     for candidate, cosine in zip(found, cosines, strict=True):
         nearest[candidate.rank] = max(nearest.get(candidate.rank, -1.0), float(cosine))
-    other = next((at for at in order[1:] if not says_the_same(found[best], found[at])), None)
     top = max(nearest.values())
     rest = [float(cosine) for at, cosine in enumerate(cosines) if at != best]
     spread = float(np.std(rest)) if rest else 0.0
@@ -87,7 +86,7 @@ def evidence_of(
         "apart": min((float(cosines[best]) - float(np.mean(rest))) / (spread + EVEN), 5.0) / 5 if rest else ALONE_APART,
         "passages": top - sum(nearest.values()) / len(nearest) if len(nearest) > 1 else ALONE_AHEAD,
         "words": float(measured[best, COLUMN["idf_around"]]),
-        "margin": min(5.0, float(scores[best] - scores[other])) / 5 if other is not None else 0.0,
+        "margin": min(5.0, lead_over_others(order, found, scores)) / 5,
     }
 
 

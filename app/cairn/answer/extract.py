@@ -30,7 +30,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
-from cairn.answer.quotation import Excerpt, label_place, quote, says_the_same, without_white
+from cairn.answer.quotation import Excerpt, label_place, lead_over_others, quote, says_the_same, without_white
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
@@ -133,7 +133,6 @@ def selection_features(
 ) -> SelectionFeatures:  # fmt: skip
     """Of the best candidate."""
     best = found[order[0]]
-    other = next((at for at in order[1:] if not says_the_same(best, found[at])), None)
     value = dict(zip(FEATURES, map(float, measured[order[0]]), strict=True))
     direct, lead = terms.held(best.words), terms.held(best.lead)
     inside = words_inside(terms, found)
@@ -159,7 +158,7 @@ def selection_features(
         retrieval=value["retrieval"],
         matched=bool(value["matched"]),
         score=float(scores[order[0]]),
-        margin=float(scores[order[0]] - scores[other]) if other is not None else 0.0,
+        margin=lead_over_others(order, found, scores),
         cosine=cosine,
         anywhere=anywhere,
         lead=ahead,

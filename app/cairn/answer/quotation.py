@@ -266,6 +266,13 @@ def without_white(text: str) -> str:
     return _WHITE.sub(" ", text).strip()
 
 
+def lead_over_others(order: Sequence[int], found: Sequence[Candidate], scores: Measured) -> float:
+    """By how much the best candidate scores more than the best that says something else; 0 where none does."""
+    best = order[0]
+    other = next((at for at in order[1:] if not says_the_same(found[best], found[at])), None)
+    return float(scores[best] - scores[other]) if other is not None else 0.0
+
+
 def says_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two candidates have nearly the same words, and the same numbers."""
     if not one.words or not other.words:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.answer.candidates import Candidate
-from cairn.answer.quotation import says_the_same
+from cairn.answer.quotation import lead_over_others
 from cairn.domain.answer import SelectionFeatures
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -167,11 +167,9 @@ def with_reading(
     features: SelectionFeatures, order: Sequence[int], found: Sequence[Candidate], scores: Floats, read: ReadCandidates
 ) -> SelectionFeatures:
     """The features of the best candidate with what the reader says of it; `scores` are those that made the `order`."""
-    best = order[0]
-    other = next((at for at in order[1:] if not says_the_same(found[best], found[at])), None)
     return replace(
         features,
-        read=float(read.stretch[best]),
+        read=float(read.stretch[order[0]]),
         read_most=float(read.stretch[read.read].max()),
-        read_margin=float(scores[best] - scores[other]) if other is not None else 0.0,
+        read_margin=lead_over_others(order, found, scores),
     )
