@@ -107,6 +107,10 @@ def test_passage_that_begins_inside_a_fence_is_code_up_to_its_end() -> None:
     assert [unit.kind for unit in units] == ["prose", "code", "prose"]
 
 
+def test_a_footnote_mark_before_a_full_stop_is_no_number() -> None:
+    assert [unit for unit in split_units("As shown: ². Then it ends. Der Wert steigt im ². Jahr.")]
+
+
 def test_text_without_punctuation_is_cut_before_the_limit() -> None:
     text = "word " * 1000
     spans = split_sentences(text)

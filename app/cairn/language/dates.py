@@ -58,7 +58,7 @@ def read_date(said: str) -> str:
         return f"{match[6]}-{month:02}-{day:02}"
     year, month, day = "", 0, 0
     for word in _WORDS.findall(said):
-        if word.isdigit():
+        if word.isdecimal():
             year, day = (word, day) if len(word) == 4 else (year, int(word))
         else:
             month = _MONTHS.get(word.casefold(), month)

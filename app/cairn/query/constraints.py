@@ -91,7 +91,7 @@ def constraints_of(prompt: str) -> PromptConstraints:
 
 def _number(match: re.Match[str], most: int = MOST) -> int:
     said = next(value for value in match.groupdict().values() if value is not None)
-    value = int(said) if said.isdigit() else _NUMBER_WORDS[said.casefold()]
+    value = int(said) if said.isdecimal() else _NUMBER_WORDS[said.casefold()]
     return min(value, most)
 
 
