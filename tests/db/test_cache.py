@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Answer
 from cairn.domain.ids import new_id
@@ -28,27 +29,30 @@ from cairn.service.documents import (
     list_documents,
 )
 from cairn.service.search import clear_cache, get_cache_stats, get_trace, run_search
-from cairn.settings import CacheSettings, Environment, LexicalSettings, RagSettings, Settings, SettingsStore
+from cairn.settings import CacheSettings, LexicalSettings, RagSettings, Settings, SettingsStore
 from cairn.store import cache, collections, documents
 from cairn.wiring import Services, open_services
 from tests.db.test_documents import indexed, rows_that_mention
 from tests.documents import find, index_texts, text_source, unreachable_embedder, with_sections
+from tests.sharing import ALONE, SHARED
 from tests.waiting import hang_guard
+
+pytestmark = SHARED
 
 QUERY = "which stones mark the trail"
 TEXTS = {"cairns": "A cairn of granite stones marks the trail.", "bread": "Sourdough rises slowly."}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def library(services: Services) -> Services:
     await index_texts(services, TEXTS)
     return services
 
 
-@pytest.fixture
-async def second(environment: Environment) -> AsyncIterator[Services]:
+@pytest_asyncio.fixture(loop_scope="module")
+async def second(library: Services) -> AsyncIterator[Services]:
     """Another process as far as the cache can tell: own pool, own memory, same database and tenant."""
-    async with open_services(environment, SettingsStore()) as opened:
+    async with open_services(library.environment, SettingsStore()) as opened:
         yield opened
 
 
@@ -434,15 +438,17 @@ async def test_counts_of_all_processes_are_exact(library: Services, second: Serv
         assert await connection.fetchval("SELECT hits FROM rag.retrieval_cache") == hits
 
 
-async def test_counts_survive_a_failure_to_write_them(library: Services, database: str, psql: object) -> None:
+@ALONE
+async def test_counts_survive_a_failure_to_write_them(services: Services, database: str, psql: object) -> None:
     """What cannot be written is kept, and written once."""
+    await index_texts(services, TEXTS)
     name = database.split("/")[3].split("?")[0]
     psql("ALTER TABLE rag.cache_counters RENAME TO away", database=name)  # type: ignore[operator]
-    await warm(library)
+    await warm(services)
     with pytest.raises(Exception, match="cache_counters"):
-        await get_cache_stats(library)
+        await get_cache_stats(services)
     psql("ALTER TABLE rag.away RENAME TO cache_counters", database=name)  # type: ignore[operator]
-    assert await counts(library) == (1, 1, 0)
+    assert await counts(services) == (1, 1, 0)
 
 
 async def test_clearing(library: Services) -> None:
@@ -470,12 +476,14 @@ async def test_a_failed_leg_is_not_remembered(library: Services) -> None:
 
 
 @pytest.mark.parametrize(("table", "named"), [("retrieval_cache", "look-up"), ("query_embeddings", "query embeddings")])
+@ALONE
 async def test_a_broken_cache_is_reported_and_the_search_goes_on(
-    library: Services, database: str, psql: object, table: str, named: str
+    services: Services, database: str, psql: object, table: str, named: str
 ) -> None:
     """The table is gone; results are those of a search without a cache."""
+    await index_texts(services, TEXTS)
     psql(f"DROP TABLE rag.{table} CASCADE", database=database.split("/")[3].split("?")[0])  # type: ignore[operator]
-    result = await find(library, QUERY)
+    result = await find(services, QUERY)
     assert result.passages[0].external_id == "cairns"
     assert any(named in reason for reason in result.degraded), result.degraded
     assert result.legs_failed == {}
@@ -568,15 +576,17 @@ async def test_entries_of_another_scope_are_not_near(semantic: Services) -> None
 # --- for analysts -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_view_shows_entries_and_whether_they_can_still_answer(library: Services, database: str) -> None:
-    first = await warm(library)
-    await get_cache_stats(library)
+@ALONE
+async def test_the_view_shows_entries_and_whether_they_can_still_answer(services: Services, database: str) -> None:
+    await index_texts(services, TEXTS)
+    first = await warm(services)
+    await get_cache_stats(services)
     connection = await asyncpg.connect(database)  # the owner, to whom the tenant is granted
     row = await connection.fetchrow("SELECT * FROM analyst.cache")
     assert (row["tenant"], row["query"], row["collections"]) == ("one", QUERY, ["test"])
     assert (row["run_id"], row["passage_count"], row["hits"]) == (first.trace_id, len(first.passages), 1)
     assert (row["current"], row["semantic"]) == (True, False)
-    async with library.database.transaction(library.principal) as transaction:
-        await collections.touch(transaction, library.principal, (await get_collection(library, "test")).id)
+    async with services.database.transaction(services.principal) as transaction:
+        await collections.touch(transaction, services.principal, (await get_collection(services, "test")).id)
     assert await connection.fetchval("SELECT current FROM analyst.cache") is False
     await connection.close()

@@ -20,6 +20,9 @@ from cairn.settings import GraphSettings, Settings, SettingsStore
 from cairn.store import graph
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source
+from tests.sharing import ALONE, SHARED
+
+pytestmark = SHARED
 
 ALL: tuple[Leg, ...] = ("vector", "lexical", "graph")
 QUESTION = "Who did the director of Big Eyes marry in secret?"
@@ -144,6 +147,7 @@ async def test_merged_entities_are_one(services: Services) -> None:
     assert "b" in places(await find(services, question, legs=ALL, cache=False, top_k=5))
 
 
+@ALONE
 async def test_a_graph_that_fails_leaves_the_other_legs(services: Services, psql: Any, database: str) -> None:
     """Told in legs_failed and degraded; alone it is an error."""
     await index_texts(services, FILM)
@@ -167,7 +171,7 @@ async def test_settings_decide_whether_searches_follow_it(services: Services) ->
     assert "director" in places(result), "the graph brings its share"
 
 
-async def test_the_trace_tells_what_the_graph_found(services: Services, psql: Any, database: str) -> None:
+async def test_the_trace_tells_what_the_graph_found(services: Services) -> None:
     """Candidates with rank, score and fate; why a passage was found or not; nothing after deletion but ids."""
     await index_texts(services, FILM | NOISE)
     result = await find(services, QUESTION, legs=ALL, top_k=5, cache=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from cairn.domain.document import Indexed, Source
 from cairn.errors import NotFoundError
@@ -13,6 +14,9 @@ from cairn.service import graph as graph_service
 from cairn.service.documents import get_collection, index_now
 from cairn.settings import CommunitySettings
 from cairn.wiring import Services
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 FILES = {
     "shop/client.py": "from typing import Any\nimport httpx\nfrom shop.prices import Price\n\n\nclass Client:\n"
@@ -25,7 +29,7 @@ FILES = {
 }
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def coded(services: Services) -> Services:
     sources = [Source(path, path.rpartition("/")[2], text.encode()) for path, text in FILES.items()]
     assert all(isinstance(one, Indexed) for one in await index_now(services, "code", sources))

@@ -17,6 +17,9 @@ from cairn.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from cairn.wiring import Services
 from tests.db.graphs import TABLES, contents, plain, publish, random_document, remove, with_graph
 from tests.documents import index_texts, text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 FRESH = {
     "entities": """

@@ -33,6 +33,9 @@ class ServedHome:
         self.settings = self.logs / "settings.json"
         self.settings.write_text(json.dumps(settings or {}))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        # one for all looks, since making it takes longer than a look; each has a connection of its own
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._client = httpx2.Client(base_url=self.url, timeout=patience(), trust_env=False, limits=limits)
 
     @property
     def url(self) -> str:
@@ -114,7 +117,7 @@ class ServedHome:
     def readiness(self) -> tuple[int, dict[str, Any]]:
         """Status and body; 0 where nobody answers."""
         with contextlib.suppress(httpx2.HTTPError, ValueError):
-            answer = httpx2.get(f"{self.url}/health/ready", timeout=patience())
+            answer = self._client.get("/health/ready")
             return answer.status_code, answer.json()
         return 0, {}
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from cairn.errors import AddressRefusedError, FetchError, InputError, TooLargeError
 from cairn.language.text import normalise
+from cairn.providers.tls import authorities
 from cairn.settings import UrlSettings
 
 if TYPE_CHECKING:
@@ -144,14 +145,12 @@ class PageFetcher:
         """A page, or where it is instead."""
         import httpx2
 
-        if self._trust is None:  # reading all authorities takes tens of milliseconds
-            self._trust = await asyncio.to_thread(_authorities)
-
+        trust = self._trust or await asyncio.to_thread(authorities)
         problem: Exception | None = None
         for address in await self._addresses(url):
             # a client for each connection: kept ones are found by address, and two hosts may share one
             async with httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=self._settings.seconds, verify=self._trust
+                follow_redirects=False, trust_env=False, timeout=self._settings.seconds, verify=trust
             ) as client:
                 try:
                     return await self._read(client, url, address)
@@ -220,12 +219,6 @@ def is_public(address: Address) -> bool:
     if any(address in network for network in NOT_PUBLIC):
         return False
     return isinstance(address, ipaddress.IPv4Address) or address in PUBLIC_IPV6
-
-
-def _authorities() -> ssl.SSLContext:
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _inner(address: Address) -> Address:

@@ -23,6 +23,7 @@ from cairn.domain.key import TokenClaims
 from cairn.domain.names import check_named
 from cairn.domain.principal import ALL_SCOPES, Caller, Scope
 from cairn.errors import InputError, IssuerUnavailableError, SettingsError, UnauthenticatedError, named_reason
+from cairn.providers.tls import authorities
 from cairn.settings import OidcIssuer
 
 log = structlog.get_logger(__name__)
@@ -121,7 +122,9 @@ class IssuerKeys:
                 log.warning("issuer.unavailable", problem=named_reason(error)[:300])
 
     async def _fetch(self) -> tuple[Mapping[str, Any], ...]:
-        async with httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=FETCH_SECONDS) as client:
+        async with httpx2.AsyncClient(
+            follow_redirects=False, trust_env=False, timeout=FETCH_SECONDS, verify=authorities()
+        ) as client:
             url = self._issuer.jwks_url or await self._discover(client)
             found = await _get(client, url)
         listed = found.get("keys")

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from cairn.providers.openai_shapes import ServerSaidError, words_of
 from cairn.providers.retry import redacted, retry_after, retryable_status
+from cairn.providers.tls import authorities
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,7 +46,8 @@ def new_client(api_key: str | None, base_url: str | None) -> openai.AsyncOpenAI:
     much and no more. Local servers need no key, the SDK insists on one."""
     import openai
 
-    http = openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_bound]})
+    trust = authorities(from_environment=True)
+    http = openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_bound]}, verify=trust)
     return openai.AsyncOpenAI(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
 
 

@@ -16,6 +16,7 @@ from cairn.language.links import Known
 from cairn.language.outbound import without_links
 from cairn.language.text import normalise
 from cairn.providers.protocols import WebResult
+from cairn.providers.tls import authorities
 
 MAX_BYTES: Final = 1_000_000
 """Of a reply; 30 results have some 30 KB."""
@@ -49,7 +50,9 @@ class Searxng:
         import httpx2
 
         async with (
-            httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=self._seconds) as client,
+            httpx2.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=self._seconds, verify=authorities()
+            ) as client,
             client.stream("GET", self._url, params={"q": query, "format": "json"}) as response,
         ):
             if response.status_code != 200:
