@@ -15,24 +15,7 @@ from cairn.interfaces.http import problems
 from cairn.interfaces.http.asking import RUN_HEADER, begin, finish, stream
 from cairn.interfaces.http.browser import scheme_of
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
-from cairn.interfaces.http.openai.dialogue import (
-    DialogueMessage,
-    DialogueQuestion,
-    Extension,
-    read_question,
-    refuse_parameters,
-    unread,
-)
-from cairn.interfaces.http.openai.transcript import (
-    Links,
-    SentText,
-    Transcript,
-    citations_out,
-    extension,
-    marks,
-    title_of,
-    tokens_used,
-)
+from cairn.interfaces.http.openai import dialogue, transcript
 from cairn.interfaces.http.query import CitationOut
 from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute, running_of
 from cairn.interfaces.http.sse import Frame, describe, error_frame
@@ -63,7 +46,7 @@ class CompletionBody(Body):
     )
 
     model: str = Field(description="A collection, or `cairn/<collection>:<strategy>`.")
-    messages: list[DialogueMessage] = Field(min_length=1, description="The last one is the question.")
+    messages: list[dialogue.DialogueMessage] = Field(min_length=1, description="The last one is the question.")
     stream: bool | None = None
     stream_options: CompletionStreamOptions | None = None
     temperature: float | None = Field(None, ge=0, le=2, description="Default: the setting rag.qa.temperature.")
@@ -141,7 +124,7 @@ class CompletionOut(BaseModel):
     choices: list[CompletionChoice]
     usage: CompletionUsage
     citations: list[CitationOut] = Field(description="What `[n]` stands on, as POST /query has it.")
-    cairn: Extension
+    cairn: dialogue.Extension
 
 
 _STREAM_EXAMPLE = (
@@ -162,10 +145,10 @@ async def create_chat_completion(
 ) -> Response:
     """The last message is answered from the documents; those before it are the conversation so far. `annotations` and `citations`
     say what the answer stands on. Leaving cancels the run."""
-    refuse_parameters(body.model_dump(include={"tools", "functions", "n", "response_format"}))
+    dialogue.refuse_parameters(body.model_dump(include={"tools", "functions", "n", "response_format"}))
     settings = services.settings.current
-    ignored = unread(body, ())
-    asked = await read_question(
+    ignored = dialogue.unread(body, ())
+    asked = await dialogue.read_question(
         services, settings, body.model, body.messages, "messages", filters=body.filters, ignored=ignored
     )
     task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
@@ -175,34 +158,34 @@ async def create_chat_completion(
         response.headers[RUN_HEADER] = str(asked.question.run_id)
         return response
     answered = await finish(request, task)
-    content = rendering.whole(Transcript().end(answered)).model_dump_json()
+    content = rendering.whole(transcript.Transcript().end(answered)).model_dump_json()
     return Response(content, media_type="application/json", headers={RUN_HEADER: str(asked.question.run_id)})
 
 
-def links_of(request: HTTPConnection) -> Links:
+def links_of(request: HTTPConnection) -> transcript.Links:
     """By the scheme and host under which the client knows this server."""
     running = running_of(request)
     scheme = scheme_of(request.scope, request.headers, running.settings.current.api.trust_proxy)
-    return Links(f"{scheme}://{request.headers.get('host', '')}", running.page)
+    return transcript.Links(f"{scheme}://{request.headers.get('host', '')}", running.page)
 
 
 class CompletionWriter:
     """One answer, as it is told."""
 
-    def __init__(self, body: CompletionBody, asked: DialogueQuestion, links: Links) -> None:
+    def __init__(self, body: CompletionBody, asked: dialogue.DialogueQuestion, links: transcript.Links) -> None:
         self._asked, self._links = asked, links
         self._usage_wanted = bool(body.stream_options and body.stream_options.include_usage)
         self._head = {
             "id": f"chatcmpl-{asked.question.run_id.hex}", "created": int(time.time()), "model": body.model
         }  # fmt: skip
-        self._transcript = Transcript()
+        self._transcript = transcript.Transcript()
         self._begun = False
 
-    def whole(self, ending: SentText) -> CompletionOut:
+    def whole(self, ending: transcript.SentText) -> CompletionOut:
         message = CompletionMessage(content=ending.text, annotations=self._annotations(ending))
         return CompletionOut(
             **self._head, choices=[CompletionChoice(message=message)], usage=_usage(ending),
-            citations=citations_out(ending), cairn=extension(ending, self._asked),
+            citations=transcript.citations_out(ending), cairn=transcript.extension(ending, self._asked),
         )  # fmt: skip
 
     def frames(self, request: HTTPConnection, event: Event) -> list[Frame]:
@@ -224,10 +207,10 @@ class CompletionWriter:
         self._begun = True
         return [*first, self._chunk({"content": text})]
 
-    def _end(self, ending: SentText) -> list[Frame]:
+    def _end(self, ending: transcript.SentText) -> list[Frame]:
         told = {
-            "citations": [one.model_dump(mode="json") for one in citations_out(ending)],
-            "cairn": extension(ending, self._asked).model_dump(),
+            "citations": [one.model_dump(mode="json") for one in transcript.citations_out(ending)],
+            "cairn": transcript.extension(ending, self._asked).model_dump(),
         }
         annotations = [one.model_dump() for one in self._annotations(ending)]
         last = [self._chunk({"annotations": annotations}, finish_reason="stop", **told)]
@@ -242,19 +225,19 @@ class CompletionWriter:
     def _frame(self, content: dict[str, Any]) -> Frame:
         return Frame(None, {**self._head, "object": "chat.completion.chunk", **content})
 
-    def _annotations(self, ending: SentText) -> list[CompletionAnnotation]:
+    def _annotations(self, ending: transcript.SentText) -> list[CompletionAnnotation]:
         collection = self._asked.question.collection
         return [
             CompletionAnnotation(
                 url_citation=UrlCitation(
                     start_index=mark.start, end_index=mark.end, url=self._links.to(collection, mark.citation),
-                    title=title_of(mark.citation),
+                    title=transcript.title_of(mark.citation),
                 )
             )
-            for mark in marks(ending)
+            for mark in transcript.marks(ending)
         ]  # fmt: skip
 
 
-def _usage(ending: SentText) -> CompletionUsage:
-    read, written = tokens_used(ending.answer)
+def _usage(ending: transcript.SentText) -> CompletionUsage:
+    read, written = transcript.tokens_used(ending.answer)
     return CompletionUsage(prompt_tokens=read, completion_tokens=written, total_tokens=read + written)

@@ -14,25 +14,8 @@ from cairn.errors import CairnError, ConflictError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.asking import RUN_HEADER, begin, finish, stream
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
+from cairn.interfaces.http.openai import dialogue, transcript
 from cairn.interfaces.http.openai.completions import links_of
-from cairn.interfaces.http.openai.dialogue import (
-    DialogueMessage,
-    DialogueQuestion,
-    Extension,
-    read_question,
-    refuse_parameters,
-    unread,
-)
-from cairn.interfaces.http.openai.transcript import (
-    Links,
-    SentText,
-    Transcript,
-    citations_out,
-    extension,
-    marks,
-    title_of,
-    tokens_used,
-)
 from cairn.interfaces.http.query import CitationOut
 from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute
 from cairn.interfaces.http.sse import Frame, describe
@@ -52,7 +35,9 @@ class ResponseBody(Body):
     )
 
     model: str = Field(description="A collection, or `cairn/<collection>:<strategy>`.")
-    input: str | list[DialogueMessage] = Field(description="The question, or messages of which the last one is it.")
+    input: str | list[dialogue.DialogueMessage] = Field(
+        description="The question, or messages of which the last one is it."
+    )
     instructions: str | None = Field(None, description="Has no effect.")
     stream: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2, description="Default: the setting rag.qa.temperature.")
@@ -147,7 +132,7 @@ class ResponseOut(BaseModel):
     top_p: None = None
     usage: ResponseUsage | None = None
     citations: list[CitationOut] = Field([], description="What `[n]` stands on, as POST /query has it.")
-    cairn: Extension | None = Field(None, description="Once it is completed.")
+    cairn: dialogue.Extension | None = Field(None, description="Once it is completed.")
 
 
 EVENTS = (
@@ -170,11 +155,19 @@ _STREAM_EXAMPLE = (
 async def create_response(body: ResponseBody, request: Request, services: ServicesDep, running: RunningDep) -> Response:
     """The last message is answered from the documents; those before it are the conversation so far. Nothing is kept: send it
     again with the next question. Leaving cancels the run."""
-    refuse_parameters(body.model_dump(exclude={"input"}))
+    dialogue.refuse_parameters(body.model_dump(exclude={"input"}))
     settings = services.settings.current
-    messages = [DialogueMessage(role="user", content=body.input)] if isinstance(body.input, str) else body.input
-    asked = await read_question(
-        services, settings, body.model, messages, "input", filters=body.filters, ignored=unread(body, ("instructions",))
+    messages = (
+        [dialogue.DialogueMessage(role="user", content=body.input)] if isinstance(body.input, str) else body.input
+    )
+    asked = await dialogue.read_question(
+        services,
+        settings,
+        body.model,
+        messages,
+        "input",
+        filters=body.filters,
+        ignored=dialogue.unread(body, ("instructions",)),
     )
     task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
     telling = Telling(body, asked, links_of(request))
@@ -183,14 +176,14 @@ async def create_response(body: ResponseBody, request: Request, services: Servic
         response.headers[RUN_HEADER] = str(asked.question.run_id)
         return response
     answered = await finish(request, task)
-    content = telling.completed(Transcript().end(answered)).model_dump_json()
+    content = telling.completed(transcript.Transcript().end(answered)).model_dump_json()
     return Response(content, media_type="application/json", headers={RUN_HEADER: str(asked.question.run_id)})
 
 
 class Telling:
     """One response, as it is told: the events of its one message."""
 
-    def __init__(self, body: ResponseBody, asked: DialogueQuestion, links: Links) -> None:
+    def __init__(self, body: ResponseBody, asked: dialogue.DialogueQuestion, links: transcript.Links) -> None:
         self._asked, self._links = asked, links
         run = asked.question.run_id.hex
         self._item = f"msg_{run}"
@@ -198,12 +191,12 @@ class Telling:
             id=f"resp_{run}", created_at=int(time.time()), status="in_progress", model=body.model,
             metadata=body.metadata or {}, temperature=body.temperature,
         )  # fmt: skip
-        self._transcript = Transcript()
+        self._transcript = transcript.Transcript()
         self._number = -1
         self._begun = False
 
-    def completed(self, ending: SentText) -> ResponseOut:
-        read, written = tokens_used(ending.answer)
+    def completed(self, ending: transcript.SentText) -> ResponseOut:
+        read, written = transcript.tokens_used(ending.answer)
         usage = ResponseUsage(
             input_tokens=read, input_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
             output_tokens=written, output_tokens_details={"reasoning_tokens": 0}, total_tokens=read + written,
@@ -211,8 +204,8 @@ class Telling:
         message = ResponseMessage(id=self._item, status="completed", content=[self._part(ending)])
         return self._out.model_copy(
             update={
-                "status": "completed", "output": [message], "usage": usage, "citations": citations_out(ending),
-                "cairn": extension(ending, self._asked),
+                "status": "completed", "output": [message], "usage": usage, "citations": transcript.citations_out(ending),
+                "cairn": transcript.extension(ending, self._asked),
             }
         )  # fmt: skip
 
@@ -248,7 +241,7 @@ class Telling:
             ]
         return [*frames, self._in_part("response.output_text.delta", delta=text, logprobs=[])]
 
-    def _end(self, ending: SentText) -> list[Frame]:
+    def _end(self, ending: transcript.SentText) -> list[Frame]:
         frames = self._text(ending.rest) if ending.rest or not self._begun else []
         out = self.completed(ending)
         message = out.output[0]
@@ -277,12 +270,12 @@ class Telling:
         self._number += 1
         return Frame(kind, {"type": kind, "sequence_number": self._number, **content}, terminal=terminal)
 
-    def _part(self, ending: SentText) -> ResponseText:
+    def _part(self, ending: transcript.SentText) -> ResponseText:
         return ResponseText(text=ending.text, annotations=self._annotations(ending))
 
-    def _annotations(self, ending: SentText) -> list[ResponseAnnotation]:
+    def _annotations(self, ending: transcript.SentText) -> list[ResponseAnnotation]:
         made = []
-        for mark in marks(ending):
+        for mark in transcript.marks(ending):
             one = mark.citation
             if one.url is None:
                 own = {"file_id": str(one.document_id), "filename": one.external_id, "index": mark.start}
@@ -290,6 +283,6 @@ class Telling:
             else:
                 place = {"start_index": mark.start, "end_index": mark.end}
                 url = self._links.to(self._asked.question.collection, one)
-                own = {"url": url, "title": title_of(one), **place}
+                own = {"url": url, "title": transcript.title_of(one), **place}
                 made.append(ResponseAnnotation.model_validate({"type": "url_citation", **own}))
         return made
