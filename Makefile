@@ -96,7 +96,7 @@ kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in 
 	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s -m '' tests/faults/test_kill_rounds.py $(ARGS)
 
 screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
-	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q tests/surface/browser/test_page_ask.py -k pictures_of_the_readme $(ARGS)
+	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q -m '' tests/surface/browser/test_page_ask.py -k pictures_of_the_readme $(ARGS)
 
 bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 	@BENCH_PEERS="$(abspath $(PEERS_VENV))" $(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)

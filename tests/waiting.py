@@ -25,24 +25,31 @@ def patience(seconds: float = LEAST_SECONDS, *, least: float = LEAST_SECONDS) ->
 
 def wait_until(true: Callable[[], Any], seconds: float = LEAST_SECONDS, *, told: Callable[[], object] = str) -> Any:
     """Look until it is true, and return what it said; fails after patience(seconds) with what `told` says."""
-    until = time.monotonic() + patience(seconds)
+    began = time.monotonic()
     while not (found := true()):
-        assert time.monotonic() < until, f"not within {patience(seconds):.0f} s {told()}"
-        time.sleep(0.02)
+        waited = time.monotonic() - began
+        assert waited < patience(seconds), f"not within {patience(seconds):.0f} s {told()}"
+        time.sleep(_pause(waited))
     return found
 
 
 async def until(true: Callable[[], Any], seconds: float = LEAST_SECONDS) -> Any:
     """The same inside an event loop; `true` may be a coroutine function."""
-    deadline = time.monotonic() + patience(seconds)
+    began = time.monotonic()
     while True:
         found = true()
         if inspect.isawaitable(found):
             found = await found
         if found:
             return found
-        assert time.monotonic() < deadline, f"not within {patience(seconds):.0f} s"
-        await asyncio.sleep(0.02)
+        waited = time.monotonic() - began
+        assert waited < patience(seconds), f"not within {patience(seconds):.0f} s"
+        await asyncio.sleep(_pause(waited))
+
+
+def _pause(waited: float) -> float:
+    """Until the next look, which may be a request over HTTP: what takes long is looked at less often."""
+    return 0.02 if waited < 1 else 0.06
 
 
 def hang_guard(seconds: float = LEAST_SECONDS) -> asyncio.Timeout:

@@ -55,7 +55,7 @@ async def act(chat: Any, choice: Any = "auto", messages: list[Message] = ASK) ->
 
 
 async def structured(chat: Any, choice: Any = "auto") -> Structured:
-    return await chat.structured(ASK, STEPS, choice=choice, temperature=0.1, max_tokens=50, timeout=5)
+    return await chat.structured(ASK, STEPS, choice=choice, temperature=0.1, max_tokens=50, timeout=60)
 
 
 def asked_natively(server: ScriptedServer) -> list[bool]:

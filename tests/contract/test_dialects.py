@@ -53,13 +53,13 @@ async def chat(talking: ScriptedServer) -> AsyncIterator[OpenAIChat]:
 
 
 async def act(chat: OpenAIChat, messages: list[Message] = ASK) -> Acted:
-    return await chat.act(messages, [SEARCH], in_words=IN_WORDS, temperature=0.1, max_tokens=50, timeout=5)
+    return await chat.act(messages, [SEARCH], in_words=IN_WORDS, temperature=0.1, max_tokens=50, timeout=60)
 
 
 async def test_text_is_the_same_in_one_piece_and_as_a_stream(chat: OpenAIChat, spoken: Dialect) -> None:
     for _ in range(2):  # what a server refuses is known the second time
-        whole = await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=5)
-        deltas = [delta async for delta in chat.stream(ASK, temperature=0.1, max_tokens=50, timeout=5)]
+        whole = await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=60)
+        deltas = [delta async for delta in chat.stream(ASK, temperature=0.1, max_tokens=50, timeout=60)]
         streamed = "".join(delta.text for delta in deltas)
         assert (whole.text.strip(), whole.finish_reason) == (SAID, spoken.finish)
         assert whole.usage == (Usage() if spoken.usage == "never" else Usage(7, 3))
@@ -71,9 +71,9 @@ async def test_text_is_the_same_in_one_piece_and_as_a_stream(chat: OpenAIChat, s
 
 async def test_what_is_refused_is_asked_otherwise_and_only_once(chat: OpenAIChat, talking: ScriptedServer) -> None:
     for _ in range(2):
-        await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=5)
+        await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=60)
     first = len(talking.requests)
-    await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=5)
+    await chat.complete(ASK, temperature=0.1, max_tokens=50, timeout=60)
     assert len(talking.requests) == first + 1
     told = " ".join(str(message["content"]) for message in talking.requests[-1].body["messages"])
     assert "Be brief." in told
@@ -100,7 +100,7 @@ async def test_tools_are_called(chat: OpenAIChat, talking: ScriptedServer) -> No
 async def test_json_comes_in_the_best_form_that_the_server_takes(chat: OpenAIChat, talking: ScriptedServer) -> None:
     talking.answer = lambda messages: 'Here it is:\n```json\n{"steps": ["search", "write"]}\n```'
     for _ in range(3):
-        made = await chat.structured(ASK, STEPS, temperature=0.1, max_tokens=50, timeout=5)
+        made = await chat.structured(ASK, STEPS, temperature=0.1, max_tokens=50, timeout=60)
         assert made.value == {"steps": ["search", "write"]}
 
 
@@ -112,7 +112,7 @@ async def test_a_model_that_is_not_there_is_an_error_that_says_what_to_do(name: 
     with ScriptedServer(dialect=DIALECTS[name]) as server:
         chat = OpenAIChat("absent", KEY, server.openai_url, retry=QUICK)
         with pytest.raises(ProviderError, match=r"absent: HTTP 404: .*`ollama pull absent`.*rag\.qa\.model") as caught:
-            await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)
+            await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)
         assert not caught.value.retryable
         await chat.close()
 
@@ -121,7 +121,7 @@ async def test_a_wrong_base_url_is_an_error_that_says_so(server: ScriptedServer)
     chat = OpenAIChat("m", KEY, f"{server.url}/wrong")
     embedder = OpenAIEmbedder("m", KEY, f"{server.url}/wrong")
     server.script("absent path", "absent path")
-    for asked in (chat.complete(ASK, temperature=0, max_tokens=5, timeout=5), embedder.embed(["x"])):
+    for asked in (chat.complete(ASK, temperature=0, max_tokens=5, timeout=60), embedder.embed(["x"])):
         with pytest.raises(ProviderError, match=r"HTTP 404: 404 page not found\. OPENAI_BASE_URL must be"):
             await asked
     await chat.close()
@@ -140,17 +140,17 @@ async def test_an_error_under_status_200_is_told_in_its_words(server: ScriptedSe
     chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK)
     server.script(*[Reply("body", message=body)] * 3)
     with pytest.raises(ProviderError, match=said):
-        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)
+        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)
     await chat.close()
 
 
 async def test_an_overloaded_server_is_asked_again(server: ScriptedServer) -> None:
     chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK)
     server.script("529", Reply("ok", text=SAID))
-    assert (await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)).text == SAID
+    assert (await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)).text == SAID
     server.script("529", "529", "529")
     with pytest.raises(ProviderError, match="HTTP 529: Overloaded") as caught:
-        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)
+        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)
     assert caught.value.retryable
     await chat.close()
 
@@ -167,7 +167,7 @@ async def test_a_reply_of_reasoning_alone_is_an_error(server: ScriptedServer) ->
     for message in ({"content": None, "reasoning_content": THOUGHT}, {"content": f"<think>{THOUGHT}"}):
         server.script(Reply(message=message, finish="length"))
         with pytest.raises(ProviderResponseError, match="empty reply"):
-            await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)
+            await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)
     await chat.close()
 
 
@@ -198,7 +198,7 @@ async def test_calls_in_pieces_of_a_server_that_streams_unasked_are_put_together
     acted = await act(chat)
     assert [dict(call.arguments) for call in acted.calls] == [{"query": "leave"}, {"query": "days"}]
     assert len({call.id for call in acted.calls}) == 2
-    assert (await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)).text == SAID
+    assert (await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)).text == SAID
     await chat.close()
 
 
@@ -211,8 +211,8 @@ async def test_redirects_are_not_followed(server: ScriptedServer) -> None:
     reranker = CohereReranker(KEY, base_url=server.url, retry=QUICK)
     asked = {
         "OPENAI_BASE_URL": (
-            chat.complete(ASK, temperature=0, max_tokens=5, timeout=5),
-            anext(chat.stream(ASK, temperature=0, max_tokens=5, timeout=5)),
+            chat.complete(ASK, temperature=0, max_tokens=5, timeout=60),
+            anext(chat.stream(ASK, temperature=0, max_tokens=5, timeout=60)),
             embedder.embed(["x"]),
         ),
         "COHERE_BASE_URL": (reranker.rerank("x", ["a", "b"], top_n=1),),
@@ -237,7 +237,7 @@ async def test_a_redirect_to_nowhere_is_an_error_as_well(server: ScriptedServer,
     chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK)
     server.script(Reply("redirect", field=where))
     with pytest.raises(ProviderError, match="redirects"):
-        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=5)
+        await chat.complete(ASK, temperature=0, max_tokens=5, timeout=60)
     await chat.close()
 
 

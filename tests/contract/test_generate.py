@@ -204,11 +204,11 @@ async def test_what_the_sources_do_not_cover_is_no_refusal(chat: OpenAIChat, ser
 async def test_a_meter_knows_what_all_calls_cost(chat: OpenAIChat, server: ScriptedServer) -> None:
     meter = Meter({"some-model": (1.0, 10.0)})
     metered = meter.chat(chat, "test")
-    await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)
-    _ = [d async for d in metered.stream([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)]
+    await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=60)
+    _ = [d async for d in metered.stream([Message("user", "hello")], temperature=0, max_tokens=9, timeout=60)]
     assert (meter.spend.calls, meter.spend.input_tokens, meter.spend.output_tokens) == (2, 14, 6)
     assert meter.spend.cost == pytest.approx(2 * (7 * 1.0 + 3 * 10.0) / 1_000_000)
     server.script("401")
     with pytest.raises(ProviderError):
-        await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=5)
+        await metered.complete([Message("user", "hello")], temperature=0, max_tokens=9, timeout=60)
     assert (meter.spend.calls, meter.spend.tokens) == (3, 20), "what is refused costs no tokens"

@@ -8,6 +8,9 @@ from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 DOCUMENTS = {
     "broker.md": "# Choosing a broker\n\nOrchard queues its jobs in a broker. Kafka keeps the messages on disk, and Redis keeps "

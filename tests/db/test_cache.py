@@ -332,7 +332,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
 
 
 async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Services, second: Services) -> None:
-    """A writer commits 40 versions while readers in two processes ask the same question.
+    """A writer commits 24 versions while readers in two processes ask the same question.
 
     Each answer, cached or not, is the version of the epoch that it names, and no older than the last version that was
     acknowledged before the question was asked.
@@ -344,7 +344,7 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
 
     async def write() -> None:
         nonlocal acknowledged, done
-        for version in range(1, 41):
+        for version in range(1, 25):
             await index_texts(services, {"a": f"state {version}"})
             acknowledged = version
             states[(await get_collection(services, "test")).epoch] = version
@@ -362,8 +362,8 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
     assert [entry for entry in seen if entry[2] < entry[1]] == []
     for _, _, version, epoch in seen:
         assert states[min(known for known in states if known >= epoch)] == version
-    assert sum(cached for cached, *_ in seen) > 20, "a race without hits shows nothing"
-    assert sum(not cached for cached, *_ in seen) > 20
+    assert sum(cached for cached, *_ in seen) > 12, "a race without hits shows nothing"
+    assert sum(not cached for cached, *_ in seen) > 12
 
 
 # --- capacity, time, counts -------------------------------------------------------------------------------------------
@@ -389,14 +389,23 @@ async def test_capacity_holds_after_concurrent_stores(library: Services) -> None
 
 
 async def test_entries_expire_when_they_are_read_and_go_with_the_next_insert(library: Services) -> None:
-    short = with_sections(library, cache=CacheSettings(ttl_seconds=0.4))
-    await warm(short)
-    await asyncio.sleep(0.5)
-    assert (await get_cache_stats(short)).size == 0
-    assert not (await find(short, QUERY)).from_cache
-    await asyncio.sleep(0.5)
-    await find(short, "another")
-    assert await entries(short) == ["another"]
+    hourly = with_sections(library, cache=CacheSettings(ttl_seconds=3600))
+    await warm(hourly)
+    await an_hour_passes(library)
+    assert (await get_cache_stats(hourly)).size == 0
+    assert not (await find(hourly, QUERY)).from_cache
+    await an_hour_passes(library)
+    await find(hourly, "another")
+    assert await entries(hourly) == ["another"]
+
+
+async def an_hour_passes(library: Services) -> None:
+    async with library.database.transaction(library.principal) as connection:
+        await connection.execute("RESET ROLE")
+        await connection.execute(
+            "UPDATE rag.retrieval_cache SET created_at = created_at - interval '1 hour 1 second' WHERE tenant_id = $1",
+            library.principal.tenant_id,
+        )
 
 
 async def test_filters_bypass(library: Services) -> None:

@@ -11,6 +11,9 @@ from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 TEXTS = {
     "BESTBUY_2023Q2_EARNINGS.md": "# Best Buy Reports Second Quarter Results\n\nBest Buy Co., Inc. announced results for the "

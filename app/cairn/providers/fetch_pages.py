@@ -145,7 +145,9 @@ class PageFetcher:
         """A page, or where it is instead."""
         import httpx2
 
-        trust = self._trust or await asyncio.to_thread(authorities)
+        trust = self._trust
+        if trust is None:
+            trust = await asyncio.to_thread(authorities)
         problem: Exception | None = None
         for address in await self._addresses(url):
             # a client for each connection: kept ones are found by address, and two hosts may share one

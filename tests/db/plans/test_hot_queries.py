@@ -357,3 +357,25 @@ async def test_vector_search_of_some_passages_reads_their_vectors_only(connectio
     nodes = await plan(connection, statement, tenant(), [found], QUERY, 50, json.dumps(RARE), None)
     assert not scans(nodes) & {"embeddings", "chunks"}
     assert max(node["Actual Rows"] for node in nodes) < PASSAGES / 4
+
+
+MESSAGE = ["w1", "w2", "w300", "w7000", "the", "what", "nowhere", "pg_stat_io"]
+
+
+async def test_vocabulary_reads_terms_by_key(connection: Any) -> None:
+    """The words of a message: a few rows per word and language, however large the collection."""
+    statement = load_queries("holdings")["frequencies"]
+    nodes = await plan(connection, statement, tenant(), "c1", MESSAGE)
+    assert "lexical_terms_pkey" in indexes(nodes)
+    assert not scans(nodes) & {"lexical_terms", "passages", "lexical_index"}
+    assert max(node["Actual Rows"] for node in nodes) <= 4 * len(MESSAGE)
+
+
+async def test_vocabulary_equals_the_passages_that_hold_the_word(connection: Any) -> None:
+    row = await connection.fetchrow(load_queries("holdings")["frequencies"], tenant(), "c1", ["w300", "the", "nowhere"])
+    expected = await connection.fetchval(
+        "SELECT count(*) FROM rag.passages p JOIN rag.collections c ON c.id = p.collection_id "
+        "WHERE c.name = 'c1' AND p.search_vector @@ 'w300'::tsquery"
+    )
+    assert list(row["frequencies"]) == [expected, row["passages"], 0]
+    assert row["language"] == "english"

@@ -218,6 +218,7 @@ def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, s
     expect(listed.get_by_role("link", name="Travelling")).to_have_count(0)
 
 
+@pytest.mark.siege
 def test_pictures_of_the_readme(handbook: Api, tab: Page, shoot: Shoot) -> None:
     """What `make screenshots` keeps in docs/images."""
     open_room(handbook, tab)
