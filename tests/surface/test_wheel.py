@@ -77,10 +77,9 @@ def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User
     )  # the versions of this release: what comes out tomorrow changes no test of today
     locked = "".join((REPO / "requirements" / f"{name}.txt").read_text() for name in LISTS)
     constraints.write_text("\n".join(re.findall(r"^[^#\s][^\\\n]*==[^\\\n]*", locked, re.MULTILINE)))
-    call([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], folder, clean())
+    call([sys.executable, "-m", "venv", folder / "venv"], folder, clean())
     programs = folder / "venv" / "bin"
-    pip = [*PIP[:3], "--python", programs / "python", *PIP[3:]]
-    command = [*pip, "--constraint", constraints, f"{NAME}[embedded,web] @ {wheel.as_uri()}"]
+    command = [programs / "python", *PIP[1:], "--constraint", constraints, f"{NAME}[embedded,web] @ {wheel.as_uri()}"]
     call(command, folder, clean())
     with temporary_home() as home:
         yield User(folder, programs, clean() | {"CAIRN_HOME": str(home)})
