@@ -6,7 +6,8 @@ is no such rule. A key that is not among those below is refused by name. Nothing
 Three kinds of values. Words: divided by white space, compared folded (without case and accents). Phrases: divided by
 semicolons and line ends. Patterns: regular expressions; where it says "folded" they are read over folded text, so they
 are written with accents and matched without, as whole words; elsewhere over the text as it stands, without regard to
-case, and a space is any white space. `<name>` in a pattern stands for what the file's section `define` says, or SHARED.
+case, and a space is any white space. `<name>` in a pattern stands for what the file's section `define` says, or SHARED;
+a definition may use those above it.
 A repetition without an end is given one (cairn/language/linear.py); a nested one would still be slow, and a test says so.
 """
 
@@ -781,7 +782,9 @@ def _whole_words(pattern: str, spellings: Mapping[str, str]) -> str:
 def read(path: Path) -> Language:
     """One file. Raises ValueError that names the file and the key which is unknown or of another kind."""
     raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    defined = {**SHARED, **raw.pop("define", {})}
+    defined = dict(SHARED)
+    for name, text in raw.pop("define", {}).items():
+        defined[name] = _filled(text, defined, path)
     try:
         return Language(**{key: _filled(value, defined, path) for key, value in raw.items()}, code=path.stem)
     except ValidationError as error:
