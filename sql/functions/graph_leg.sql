@@ -13,10 +13,15 @@
 -- one. What more than `most` passages mention joins nothing; of the links the `links` rarest are read. `filter` and `conditions`
 -- bind the passages found as they bind the other legs; seeds came through them already.
 --
+-- What the question names begins no walk where it fills a document or the collection: more than the share `everywhere` of its at
+-- least `many` passages mention it (NULL: every name begins one). Where the question names nothing else that the collection knows,
+-- there are no rows but the first.
+--
 -- A word of the question is known by its place there, which is the same in every language (rag.lexical_question).
+DROP FUNCTION IF EXISTS rag.graph_leg(uuid, uuid[], text[], uuid[], text, integer, integer, jsonb, jsonb);
 CREATE OR REPLACE FUNCTION rag.graph_leg(
   collection uuid, seeds uuid[], keys text[], named uuid[], query text, most integer, links integer,
-  filter jsonb DEFAULT NULL, conditions jsonb DEFAULT NULL
+  filter jsonb DEFAULT NULL, conditions jsonb DEFAULT NULL, everywhere float8 DEFAULT NULL, many integer DEFAULT NULL
 ) RETURNS TABLE (
   seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean,
   said integer[], held integer[], weights float8[]
@@ -45,6 +50,15 @@ BEGIN
 
   passage_id := NULL; held := places; weights := idfs;
   RETURN NEXT;
+
+  IF everywhere IS NOT NULL AND cardinality(origins) > 0 THEN
+    origins := ARRAY(
+      SELECT o.id FROM unnest(origins) AS o (id)
+      WHERE NOT stands_everywhere(collection, o.id, everywhere, many, links));
+    IF cardinality(origins) = 0 THEN
+      RETURN;
+    END IF;
+  END IF;
 
   RETURN QUERY
   -- links
@@ -158,13 +172,15 @@ BEGIN
   -- end of links
 END
 $$;
-COMMENT ON FUNCTION rag.graph_leg(uuid, uuid[], text[], uuid[], text, integer, integer, jsonb, jsonb) IS
+COMMENT ON FUNCTION rag.graph_leg(uuid, uuid[], text[], uuid[], text, integer, integer, jsonb, jsonb, float8, integer) IS
   'Passages that mention what the question names, or the same as one of the seeds; see sql/functions/graph_leg.sql.';
 
 -- The leg outside a transaction: the tenant is set for this statement, as in rag.search_collection, and no row comes where the
 -- collection has another epoch than the text legs saw. Their passages and these rows are of one state then.
+DROP FUNCTION IF EXISTS rag.graph_leg_at(bigint, uuid, bigint, uuid[], text[], text, integer, integer);
 CREATE OR REPLACE FUNCTION rag.graph_leg_at(
-  tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer
+  tenant bigint, collection uuid, epoch bigint, seeds uuid[], keys text[], query text, most integer, links integer,
+  everywhere float8, many integer
 ) RETURNS TABLE (
   seed_id uuid, passage_id uuid, document_id uuid, entity_id uuid, passages integer, about integer, topic boolean,
   said integer[], held integer[], weights float8[]
@@ -175,12 +191,47 @@ BEGIN
   IF EXISTS (
     SELECT 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.epoch = graph_leg_at.epoch)
   THEN
-    RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links);
+    RETURN QUERY SELECT * FROM graph_leg(collection, seeds, keys, '{}', query, most, links, NULL, NULL, everywhere, many);
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.graph_leg_at(bigint, uuid, bigint, uuid[], text[], text, integer, integer) IS
+COMMENT ON FUNCTION rag.graph_leg_at(bigint, uuid, bigint, uuid[], text[], text, integer, integer, float8, integer) IS
   'rag.graph_leg for a tenant, as long as the collection has this epoch; see sql/functions/graph_leg.sql.';
+
+-- Whether more than this share of the passages of a document, or of the collection, mention an entity or what was merged into it;
+-- documents and collections of fewer than `many` passages tell nothing. At most `links` mentions are read.
+CREATE OR REPLACE FUNCTION rag.stands_everywhere(
+  collection uuid, entity uuid, share float8, many integer, links integer
+) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+  WITH member AS MATERIALIZED (
+    SELECT e.id, e.passage_count FROM entities e WHERE e.tenant_id = current_tenant() AND e.id = entity
+    UNION ALL
+    SELECT e.id, e.passage_count FROM entities e
+    WHERE e.tenant_id = current_tenant() AND e.canonical_id = entity AND e.canonical_id <> e.id
+  ), held AS MATERIALIZED (
+    SELECT l.document_id, count(DISTINCT m.passage_id) AS here FROM (
+      SELECT m.passage_id FROM member e CROSS JOIN LATERAL (
+        SELECT m.passage_id FROM mentions m
+        WHERE m.tenant_id = current_tenant() AND m.entity_id = e.id AND m.occurrences > 0 OFFSET 0) AS m
+      LIMIT links
+    ) AS m CROSS JOIN LATERAL (
+      SELECT l.document_id FROM lexical_index l
+      WHERE l.tenant_id = current_tenant() AND l.passage_id = m.passage_id OFFSET 0) AS l
+    GROUP BY l.document_id
+  )
+  SELECT EXISTS (
+    SELECT FROM collections c
+    WHERE c.tenant_id = current_tenant() AND c.id = collection AND c.passage_count >= many
+      AND (SELECT sum(e.passage_count) FROM member e) > share * c.passage_count
+  ) OR EXISTS (
+    SELECT FROM held h CROSS JOIN LATERAL (
+      SELECT d.passage_count FROM documents d
+      WHERE d.tenant_id = current_tenant() AND d.id = h.document_id OFFSET 0) AS d
+    WHERE d.passage_count >= many AND h.here > share * d.passage_count)
+$$;
+COMMENT ON FUNCTION rag.stands_everywhere IS
+  'Whether most passages of a document or of the collection mention an entity; see sql/functions/graph_leg.sql.';
 
 -- The words of a question as the passages of a collection in each of its languages hold them: configuration, lexeme, key, place
 -- in the question, and the idf of the word there as rag.lexical_question has it.

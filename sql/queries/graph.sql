@@ -64,10 +64,10 @@ FROM unnest($2::uuid[]) AS c (id) CROSS JOIN LATERAL (
 
 -- name: leg
 SELECT found.* FROM unnest($1::uuid[]) AS c (id)
-CROSS JOIN LATERAL rag.graph_leg(c.id, $2, $3, $4, $5, $6, $7, $8, $9) AS found
+CROSS JOIN LATERAL rag.graph_leg(c.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS found
 
 -- name: leg_at
-SELECT * FROM rag.graph_leg_at($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT * FROM rag.graph_leg_at($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: context_entities
 -- Which of the passages $3 mention each of the entities $2 or what was merged into it, in the order of the passages.

@@ -87,6 +87,42 @@ async def test_alone_the_graph_follows_what_the_question_names(services: Service
     assert next(iter(places(hub))) == "hub7"
 
 
+def manual(parts: int) -> str:
+    """A document of so many passages, nearly all of which mention its maker."""
+    filler = "The lid opens to the left, and the water runs out below until the light goes off. " * 20
+    kept = [f"Part {n} of the pump by Acme Works, and how it is cleaned. {filler}" for n in range(parts - 1)]
+    return "\n\n".join([*kept, f"The lever was invented by Lena Gieseke. {filler}"])
+
+
+@pytest.mark.parametrize(
+    "question", ["Where was the director of Acme Works born?", "Acme Works and Rule: who opens the lid?"]
+)
+async def test_a_name_that_fills_a_document_begins_no_walk(services: Services, question: str) -> None:
+    """Nothing moves where the question names nothing else that is known; asked alone, the graph follows it."""
+    await index_texts(
+        services, {"manual": manual(15)} | NOISE | {f"more{n}": f"On pump {n} by Acme Works." for n in range(3)}
+    )
+    asked: dict[str, Any] = {"top_k": 20, "cache": False}
+    result = await find(services, question, legs=ALL, **asked)
+    without = await find(services, question, legs=("vector", "lexical"), **asked)
+    assert result.legs_used == ALL
+    assert [p.passage_id for p in result.passages] == [p.passage_id for p in without.passages]
+    assert not any("graph" in passage.ranks for passage in result.passages)
+    assert (await find(services, question, legs=("graph",), explicit=True, cache=False)).passages
+
+
+async def test_a_name_beside_one_that_is_everywhere_is_followed(services: Services) -> None:
+    """And a document of few passages says nothing of what is everywhere."""
+    await index_texts(services, {"manual": manual(15)} | FILM | NOISE)
+    question = "Who did the director of Big Eyes, a film about Acme Works, marry in secret?"
+    found = await find(services, question, legs=ALL, top_k=20, cache=False)
+    assert "director" in places(found)
+    assert {p.external_id for p in found.passages if "graph" in p.ranks} == {"film", "director"}
+    await index_texts(services, {"manual": manual(4)} | FILM | NOISE, "short")
+    short = await find(services, question, "short", legs=ALL, top_k=20, cache=False)
+    assert "manual" in {p.external_id for p in short.passages if "graph" in p.ranks}
+
+
 async def test_another_tenant_s_graph_is_not_followed(services: Services, other_tenant: Services) -> None:
     await index_texts(services, {"film": FILM["film"]})
     await index_texts(other_tenant, FILM)

@@ -13,7 +13,8 @@ bridges, and a passage that mentions a bridge is as good as
     adds     share of the question, by weight of its words, that the passage holds and the seed does not
     says     share of the question in the sentences of the seed that mention the bridge
 
-What the question itself names is no bridge: its words have led the text legs to it already. A passage that mentions it is
+What the question itself names is no bridge: its words have led the text legs to it already. A name that fills a document or the
+collection is as if it were not named (EVERYWHERE). A passage that mentions it is
 worth NAMED / sqrt(passages that do), or NAMED_TOPIC where that is its title or heading: questions that compare two things
 need both. Of several ways to a passage the best counts.
 
@@ -33,6 +34,10 @@ SEEDS: Final = 5
 """Best passages of the text legs that are walked from; 3 and 10 do about as well."""
 MOST_PASSAGES: Final = 50
 """Passages that mention an entity beyond which it is a hub and joins nothing; any cap from 10 to 300 does as well."""
+EVERYWHERE: Final = 0.3, 10
+"""A name in the question that more than this share of the passages of a document, or of the collection, mention begins no walk,
+for it tells none of them from the others. Documents and collections of fewer passages tell nothing. Measured: of .1 to .5 it did
+best on one half of the questions on long articles, and held on the other (docs/adr/0024-graph-leg.md)."""
 SAID: Final = 0.5
 TOPIC: Final = 0.125
 """A passage whose title or heading is the bridge is about it."""

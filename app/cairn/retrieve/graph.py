@@ -25,7 +25,17 @@ from cairn.graph.code.symbols import (
     wanted_symbols,
 )
 from cairn.graph.link import find_entities, keys_of
-from cairn.graph.rank import LEAST, MOST_PASSAGES, SEEDS, NamingPassage, RankedPassage, Seed, SharedEntity, rank
+from cairn.graph.rank import (
+    EVERYWHERE,
+    LEAST,
+    MOST_PASSAGES,
+    SEEDS,
+    NamingPassage,
+    RankedPassage,
+    Seed,
+    SharedEntity,
+    rank,
+)
 from cairn.language.identify import likely_language
 from cairn.retrieve.context import CollectionState, SearchContext
 from cairn.retrieve.lexical import lexical_text
@@ -76,12 +86,12 @@ async def search(
     if not keys and (not wanted or context.request.explicit):
         meant = await _find_meant(connection, context, scope, alone=alone)
     seeds = _relative_scores(text[:SEEDS]) if keys else {}
-    linkages = await _read_links(connection, context, scope, keys, meant, seeds)
+    linkages = await _read_links(connection, context, scope, keys, meant, seeds, alone=alone)
     found = _rank_all(linkages, seeds, meant, alone=alone)
     if alone and found:
         # the root, because links count seeds squared: none is worth more than what it begins with
         seeds = _relative_scores(found[:SEEDS], best=math.sqrt(found[0].score))
-        linkages = await _read_links(connection, context, scope, keys, meant, seeds)
+        linkages = await _read_links(connection, context, scope, keys, meant, seeds, alone=alone)
         found = _rank_all(linkages, seeds, meant, alone=True)
     symbols = await _find_symbols(connection, context, scope, wanted)
     return _as_found(
@@ -97,7 +107,7 @@ async def search_at(
     keys, seeds = question_keys(context.text), _relative_scores(text[:SEEDS])
     linkages = await graph.find_linked_at_epoch(
         connection, context.principal, (state.id, state.epoch), lexical_text(context.text), list(seeds), keys,
-        MOST_PASSAGES, MOST_LINKS, context.settings.retrieve.statement_timeout_ms,
+        MOST_PASSAGES, MOST_LINKS, EVERYWHERE, context.settings.retrieve.statement_timeout_ms,
     )  # fmt: skip
     if linkages is None:
         return None
@@ -144,12 +154,14 @@ async def _read_links(
     keys: Sequence[str],
     meant: Mapping[UUID, float],
     seeds: Mapping[UUID, float],
+    *,
+    alone: bool,
 ) -> list[Linkage]:
     if not (keys or meant or seeds):
         return []
     return await graph.find_linked(
         connection, [collection.id for collection in scope], lexical_text(context.text), list(seeds), keys, list(meant),
-        MOST_PASSAGES, MOST_LINKS, context.request.filters or None, context.conditions,
+        MOST_PASSAGES, MOST_LINKS, context.request.filters or None, context.conditions, None if alone else EVERYWHERE,
     )  # fmt: skip
 
 

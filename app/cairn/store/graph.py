@@ -101,9 +101,11 @@ async def find_linked(
     links: int,
     filters: Mapping[str, Any] | None,
     conditions: Conditions | None,
+    everywhere: tuple[float, int] | None,
 ) -> list[Linkage]:
     """What joins passages of each collection: those that the seeds are linked with, and those that mention what the
-    question names by `keys` or as `named` entities. See sql/functions/graph_leg.sql."""
+    question names by `keys` or as `named` entities. `everywhere`: share of passages, and how many there must be, from which on a
+    name begins no walk; None: all begin. See sql/functions/graph_leg.sql."""
     asked = conditions.as_json(filtered=bool(filters)) if conditions else None
     rows = await connection.fetch(
         SQL["leg"],
@@ -116,6 +118,7 @@ async def find_linked(
         links,
         filters,
         asked,
+        *(everywhere or (None, None)),
     )
     return _linkages(rows)
 
@@ -129,11 +132,12 @@ async def find_linked_at_epoch(
     keys: Sequence[str],
     most: int,
     links: int,
+    everywhere: tuple[float, int],
     timeout_ms: int,
 ) -> list[Linkage] | None:
     """The same of one collection, without a transaction. `state`: its id and epoch; None where it has another one. Raises
     QueryTimeoutError."""
-    given = (principal.tenant_id, *state, list(seeds), list(keys), question, most, links)
+    given = (principal.tenant_id, *state, list(seeds), list(keys), question, most, links, *everywhere)
     try:
         rows = await connection.fetch(SQL["leg_at"], *given, timeout=timeout_ms / 1000)
     except TimeoutError as error:
