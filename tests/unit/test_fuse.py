@@ -114,3 +114,13 @@ def test_fusion_does_not_depend_on_the_order_of_the_legs(
     assert all(0 <= item.score <= 1 + 1e-9 for item in fused)
     order = [(-item.score, min(item.ranks.values()), item.passage_id) for item in fused]
     assert order == sorted(order)
+
+
+def test_the_graph_adds_the_same_to_few_passages_and_to_many() -> None:
+    """Who asks for a hundred passages has the same ones first: what stands deep counts as what was not looked for."""
+    scores = {n: 1 - n / 400 for n in range(300)}
+    linked = leg("graph", {200: 0.3, 999: 0.25, 40: 0.2, 3: 0.01})
+    few = with_graph(relative_score_fusion({"vector": leg("vector", dict(list(scores.items())[:50]))}, {}), linked)
+    many = with_graph(relative_score_fusion({"vector": leg("vector", scores)}, {}), linked)
+    assert [item.passage_id for item in many[:40]] == [item.passage_id for item in few[:40]]
+    assert {UUID(int=200), UUID(int=999), UUID(int=40)} < {item.passage_id for item in few[:20]}

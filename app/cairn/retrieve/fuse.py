@@ -20,6 +20,9 @@ from cairn.settings import Settings
 
 KEPT: Final = 1
 """Best passages of the text retrievers that the graph does not move."""
+DEEPEST: Final = 50
+"""Place in the order of the text retrievers below which the graph takes no passage to stand: their lists are as long in a search
+for few passages, and who asks for a hundred has the same ones first."""
 
 
 def fuse(legs: Mapping[Leg, LegResult], form: FusionForm, settings: Settings) -> list[Fused]:
@@ -65,14 +68,14 @@ def with_graph(text: Sequence[Fused], graph: LegResult, weight: float = 1.0) -> 
     """The order of the text retrievers, with what the graph knows added: score(d) = text(d) / best text + weight * graph(d).
 
     Scores of the graph are absolute (cairn/graph/rank.py), so a weak link moves nothing. The best passage of the text retrievers
-    stays first: a question with one answer loses nothing by a graph that knows no better. What the text retrievers did not
-    find counts as their last entry does. Without a text retriever it is the order of the graph.
+    stays first: a question with one answer loses nothing by a graph that knows no better. What the text retrievers found
+    below place DEEPEST, or not at all, counts as the entry there does. Without a text retriever it is the order of the graph.
     """
     best = max((item.score for item in text), default=0.0)
     scale = 1 / best if best > 0 else 0.0
-    floor = min((item.score for item in text), default=0.0) * scale
+    floor = min((item.score for item in text[:DEEPEST]), default=0.0) * scale
     found = {hit.passage_id: (rank, weight * max(0.0, hit.score)) for rank, hit in enumerate(graph.hits, start=1)}
-    merged = [_add_share(item, scale, found.pop(item.passage_id, None)) for item in text]
+    merged = [_add_share(item, scale, found.pop(item.passage_id, None), floor) for item in text]
     merged += [Fused(key, floor + share, {"graph": rank}, {"graph": share}) for key, (rank, share) in found.items()]
     highest = max((item.score for item in merged), default=0.0)
     kept = {item.passage_id for item in text[:KEPT]}
@@ -108,12 +111,13 @@ def _scaled(fused: Sequence[Fused], factor: float) -> list[Fused]:
     ]
 
 
-def _add_share(item: Fused, scale: float, graph: tuple[int, float] | None) -> Fused:
+def _add_share(item: Fused, scale: float, graph: tuple[int, float] | None, floor: float) -> Fused:
     shares = {leg: share * scale for leg, share in item.shares.items()}
     if graph is None:
         return Fused(item.passage_id, item.score * scale, item.ranks, shares)
     rank, share = graph
-    return Fused(item.passage_id, item.score * scale + share, {**item.ranks, "graph": rank}, {**shares, "graph": share})
+    score = max(item.score * scale, floor) + share
+    return Fused(item.passage_id, score, {**item.ranks, "graph": rank}, {**shares, "graph": share})
 
 
 def _relative_scores(result: LegResult, weight: float) -> list[float]:
