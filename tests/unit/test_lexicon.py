@@ -134,3 +134,15 @@ def test_reading_the_files_takes_no_time() -> None:
     for path in lexicon.DATA.glob("*.toml"):
         lexicon.read(path)
     assert time.thread_time() - begun < patience(2, least=0)
+
+
+def test_a_definition_may_use_those_above_it_alone(tmp_path: Path) -> None:
+    """What stays unfilled would be looked for as it is written, and never be found."""
+    path = tmp_path / "pt.toml"
+    kin, role = 'kin = "(?:mãe|pai)"', 'role = "(?:autor|<kin>)"'
+    rest = PORTUGUESE + "[questions]\nthrough_another = ['<role> de \\w']\n"
+    path.write_text(f"{rest}[define]\n{kin}\n{role}\n", encoding="utf-8")
+    assert lexicon.read(path).questions.through_another == (r"(?:autor|(?:mãe|pai)) de \w",)
+    path.write_text(f"{rest}[define]\n{role}\n{kin}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="<kin> is not defined"):
+        lexicon.read(path)
