@@ -20,7 +20,7 @@ async def main(folder: str, question: str) -> None:
         for citation in answer.citations:
             place = f"page {citation.page}" if citation.page else " > ".join(citation.headings)
             print(f"[{citation.n}] {citation.external_id} {place}: {citation.quote}")
-        print(f"sure: {answer.confidence:.0%} ({answer.answered})")
+        print(f"{answer.confidence_word or answer.answered} ({answer.confidence:.0%})")
 
 
 def show(done: int, total: int, name: str) -> None:

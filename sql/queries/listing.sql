@@ -112,6 +112,21 @@ SELECT EXISTS (
       WHERE lower(e.key) = ANY ($4::text[]) AND lower(e.value #>> '{}') = ANY ($3::text[]))
     OR ($5 AND concat(d.title, ' ', d.external_id) ~* concat('(?:^|[^[:alpha:]])(?:', array_to_string($3::text[], '|'), ')(?:[^[:alpha:]]|$)'))))
 
+-- name: unstated
+-- How many indexed documents of collection $2 that have the metadata $3, of documents $4 (null: all) and none of documents $5, say
+-- nothing of what was asked for: no author in their metadata (keys $6), no year there (keys $7) or in the title or file name, no
+-- kind there (keys $8). A list of what others say of themselves may lack these.
+SELECT
+  count(*) FILTER (WHERE NOT d.keys && $6::text[]) AS authors,
+  count(*) FILTER (WHERE NOT d.keys && $7::text[] AND NOT d.named ~ '(?:^|\D)(?:1[5-9]|20)\d\d(?:\D|$)') AS years,
+  count(*) FILTER (WHERE NOT d.keys && $8::text[]) AS kind
+FROM (
+  SELECT ARRAY(SELECT lower(k.key) FROM jsonb_object_keys(d.metadata) AS k (key)) AS keys, concat(d.title, ' ', d.external_id) AS named
+  FROM rag.collections c JOIN rag.documents d ON d.tenant_id = $1 AND d.collection_id = c.id
+  WHERE c.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.metadata @> $3::jsonb
+    AND ($4::uuid[] IS NULL OR d.id = ANY ($4::uuid[])) AND NOT d.id = ANY ($5::uuid[])
+) AS d
+
 -- name: volume
 -- Words of the documents $2, and pages of those that have some.
 SELECT count(*) AS documents,

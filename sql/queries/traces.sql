@@ -23,7 +23,8 @@ FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 -- Newest first. $2: search or query, $3: the outcome, $4: words of the question in any case, $5: no older than so many days,
 -- $6 and $7: when the last run of the page before began, and its id; null for all. $9: what a lost run is told to have failed by.
 SELECT id, kind, started_at, collections, question, strategy, outcome_now AS outcome, error_now AS error, timings_ms,
-  usage, degraded, answer ->> 'answered' AS answered, (answer ->> 'grounded')::boolean AS grounded
+  usage, degraded, answer ->> 'answered' AS answered, (answer ->> 'grounded')::boolean AS grounded,
+  answer ->> 'confidence_word' AS confidence_word
 FROM (
   SELECT r.*, CASE WHEN lost THEN 'error' ELSE r.outcome END AS outcome_now,
     CASE WHEN lost THEN $9 ELSE r.error END AS error_now

@@ -15,7 +15,8 @@ SELECT t.name AS tenant,
        m.metadata #>> '{error,code}' AS error,
        (m.metadata ->> 'source_deleted_at')::timestamptz AS source_deleted_at,
        m.created_at,
-       changed.source_changed
+       changed.source_changed,
+       m.metadata ->> 'confidence_word' AS confidence_word
 FROM rag.messages AS m
 JOIN rag.tenants AS t ON t.id = m.tenant_id
 CROSS JOIN LATERAL (SELECT EXISTS (
@@ -40,3 +41,4 @@ COMMENT ON COLUMN analyst.messages.error IS 'Of a question whose run failed: the
 COMMENT ON COLUMN analyst.messages.source_deleted_at IS 'When a document among the sources was deleted, and its quotes with it; null otherwise.';
 COMMENT ON COLUMN analyst.messages.created_at IS 'When the message was saved.';
 COMMENT ON COLUMN analyst.messages.source_changed IS 'Whether the answer cites a document that has other content by now.';
+COMMENT ON COLUMN analyst.messages.confidence_word IS 'What the confidence is worth (found, likely, not_sure), or what the answer is made of (exact, computed, recognised); null for a question, a refusal, small talk, a summary and what a model wrote.';

@@ -31,7 +31,8 @@ SELECT t.name AS tenant,
        (r.answer #>> '{citations,0,passage_id}')::uuid AS passage_id,
        (r.answer #>> '{selection,read}')::double precision AS read,
        (r.answer #>> '{selection,read_most}')::double precision AS read_most,
-       (r.answer #>> '{selection,read_margin}')::double precision AS read_margin
+       (r.answer #>> '{selection,read_margin}')::double precision AS read_margin,
+       r.answer ->> 'confidence_word' AS confidence_word
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 WHERE r.answer ? 'selection';
@@ -70,3 +71,4 @@ COMMENT ON COLUMN analyst.quotations.passage_id IS 'The passage that it stands i
 COMMENT ON COLUMN analyst.quotations.read IS 'Log odds of the reader that the stretch it stands in answers; null where nothing was read.';
 COMMENT ON COLUMN analyst.quotations.read_most IS 'The most that the reader gave to any stretch; 0 where nothing was read.';
 COMMENT ON COLUMN analyst.quotations.read_margin IS 'As margin, with what the reader says; 0 where nothing was read.';
+COMMENT ON COLUMN analyst.quotations.confidence_word IS 'What the confidence is worth: found, likely, not_sure; null where it was withheld.';

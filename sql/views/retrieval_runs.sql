@@ -27,7 +27,8 @@ SELECT t.name AS tenant,
        r.session_id,
        changed.source_changed,
        (r.plan ->> 'found')::boolean AS found,
-       r.answer ->> 'answered' AS answered
+       r.answer ->> 'answered' AS answered,
+       r.answer ->> 'confidence_word' AS confidence_word
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 CROSS JOIN LATERAL (SELECT EXISTS (
@@ -65,3 +66,4 @@ COMMENT ON COLUMN analyst.retrieval_runs.session_id IS 'The conversation that th
 COMMENT ON COLUMN analyst.retrieval_runs.source_changed IS 'Whether the answer cites a document that has other content by now.';
 COMMENT ON COLUMN analyst.retrieval_runs.found IS 'Whether the documents answered (a question), or anything was found (a search); null where it did not come to that.';
 COMMENT ON COLUMN analyst.retrieval_runs.answered IS 'yes, unsure (a guess that is shown as one) or no (a refusal); null for a search and a run without an answer.';
+COMMENT ON COLUMN analyst.retrieval_runs.confidence_word IS 'What the confidence is worth (found, likely, not_sure), or what the answer is made of (exact, computed, recognised); null for a search, a refusal, small talk, a summary and what a model wrote.';

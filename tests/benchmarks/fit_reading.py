@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 import cairn
 from cairn.answer.candidates import candidates
-from cairn.answer.confidence import PRESENT_READ, RIGHT_READ, SURE
+from cairn.answer.confidence import PRESENT_READ, RIGHT_READ, SURE, word_of
 from cairn.answer.evidence import measure, question_terms
 from cairn.answer.extract import extract
 from cairn.answer.quotation_choice import score_quotations
@@ -315,13 +315,27 @@ def report_confidence(asked: Sequence[Asked], enough: float) -> None:
         whole.append((shown, shown * probabilities(right, list(RIGHT_READ)[:-1], here), here))
         _line(family, *whole[-1], enough)
     columns = list(zip(*whole, strict=True))
-    _line(
-        "all",
-        np.concatenate(columns[0]),
-        np.concatenate(columns[1]),
-        [one for _, _, here in whole for one in here],
-        enough,
-    )
+    everything = [one for _, _, here in whole for one in here]
+    _line("all", np.concatenate(columns[0]), np.concatenate(columns[1]), everything, enough)
+    report_words(np.concatenate(columns[0]) >= enough, np.concatenate(columns[1]), everything)
+
+
+def report_words(shown: NDArray[np.bool_], confidence: Floats, asked: Sequence[Asked]) -> None:
+    """What the words are worth on families left out: all together, where one question in five is about what is not there, and
+    where none is; and the table of tests/unit/test_confidence.py."""
+    right, there = np.array([one.right for one in asked]), np.array([one.answerable for one in asked])
+    words = np.array([word_of(float(value), read=True, whole=True) for value in confidence])
+    print(f"{'word':12} {'n':>5} {'right':>6} {'1 in 5 absent':>14} {'none absent':>12} {'wrong of 100 asked':>19}")
+    for word in ("found", "likely", "not_sure"):
+        here = shown & (words == word)
+        shares = [
+            float((mass * here * right).sum() / (mass * here).sum())
+            for mass in (np.where(there, 1.0, weight) for weight in (1.0, there.sum() / (4 * (~there).sum()), 0.0))
+        ]
+        wrong = 100 * (here & ~right).mean()
+        print(f"{word:12} {here.sum():5} {shares[0]:6.3f} {shares[1]:14.3f} {shares[2]:12.3f} {wrong:19.2f}")
+    bins = [shown & (confidence >= low / 20) & (confidence < (low + 1) / 20) for low in range(20)]
+    print([(int(one.sum()), int((one & right).sum())) for one in bins])
 
 
 def _line(name: str, present: Floats, confidence: Floats, asked: Sequence[Asked], enough: float) -> None:

@@ -25,12 +25,21 @@ RESPONSE = {
     "was_grounded",
     "answered",
     "confidence",
+    "confidence_word",
     "processing_time_ms",
     "coverage",
     "degraded",
 }
 SOURCE = {"filename", "chunk_id", "relevance_score", "content_preview", "page"}
-DONE = {"is_grounded", "answered", "confidence", "iterations", "query_complexity", "is_summarization"}
+DONE = {
+    "is_grounded",
+    "answered",
+    "confidence",
+    "confidence_word",
+    "iterations",
+    "query_complexity",
+    "is_summarization",
+}
 
 Psql = Callable[..., str]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.domain.answer import AnswerStatus, SelectionFeatures
+from cairn.domain.answer import AnswerStatus, ConfidenceWord, SelectionFeatures
 
 PRESENT_ENOUGH: Final = 0.30
 """Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
@@ -23,7 +23,10 @@ answer, and 78 % of what they do not."""
 NAMED_ENOUGH: Final = 0.15
 """The same where the question names the document: who does knows that there is something in it."""
 SURE: Final = 0.5
-"""Confidence from which an answer counts as one; below it is a guess that says so."""
+"""Confidence from which an answer counts as one, "likely"; below it is a guess that says so, "not sure"."""
+FOUND: Final = 0.80
+"""Confidence from which a quotation that the reader has read is "found". Fitted as the lowest at which at most 2 wrong answers
+in 100 questions say so on families left out (tests/benchmarks/fit_reading.py, docs/quality.md)."""
 GUESS: Final = 0.45
 """Confidence of a guess at best."""
 
@@ -131,6 +134,14 @@ def estimate_confidence(found: SelectionFeatures) -> Confidence:
 def decide(confidence: float) -> AnswerStatus:
     """Whether a quotation that is shown counts as an answer."""
     return "yes" if confidence >= SURE else "unsure"
+
+
+def word_of(confidence: float, *, read: bool, whole: bool) -> ConfidenceWord:
+    """What a quotation is worth. `read`: the local reader has read it, since without it the surest third is right no more often
+    than the rest; `whole`: nothing of the question is known to be missing."""
+    if confidence < SURE:
+        return "not_sure"
+    return "found" if confidence >= FOUND and read and whole else "likely"
 
 
 def _sum(weights: Mapping[str, float], values: Mapping[str, float]) -> float:

@@ -12,6 +12,14 @@ from cairn.domain.passage import Passage
 AnswerStatus = Literal["yes", "no", "unsure"]
 """Whether an answer answers: "no" is a refusal, "unsure" a guess that is shown as one."""
 
+Origin = Literal["exact", "computed", "recognised"]
+"""What an answer is made of that no probability says more of: all documents were counted; cells of a table were computed over;
+rules recognised what is listed, so that some may be missing."""
+ConfidenceWord = Literal["found", "likely", "not_sure", "exact", "computed", "recognised"]
+"""The first three say how surely a quotation answers, the others are an Origin."""
+PROBABLE: Final[frozenset[ConfidenceWord]] = frozenset({"found", "likely", "not_sure"})
+"""Words with a number behind them."""
+
 
 @dataclass(frozen=True, slots=True)
 class CitedContext:
@@ -141,7 +149,8 @@ class Answer:
     `confidence` of a quotation is the calibrated probability that it answers (cairn/answer/confidence.py), and `answered` follows
     from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
     `evidence`: what speaks for the first quotation, shown or withheld. `drew_on`: documents whose names or words may stand in
-    it besides those it cites; clients do not see it, deletion goes by it.
+    it besides those it cites; clients do not see it, deletion goes by it. `confidence_word` says of a quotation what the number
+    is worth, of what was counted or computed how; None of a refusal, of small talk, of a summary and of what a model wrote.
     """
 
     answer: str
@@ -162,6 +171,7 @@ class Answer:
     grounding: Grounding | None = None
     evidence: SelectionFeatures | None = None
     drew_on: tuple[UUID, ...] = ()
+    confidence_word: ConfidenceWord | None = None
 
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---

@@ -73,6 +73,7 @@ class RunSummary:
     degraded: tuple[str, ...]
     answered: str | None
     grounded: bool | None
+    confidence_word: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -647,7 +647,11 @@ class Replies(_Section):
     named: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
     """How many people, organisations, places and dates, pages and words there are; for one and for several."""
     by_rules: str = ""
-    """That what is listed was found by rules, so that some may be missing."""
+    """That others may be named than those that rules recognised."""
+    unstated: Mapping[str, tuple[str, str]] = Field(default_factory=dict)
+    """That documents do not say what was asked for, by the field of ListRequest, so that they may belong to the list too."""
+    confidence: Mapping[str, str] = Field(default_factory=dict)
+    """What an answer is worth, by the ConfidenceWord; before its number."""
     newest: Mapping[str, str] = Field(default_factory=dict)
     """Before the newest and oldest document: by its year, by when it was indexed."""
     nearest: str = ""

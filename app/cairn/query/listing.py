@@ -52,6 +52,8 @@ _OR: Final = bounded(
 )
 _EDGES: Final = " \t\n.,;:!?¿¡()[]\"“”„«»‘’`'"
 _UNSAID: Final = ALL_STOP_WORDS | every(lambda one: one.words.idle)
+_AUTHOR: Final = every(lambda one: one.filters.author_keys)
+"""What somebody is called who wrote something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,16 +287,16 @@ class _Reading:
             generic = self.grammar.units[0][1].fullmatch(fold(named))
             return found if generic else replace(found, within=(*found.within, named))
         if role in ("by", "from"):
-            name = value.strip(_EDGES)
+            name, called = _bare_name(value.strip(_EDGES))
             if (
                 not name
                 or len(name.split()) > LONGEST_TERM
-                or not (role == "by" or name[:1].isupper() or _is_quoted(value))
+                or not (role == "by" or called or name[:1].isupper() or _is_quoted(value))
             ):
                 return None
             if all(fold(word) in _UNSAID for word in name.split()):
                 return None
-            if role == "by":
+            if role == "by" or called:
                 return replace(found, authors=(*found.authors, name))
             return replace(found, sources=(*found.sources, name))
         terms = _terms(value)
@@ -359,6 +361,15 @@ def _terms(value: str) -> tuple[tuple[str, ...], ...]:
             group.append(term)
         groups.append(tuple(group))
     return tuple(groups)
+
+
+def _bare_name(said: str) -> tuple[str, bool]:
+    """A name, and whether it was called an author's: "(by) the author Lee"."""
+    words = said.split()
+    for at in range(min(2, len(words) - 1)):
+        if fold(words[at]) in _AUTHOR and all(fold(word) in _UNSAID for word in words[:at]):
+            return " ".join(words[at + 1 :]), True
+    return said, False
 
 
 def _term(value: str) -> str:

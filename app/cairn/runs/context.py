@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from cairn.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding
+from cairn.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding, Origin
 from cairn.domain.code import CodeFinding, Symbol
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph import GraphContext, joined_contexts
@@ -216,7 +216,8 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a strategy ends with. `confidence` is that of the retrieval; the answer's is not above the draft's or the
-    groundedness. `answerer`: extractive, fixed, sql, or the name of a model. `iterations`: answers that were made."""
+    groundedness. `answerer`: extractive, fixed, sql, or the name of a model. `iterations`: answers that were made.
+    `origin`: where no probability says how sure it is."""
 
     draft: Draft
     answerer: str
@@ -228,6 +229,9 @@ class Outcome:
     needs_clarification: bool = False
     degraded: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin | None = None
+    astray: bool = False
+    """The passages that a model's answer cites do not mention everything that the question names."""
 
 
 Strategy = Callable[[Run], Awaitable[Outcome]]

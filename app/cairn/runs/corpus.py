@@ -215,6 +215,15 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await listing.knows_kind(connection, self.principal, collection, kinds, titles=titles)
 
+    async def count_unstated(
+        self, collection: str, filters: Mapping[str, Any], *, among: Sequence[UUID] | None, besides: Sequence[UUID]
+    ) -> Mapping[str, int]:
+        """How many other documents do not say what a list was made by; see cairn/store/listing.py."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await listing.count_unstated(
+                connection, self.principal, collection, filters, among=among, besides=besides
+            )
+
     async def measure(self, documents: Sequence[UUID]) -> Volume:
         """Pages and words of these documents."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

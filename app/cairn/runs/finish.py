@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from cairn.answer.confidence import decide
+from cairn.answer.confidence import GUESS, decide, word_of
 from cairn.answer.ground.check import CHECKED_WHOLE
-from cairn.domain.answer import Answer, AnswerStatus, Citation, Draft, Grounding
+from cairn.domain.answer import Answer, AnswerStatus, Citation, ConfidenceWord, Draft, Grounding
 from cairn.domain.event import Answered, Event, Failed
 from cairn.domain.plan import QueryPlan
 from cairn.domain.trace import LegTrace, RunTrace
@@ -35,16 +35,14 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
     verbatim = outcome.answerer == "extractive" and draft.evidence is not None
     grounding = outcome.grounding if draft.found else None
     score = grounding.score if grounding else None
-    confidence = (
-        draft.confidence if verbatim else min(outcome.confidence, draft.confidence, 1.0 if score is None else score)
-    )
+    confidence = draft.confidence if verbatim else _of_model(outcome, draft, score)
     searched = [note for item in record.searches for note in item.result.degraded]
     return Answer(
         answer=draft.text,
         citations=draft.citations,
         sources=outcome.sources,
         confidence=round(confidence, 4),
-        answered=_answered(draft, verbatim or outcome.answerer == "graph", grounding),
+        answered=_answered(draft, verbatim or outcome.answerer == "graph", grounding, astray=outcome.astray),
         grounded=grounding.grounded if grounding else None,
         groundedness_score=score,
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
@@ -69,17 +67,37 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
+        confidence_word=_word(outcome, verbatim=verbatim),
     )
 
 
-def _answered(draft: Draft, knows_how_sure: bool, grounding: Grounding | None) -> AnswerStatus:
+def _answered(draft: Draft, knows_how_sure: bool, grounding: Grounding | None, *, astray: bool) -> AnswerStatus:
     """A refusal is no, a quotation and what symbols of code tell are as sure as their probability; what a model wrote is unsure
-    where its sources refute it."""
+    where its sources refute it, or are about something else than what is asked."""
     if not draft.found:
         return "no"
     if knows_how_sure:
         return decide(draft.confidence)
-    return "unsure" if grounding and grounding.grounded is False else "yes"
+    return "unsure" if astray or (grounding and grounding.grounded is False) else "yes"
+
+
+def _of_model(outcome: Outcome, draft: Draft, score: float | None) -> float:
+    most = GUESS if outcome.astray else 1.0
+    return min(outcome.confidence, draft.confidence, most if score is None else min(score, most))
+
+
+def _word(outcome: Outcome, *, verbatim: bool) -> ConfidenceWord | None:
+    """None where nothing is answered, and where no number says how probably it is right: of small talk, of summaries, and of what
+    a model wrote, of which `grounded` speaks."""
+    draft = outcome.draft
+    if not draft.found or outcome.needs_clarification:
+        return None
+    if outcome.origin:
+        return outcome.origin if decide(draft.confidence) == "yes" else "not_sure"
+    if not verbatim:
+        return None
+    read = draft.evidence is not None and draft.evidence.read is not None
+    return word_of(draft.confidence, read=read, whole=not draft.insufficiencies)
 
 
 def _spent(record: Record) -> tuple[str, ...]:
@@ -322,6 +340,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "text": answer.answer,
         "citations": [_citation(citation) for citation in answer.citations],
         "confidence": answer.confidence,
+        "confidence_word": answer.confidence_word,
         "answered": answer.answered,
         "grounded": answer.grounded,
         "groundedness_score": answer.groundedness_score,

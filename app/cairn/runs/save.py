@@ -63,7 +63,12 @@ async def save_exchange(
         answer.answer,
         answer.run_id,
         sources_of(answer),
-        {"confidence": answer.confidence, "answered": answer.answered, "grounded": answer.grounded},
+        {
+            "confidence": answer.confidence,
+            "confidence_word": answer.confidence_word,
+            "answered": answer.answered,
+            "grounded": answer.grounded,
+        },
         answer.drew_on,
     )
     async with database.transaction(principal) as connection:

@@ -71,6 +71,23 @@ async def knows_kind(
     )
 
 
+async def count_unstated(
+    connection: Any,
+    principal: Principal,
+    collection: str,
+    filters: Mapping[str, Any],
+    *,
+    among: Sequence[UUID] | None,
+    besides: Sequence[UUID],
+) -> dict[str, int]:
+    """How many documents `besides` those listed name no author, state no year, do not say of what kind they are."""
+    row = await connection.fetchrow(
+        SQL["unstated"], principal.tenant_id, collection, dict(filters), None if among is None else list(among),
+        list(besides), AUTHOR_KEYS, YEAR_KEYS, KIND_KEYS,
+    )  # fmt: skip
+    return dict(row)
+
+
 async def measure(connection: Any, principal: Principal, documents: Sequence[UUID]) -> Volume:
     """Pages and words of these documents."""
     return Volume(**await connection.fetchrow(SQL["volume"], principal.tenant_id, list(documents)))

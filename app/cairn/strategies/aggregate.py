@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
+from cairn.domain.answer import Citation, Coverage, Draft, Origin, coverage_of
 from cairn.domain.document import ListedDocument
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
@@ -33,6 +33,8 @@ from cairn.strategies.list_wording import (
     named_text,
     newest_text,
     place_of,
+    stated_fields,
+    unstated_notes,
     volume_text,
 )
 
@@ -72,7 +74,14 @@ async def aggregate(run: Run) -> Outcome:
         )
     else:
         told = await _answer(run, found)
-    coverage = told.coverage or coverage_of(holdings.documents, holdings.documents, "documents")
+    if found.listed and stated_fields(found):
+        told = await _with_unstated(run, found, told, filters)
+    coverage = told.coverage or Coverage(
+        not told.insufficiencies and not holdings.unready,
+        holdings.documents,
+        holdings.documents + holdings.unready,
+        "documents",
+    )
     run.record.spent("answer", began)
     run.emit(SourcesFound(told.passages))
     looked_through = f"Looked through {counted(holdings.documents, 'document')}"
@@ -84,7 +93,22 @@ async def aggregate(run: Run) -> Outcome:
         "listed": len(found.listed),
         "mentions": [" | ".join(group) for group in request.mentioned],
     }
-    return Outcome(draft, "sql", told.passages, coverage=coverage, more=more)
+    origin: Origin = "recognised" if told.insufficiencies else "exact"
+    return Outcome(draft, "sql", told.passages, coverage=coverage, more=more, origin=origin)
+
+
+async def _with_unstated(run: Run, found: Found, told: _Told, filters: Mapping[str, Any]) -> _Told:
+    """With what it cannot know: documents that do not say who wrote them, of when or of what kind they are may belong to it."""
+    listed = [item.id for item in found.listed]
+    unstated = await run.deps.library.count_unstated(
+        run.question.collection, filters, among=found.among, besides=listed
+    )
+    notes = unstated_notes(run.plan.language, found, unstated)
+    if not notes:
+        return told
+    coverage = replace(told.coverage, complete=False) if told.coverage else None
+    text, said = "\n\n".join((told.text, *notes)), (*told.insufficiencies, *notes)
+    return replace(told, text=text, insufficiencies=said, coverage=coverage)
 
 
 def _asks_more(found: Found) -> bool:
@@ -119,7 +143,8 @@ async def _find(run: Run, request: ListRequest, filters: Mapping[str, Any], tota
     if not listed and any(" " in term for group in request.mentioned for term in group):
         listed = await look(collection, request, filters, spelling="words", kinds=kinds, titles=titles, among=among)
         loosely = bool(listed)
-    return Found(request, tuple(listed), total, loosely=loosely, kind_known=bool(kinds))
+    chosen_ids = None if among is None else tuple(among)
+    return Found(request, tuple(listed), total, loosely=loosely, kind_known=bool(kinds), among=chosen_ids)
 
 
 async def _answer(run: Run, found: Found) -> _Told:

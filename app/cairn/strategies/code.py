@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from cairn.answer.cite import citation
-from cairn.domain.answer import Citation, Coverage, Draft
+from cairn.domain.answer import Citation, Coverage, Draft, Origin
 from cairn.domain.code import CodeFinding, CodeSubject, SymbolPlace
 from cairn.domain.event import Progress, Token
 from cairn.domain.passage import Passage
@@ -57,7 +57,9 @@ async def code(run: Run) -> Outcome:
     first = findings[0].query
     names = dict.fromkeys(one.name for finding in findings for one in finding.subjects)
     more = {"symbols": list(names), "relation": first.relation or first.aspect}
-    return Outcome(draft, "graph", tuple(sources), confidence=sure, coverage=_coverage_of_all(findings), more=more)
+    coverage = _coverage_of_all(findings)
+    origin: Origin = "exact" if coverage.complete else "recognised"
+    return Outcome(draft, "graph", tuple(sources), confidence=sure, coverage=coverage, more=more, origin=origin)
 
 
 def _sureness(finding: CodeFinding) -> float:

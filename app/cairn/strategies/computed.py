@@ -46,7 +46,8 @@ async def compute_answer(run: Run) -> Outcome | None:
             "parameters": [_plain(one) for one in (address.document_id, address.ordinal, *found.arguments)],
         }
     }
-    return Outcome(draft, "sql", sources, coverage=coverage_of(found.cells.rows, found.cells.rows, "rows"), more=more)
+    read = coverage_of(found.cells.rows, found.cells.rows, "rows")
+    return Outcome(draft, "sql", sources, coverage=read, more=more, origin="computed")
 
 
 def _plain(value: object) -> object:

@@ -56,6 +56,8 @@ class Found:
     loosely: bool = False
     kind_known: bool = False
     """Whether the documents say of what kind they are."""
+    among: tuple[UUID, ...] | None = None
+    """Those that were looked into, where it names some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,23 @@ def conditions(language: str, found: Found) -> str:
     if found.loosely:
         said.append(say.conditions["all_words"].format(words=", ".join(quoted)))
     return "; ".join(said)
+
+
+def unstated_notes(language: str, found: Found, unstated: Mapping[str, int]) -> tuple[str, ...]:
+    """That other documents may belong to the list too, since they do not say what it was made by."""
+    say, notes = replies(language), []
+    for field in stated_fields(found):
+        if count := unstated["authors" if field == "sources" else field]:
+            one, many = say.unstated[field]
+            notes.append((one if count == 1 else many).format(n=count))
+    return tuple(notes)
+
+
+def stated_fields(found: Found) -> tuple[str, ...]:
+    """What a list is made by that documents say of themselves, or do not."""
+    request = found.request
+    asked = {"authors": request.authors, "sources": request.sources, "years": request.years, "kind": found.kind_known}
+    return tuple(field for field, wanted in asked.items() if wanted)
 
 
 _OPEN: Final = 9999

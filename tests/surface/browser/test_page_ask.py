@@ -98,6 +98,27 @@ def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page,
     expect(tab.locator(".viewer mark")).to_contain_text("30 days of leave")
 
 
+def test_the_badge_says_in_a_word_what_an_answer_is_worth(handbook: Api, tab: Page) -> None:
+    """And nothing of small talk; also where the conversation is opened again."""
+    open_room(handbook, tab)
+    for number, (question, words) in enumerate(
+        [
+            ("How many days of leave do employees have?", "Found|Likely|Not sure"),
+            ("How many documents are there?", "Exact"),
+            ("Which people are mentioned?", "Recognised by rules"),
+            ("What was the revenue of Tesla in 2022?", "The documents do not say"),
+            ("thanks!", ""),
+        ]
+    ):
+        ask(tab, question)
+        badges = tab.locator(".turn").nth(number).locator(".q-badge")
+        expect(badges).to_have_text([re.compile(f"^({words})$")] if words else [])
+    tab.reload()
+    expect(tab.locator(".turn").nth(1).locator(".q-badge")).to_have_text(["Exact"])
+    tab.locator(".turn").nth(0).locator(".q-badge").hover()
+    expect(tab.get_by_text(re.compile(r"Of quotations like this one \d+% were right"))).to_be_visible()
+
+
 HOLD_CONNECTION = """
 let connected = false, held = [], real = window.setTimeout;
 Object.defineProperty(window, 'did_handshake', {get: () => connected && !held, set: value => connected = value});

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
-from cairn.domain.answer import Answer
+from cairn.domain.answer import PROBABLE, Answer
 from cairn.domain.event import Event, Progress, Token
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
@@ -14,6 +14,7 @@ from cairn.errors import InputError
 from cairn.interfaces.cli.ingest import ingest_selection, show_failures, summary
 from cairn.interfaces.cli.search import label_place, require_documents, shown_weights
 from cairn.interfaces.cli.terminal import STDOUT, note, say, say_json, services, shorten
+from cairn.language.lexicon import replies
 from cairn.language.quoted import locate_quotation
 from cairn.service import runs as run_service
 from cairn.service.ask import final, has_model, start
@@ -144,12 +145,20 @@ def show_sources(answer: Answer) -> None:
         say(f'    "{shorten(cited.quote, _QUOTE)}"')
     if reasons := [reason for reason in answer.insufficiencies if reason not in answer.answer]:
         say("\n" + " ".join(reasons))
-    if answer.answered == "unsure":
-        say("\nUnsure: this may not answer the question.", style="yellow")
+    told = told_confidence(answer)
     total = answer.timings_ms.get("total", 0)
-    say(f"\nconfidence {answer.confidence:.2f}, {total:.0f} ms, run {answer.run_id}", style="dim")
+    say(f"\n{told}", style="yellow" if answer.answered == "unsure" else "bold", end="") if told else say()
+    say(f"{', ' if told else ''}{total:.0f} ms, run {answer.run_id}", style="dim")
     for problem in answer.degraded:
         note(f"note: {problem}")
+
+
+def told_confidence(answer: Answer) -> str:
+    """In the language of the answer: what it is worth, and of a quotation the number behind it. Nothing of what has none."""
+    words, word = replies(answer.route.get("language")).confidence, answer.confidence_word
+    if word is None:
+        return words["not_sure"] if answer.answered == "unsure" else ""
+    return f"{words[word]} ({answer.confidence:.0%})" if word in PROBABLE else words[word]
 
 
 def show_route(answer: Answer) -> None:

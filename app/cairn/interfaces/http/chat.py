@@ -20,7 +20,7 @@ from cairn.errors import InputError
 from cairn.interfaces.http import asking, problems
 from cairn.interfaces.http.asking import RUN_HEADER
 from cairn.interfaces.http.chat_frames import CHAT_EVENTS, SOURCE_EXAMPLE, ChatSource, chat_frames, chat_source
-from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, example
+from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, WordOut, example
 from cairn.interfaces.http.running import Running, RunningDep, ServicesDep, TypedRoute
 from cairn.interfaces.http.sse import describe
 from cairn.runs.sources import sources_of
@@ -44,6 +44,7 @@ SessionHeader = Annotated[
 _RESPONSE = {
     "message_id": ID_EXAMPLE, "answer": "Employees have 30 days of leave per year [1].", "sources": [SOURCE_EXAMPLE],
     "session_id": "9f1c2c0e-7d5a-4b39-9a55-0f6f0c7c9d11", "was_grounded": True, "answered": "yes", "confidence": 0.92,
+    "confidence_word": "found",
     "processing_time_ms": 34.5, "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"}, "degraded": [],
 }  # fmt: skip
 
@@ -83,6 +84,7 @@ class ChatResponse(BaseModel):
     was_grounded: bool | None = Field(description="Null where nothing was to be checked, or it could not be.")
     answered: AnswerStatus = Field(description="no: the documents do not say; unsure: a guess, shown as one.")
     confidence: float = Field(description="Of a quotation: the probability that it answers.")
+    confidence_word: WordOut
     processing_time_ms: float
     coverage: Coverage = Field(description="How much of what there is the answer looked at.")
     degraded: list[str] = Field(description="What did not work as asked.")
@@ -91,8 +93,8 @@ class ChatResponse(BaseModel):
 _STREAM_EXAMPLE = (
     'event: token\ndata: {"type": "token", "content": "Employees "}\nid: 1\n\n'
     'event: sources\ndata: {"type": "sources", "sources": []}\nid: 2\n\n'
-    'event: done\ndata: {"type": "done", "is_grounded": true, "answered": "yes", "confidence": 0.92, "iterations": 1, '
-    '"query_complexity": "simple", "answer": null, "replaced": false, '
+    'event: done\ndata: {"type": "done", "is_grounded": true, "answered": "yes", "confidence": 0.92, "confidence_word": "found", '
+    '"iterations": 1, "query_complexity": "simple", "answer": null, "replaced": false, '
     '"is_summarization": false}\nid: 3\n\n'
 )
 _STREAM: dict[str, Any] = {
@@ -178,6 +180,7 @@ def _response(answered: Answered, question: Question, milliseconds: float) -> Ch
         was_grounded=answer.grounded,
         answered=answer.answered,
         confidence=answer.confidence,
+        confidence_word=answer.confidence_word,
         processing_time_ms=round(milliseconds, 1),
         coverage=answer.coverage,
         degraded=list(answer.degraded),

@@ -73,6 +73,7 @@ def _done(event: Answered) -> dict[str, Any]:
         "is_grounded": answer.grounded,
         "answered": answer.answered,
         "confidence": answer.confidence,
+        "confidence_word": answer.confidence_word,
         "iterations": answer.route.get("iterations", 1),
         "query_complexity": query_complexity(answer),
         "is_summarization": bool(answer.route.get("is_summarization", False)),

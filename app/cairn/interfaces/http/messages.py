@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from cairn.domain.question import SavedMessage, SourceRef
 from cairn.interfaces.http.conversations import SessionId, position_after
-from cairn.interfaces.http.models import ID_EXAMPLE, PASSAGE_EXAMPLE, example
+from cairn.interfaces.http.models import ID_EXAMPLE, PASSAGE_EXAMPLE, WordOut, example
 from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, encode_cursor
 from cairn.service import conversations
 
@@ -26,12 +26,12 @@ _SOURCE = {
 }  # fmt: skip
 _QUESTION: dict[str, Any] = {
     "id": ID_EXAMPLE, "role": "user", "content": "How many days of leave do we have?", "created_at": "2026-11-21T10:00:00Z",
-    "run_id": ID_EXAMPLE, "status": "succeeded", "problem": None, "confidence": None, "answered": None, "grounded": None,
-    "sources": [],
+    "run_id": ID_EXAMPLE, "status": "succeeded", "problem": None, "confidence": None, "confidence_word": None, "answered": None,
+    "grounded": None, "sources": [],
 }  # fmt: skip
 _ANSWER = {
     **_QUESTION, "role": "assistant", "content": "Employees have 30 days of leave per year [1].", "confidence": 0.92,
-    "answered": "yes", "sources": [_SOURCE],
+    "confidence_word": "found", "answered": "yes", "sources": [_SOURCE],
 }  # fmt: skip
 
 
@@ -79,6 +79,7 @@ class ConversationMessage(BaseModel):
     )
     problem: MessageProblem | None = Field(description="Why a question got no answer.")
     confidence: float | None
+    confidence_word: WordOut
     answered: str | None
     grounded: bool | None = Field(
         description="Null too where a source has changed since: nobody checked it against that."
@@ -110,7 +111,8 @@ def _message(saved: SavedMessage) -> ConversationMessage:
     return ConversationMessage.model_validate({
         "id": turn.id, "role": turn.role, "content": turn.content, "created_at": turn.at, "run_id": turn.run_id,
         "status": _STATUSES.get(notes.get("outcome", ""), "succeeded"), "problem": notes.get("error"),
-        "confidence": notes.get("confidence"), "answered": notes.get("answered"),
+        "confidence": notes.get("confidence"), "confidence_word": notes.get("confidence_word"),
+        "answered": notes.get("answered"),
         "grounded": notes.get("grounded") if checked else None, "sources": [_source(one) for one in turn.sources],
     })  # fmt: skip
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from cairn.domain.answer import ConfidenceWord
 from cairn.domain.job import Job
 from cairn.domain.passage import Leg, Passage
 from cairn.language.text import normalise
@@ -24,6 +25,14 @@ def example(value: Mapping[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [dict(value)]})
 
 
+WordOut = Annotated[
+    ConfidenceWord | None,
+    Field(
+        description="Of a quotation what its confidence is worth: found, likely or not_sure. exact: all documents were counted; "
+        "computed: over the cells of a table; recognised: by rules, so that some may be missing. null: of a refusal, of small "
+        "talk, of a summary and of what a model wrote."
+    ),
+]
 MinEpoch = Annotated[
     Annotated[int, Field(ge=0)] | dict[str, Annotated[int, Field(ge=0)]] | None,
     Field(

@@ -25,6 +25,7 @@ from cairn.interfaces.http.models import (
     Metadata,
     MinEpoch,
     PassageOut,
+    WordOut,
     example,
     passage_fields,
 )
@@ -145,7 +146,7 @@ _CITATION = {
 _ANSWER = {
     "answer": "Employees have 30 days of leave per year. [1] Part-time staff have their share.", "citations": [_CITATION],
     "sources": [{**PASSAGE_EXAMPLE, "n": 1, "kind": "document", "url": None}],
-    "confidence": 0.71, "answered": "yes", "grounded": None, "groundedness_score": None,
+    "confidence": 0.71, "confidence_word": "likely", "answered": "yes", "grounded": None, "groundedness_score": None,
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
     "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
@@ -162,6 +163,7 @@ class AnswerOut(BaseModel):
     )
     sources: list[SourceOut] = []
     confidence: float = Field(description="Of a quotation: the calibrated probability that it answers.")
+    confidence_word: WordOut
     answered: AnswerStatus = Field(
         description="Follows from the confidence. no: the documents do not say; unsure: a guess, shown as one."
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from cairn.domain.answer import Answer
+from cairn.domain.answer import PROBABLE, Answer
 from cairn.domain.event import Answered, Cancelled, Failed, Progress
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
@@ -62,6 +62,7 @@ async def _answer(work: ToolWork, asked: AgenticQuestion, strategy: str, fallbac
         citations=[CitedSource.of(one) for one in answer.citations],
         answered=answer.answered,
         confidence=round(answer.confidence, 4),
+        confidence_word=answer.confidence_word,
         grounded=answer.grounded,
         coverage=answer.coverage,
         insufficiencies=list(answer.insufficiencies),
@@ -91,6 +92,15 @@ async def _run(work: ToolWork, question: Question) -> Answer:
     raise CairnError("the run ended without a result; report this with the request id")
 
 
+def _confidence(result: ResearchAnswer) -> list[str]:
+    """What it is worth, in words; nothing of what has no probability."""
+    word = result.confidence_word
+    if word is None:
+        return []
+    told = word.replace("_", " ")
+    return [f"{told} ({result.confidence:.2f})" if word in PROBABLE else told]
+
+
 def _text(result: ResearchAnswer) -> str:
     lines = [result.answer]
     if result.citations:
@@ -98,7 +108,7 @@ def _text(result: ResearchAnswer) -> str:
     for one in result.citations:
         page = f", page {one.page}" if one.page else ""
         lines.append(f'[{one.n}] {one.title} ({one.external_id}{page}): "{one.quote}" {one.uri}')
-    notes = [f"collection {result.collection}", f"confidence {result.confidence:.2f}"]
+    notes = [f"collection {result.collection}", *_confidence(result)]
     notes += [] if result.answered == "yes" else [f"answered: {result.answered}"]
     notes += ["NOT supported by its sources"] if result.grounded is False else []
     notes += [f"not found: {text}" for text in result.insufficiencies]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from cairn.domain.answer import AnswerStatus, Citation, Coverage
+from cairn.domain.answer import AnswerStatus, Citation, ConfidenceWord, Coverage
 from cairn.domain.document import Document
 from cairn.domain.graph_view import Relation
 from cairn.domain.job import Job, JobStatus
@@ -42,6 +42,10 @@ class ResearchAnswer(BaseModel):
     citations: list[CitedSource]
     answered: AnswerStatus = Field(description="no: the documents do not say; unsure: a guess, shown as one.")
     confidence: float
+    confidence_word: ConfidenceWord | None = Field(
+        description="What that is worth: found, likely or not_sure; or exact, computed, recognised (by rules: some may be "
+        "missing). null: of a refusal, small talk, a summary, what a model wrote."
+    )
     grounded: bool | None = Field(description="Whether its sources support what a model wrote; null of a quotation.")
     coverage: Coverage = Field(
         description="How much of what there is the answer looked at; complete: nothing was left out."

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from nicegui import background_tasks, ui
 
+from cairn.domain.answer import PROBABLE
 from cairn.domain.event import TERMINAL, Progress
 from cairn.domain.trace import RunTrace
 from cairn.errors import ConflictError, NotFoundError
@@ -19,6 +20,7 @@ from cairn.interfaces.web.candidates import Candidates, load_shown
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import BAD, LINE, icon_button, when
 from cairn.interfaces.web.viewer import ShownPlace, open_document
+from cairn.language.lexicon import replies
 from cairn.service import runs, search
 from cairn.wiring import Services
 
@@ -131,7 +133,7 @@ class RunDetail:
             ui.label(text("runs.blanked")).classes("opacity-80")
         facts = [
             text("runs.answered", value=answer.get("answered")),
-            text("runs.confidence", value=_number(answer.get("confidence"))),
+            *self._worth(answer),
         ]
         if answer.get("grounded") is not None:
             score = _number(answer.get("groundedness_score"))
@@ -146,6 +148,14 @@ class RunDetail:
                         "format_quote", text("ask.open_source", number=citation["n"], title=""),
                         partial(self._open, citation),
                     ).props(f'label="{int(citation["n"])}"')  # fmt: skip
+
+    def _worth(self, answer: Mapping[str, Any]) -> list[str]:
+        """The word, and the number where it says something."""
+        word = answer.get("confidence_word")
+        said = [replies(self.page.text.language).confidence[word]] if word else []
+        if word in PROBABLE:
+            said.append(self.page.text("runs.confidence", value=_number(answer.get("confidence"))))
+        return said
 
     async def _open(self, citation: Mapping[str, Any]) -> None:
         place = ShownPlace(

@@ -9,16 +9,21 @@ from uuid import UUID
 
 from nicegui import ui
 
+from cairn.domain.answer import PROBABLE, ConfidenceWord
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, SourcesFound, Token
 from cairn.domain.question import SavedMessage, SourceRef
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.prose import show_answer
 from cairn.interfaces.web.viewer import open_source
+from cairn.language.lexicon import replies
 from cairn.service import runs
 from cairn.service.ask import sources_of
 
 REFRESH_SECONDS: Final = 0.1
 """Between two looks of a page at what has been said since."""
+WORD_COLORS: Final[Mapping[ConfidenceWord, str]] = {
+    "found": "positive", "exact": "positive", "computed": "positive", "not_sure": "warning",
+}  # fmt: skip
 SHOWN_SOURCES: Final = 6
 """Sources at first that the answer does not cite."""
 
@@ -77,7 +82,12 @@ class ShownTurn:
         match event:
             case Answered(answer=answer):
                 self.draft.delete()
-                notes = {"confidence": answer.confidence, "answered": answer.answered, "grounded": answer.grounded}
+                notes = {
+                    "confidence": answer.confidence,
+                    "confidence_word": answer.confidence_word,
+                    "answered": answer.answered,
+                    "grounded": answer.grounded,
+                }
                 self.show(answer.answer, sources_of(answer), notes, run_id, [*answer.insufficiencies, *answer.degraded])
             case Failed(error=error):
                 self._refresh()
@@ -136,17 +146,18 @@ class ShownTurn:
             self._show_sources(sources)
 
     def _show_verdict(self, notes: Mapping[str, Any]) -> None:
-        words = self.page.text
-        if (answered := notes.get("answered")) in ("no", "unsure"):
-            ui.badge(words(f"ask.answered_{answered}"), color="warning", text_color="black")
-        if notes.get("grounded") is not None:
-            grounded = bool(notes["grounded"])
+        """One badge at most of each: what it is worth, and whether the sources of what a model wrote support it. Small talk has
+        none."""
+        words, answered, grounded = self.page.text, notes.get("answered"), notes.get("grounded")
+        if answered == "no":
+            ui.badge(words("ask.answered_no"), color="warning", text_color="black")
+        word: ConfidenceWord | None = notes.get("confidence_word") or ("not_sure" if answered == "unsure" else None)
+        if word:
+            show_word(self.page, word, notes.get("confidence"))
+        if grounded is not None and (not grounded or answered == "yes"):
             ui.badge(
                 words("ask.grounded" if grounded else "ask.not_grounded"), color="positive" if grounded else "negative"
             )
-        elif answered == "yes" and notes.get("confidence"):
-            share = round(100 * notes["confidence"])
-            ui.badge(words("ask.confidence", share=share), color="grey-7").tooltip(words("ask.confidence_hint"))
 
     async def _open(self, source: SourceRef) -> None:
         await open_source(self.page, source)
@@ -184,6 +195,19 @@ class ShownTurn:
                 if told:
                     ui.label(told).classes("text-xs opacity-70 break-all w-full")
                 ui.label(source.preview).classes("text-xs opacity-90 preview w-full")
+
+
+def show_word(page: Page, word: ConfidenceWord, confidence: float | None = None) -> None:
+    """A badge that says what an answer is worth, and what the word means where somebody points at it."""
+    badge = ui.badge(
+        replies(page.text.language).confidence[word],
+        color=WORD_COLORS.get(word, "grey-7"),
+        text_color="black" if word == "not_sure" else "white",
+    )
+    told = [page.text(f"ask.word_{word}")]
+    if confidence and word in PROBABLE:
+        told.append(page.text("ask.confidence_hint", share=f"{confidence:.0%}"))
+    badge.tooltip(". ".join(told))
 
 
 class Feedback:

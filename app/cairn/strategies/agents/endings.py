@@ -146,7 +146,8 @@ def _counted(notebook: Notebook, material: Material) -> Outcome:
     """What SQL counted, as it is: exact, and nothing else."""
     text = "\n\n".join(unmarked(fact) for fact in notebook.toolbox.facts)
     draft = Draft(text, (), bool(text), 1.0)
-    return Outcome(draft, "sql", coverage=material.coverage or NOTHING_TO_READ, more=material.more)
+    coverage = material.coverage or NOTHING_TO_READ
+    return Outcome(draft, "sql", coverage=coverage, more=material.more, origin="exact")
 
 
 # --- fast instead ---------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ _OUT: dict[str, Any] = {
     "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "citations": [],
     "cairn": {
         "run_id": ID_EXAMPLE, "collection": COLLECTION_EXAMPLE, "strategy": "fast", "answered": "yes", "confidence": 0.71,
-        "grounded": None, "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
+        "confidence_word": "likely", "grounded": None, "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
         "insufficiencies": [], "degraded": [], "replaced": False, "ignored": [],
     },
 }  # fmt: skip

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.errors import InputError, UnsupportedParameterError
+from cairn.interfaces.http.models import WordOut
 from cairn.interfaces.http.openai.models import find_collection
 from cairn.service.ask import told_before
 from cairn.service.search import check_query
@@ -142,6 +143,7 @@ class Extension(BaseModel):
     strategy: str | None = Field(description="Which one answered.")
     answered: Literal["yes", "no", "unsure"]
     confidence: float
+    confidence_word: WordOut
     grounded: bool | None
     coverage: dict[str, Any]
     insufficiencies: list[str]

@@ -85,7 +85,8 @@ def extension(ending: SentText, asked: DialogueQuestion) -> Extension:
     answer = ending.answer
     return Extension(
         run_id=str(answer.run_id), collection=asked.question.collection, strategy=answer.route.get("strategy"),
-        answered=answer.answered, confidence=answer.confidence, grounded=answer.grounded,
+        answered=answer.answered, confidence=answer.confidence,
+        confidence_word=answer.confidence_word, grounded=answer.grounded,
         coverage=asdict(answer.coverage), insufficiencies=list(answer.insufficiencies), degraded=list(answer.degraded),
         replaced=ending.replaced, ignored=list(asked.ignored),
     )  # fmt: skip

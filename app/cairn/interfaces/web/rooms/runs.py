@@ -12,6 +12,7 @@ from cairn.domain.trace import RunSummary
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import BAD, LINE, keep_address, read_address, show_empty, when
 from cairn.interfaces.web.run_detail import RunDetail
+from cairn.language.lexicon import replies
 from cairn.service import runs
 
 SHOWN: Final = 25
@@ -140,5 +141,7 @@ class _Room:
                     ui.label(problem).classes(f"text-sm break-words line-clamp-2 {BAD}")
             with ui.column().classes("items-end gap-1"):
                 ui.badge(text(f"runs.{run.outcome}"), color=COLORS[run.outcome]).props("outline")
-                if run.answered in ("no", "unsure"):
-                    ui.badge(text(f"ask.answered_{run.answered}"), color="grey").props("outline")
+                if run.confidence_word:
+                    ui.badge(replies(text.language).confidence[run.confidence_word], color="grey").props("outline")
+                elif run.answered == "no":
+                    ui.badge(text("ask.answered_no"), color="grey").props("outline")

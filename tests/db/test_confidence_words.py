@@ -1,0 +1,119 @@
+"""What an answer is worth, in one word: of each kind of answer another one, or none where a word would claim too much."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.answer.confidence import word_of
+from cairn.domain.answer import PROBABLE
+from cairn.domain.document import Indexed, Source
+from cairn.service.documents import index_now
+from cairn.wiring import Services
+from tests.db.runs import LEAVE, answered, fill
+
+LETTERS: dict[str, tuple[str, dict[str, object]]] = {
+    "one.md": ("# Harbour dues\n\nThe dues were raised by Dr. Anna Weber in Bremen.", {"author": "Jane Lee", "year": 2021}),
+    "two.md": ("# Ferry times\n\nThe ferry leaves at nine. John Smith takes the tickets.", {"author": "Tom Park", "year": 2021}),
+    "three.md": ("# Cranes\n\nThe cranes lift forty tons and are oiled each week.", {}),
+}  # fmt: skip
+
+
+async def fill_letters(services: Services, names: tuple[str, ...] = tuple(LETTERS)) -> None:
+    sources = [Source(name, name, LETTERS[name][0].encode(), metadata=LETTERS[name][1]) for name in names]
+    for outcome in await index_now(services, "letters", sources):
+        assert isinstance(outcome, Indexed), outcome
+
+
+async def test_a_quotation_has_a_word_that_follows_from_its_number(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, LEAVE)
+    assert made.evidence is not None
+    assert made.confidence_word in PROBABLE
+    assert made.confidence_word == word_of(
+        made.confidence, read=made.evidence.read is not None, whole=not made.insufficiencies
+    )
+
+
+@pytest.mark.parametrize(
+    "message", ["hello", "Merci beaucoup !", "Hallo!", "gracias", "grazie mille", "asdfgh", "xkcdqw zzz"]
+)
+async def test_small_talk_claims_nothing(services: Services, message: str) -> None:
+    await fill(services)
+    made = await answered(services, message)
+    assert (made.confidence_word, made.citations) == (None, ())
+
+
+async def test_a_refusal_is_no_confidence(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, "What was Tesla's revenue in 2022?")
+    assert (made.answered, made.confidence_word) == ("no", None)
+
+
+async def test_a_summary_is_not_probable(services: Services) -> None:
+    await fill(services)
+    made = await answered(services, "summarize leave.md")
+    assert (made.answered, made.confidence_word) == ("yes", None)
+    assert made.citations
+
+
+async def test_what_is_counted_is_exact(services: Services) -> None:
+    await fill(services)
+    for question in ("How many documents are there?", "Which documents mention salaries?"):
+        made = await answered(services, question)
+        assert (made.confidence_word, made.coverage.complete) == ("exact", True), question
+
+
+@pytest.mark.parametrize(
+    ("question", "begins", "note"),
+    [
+        ("Which people are mentioned?", "Recognised by rules: 1 person in 3 documents:", "Others may be named"),
+        ("Quelles personnes sont mentionnées ?", "Reconnue par des règles : 1 personne", "D'autres peuvent être nommés"),
+        ("¿Qué personas se mencionan?", "Reconocida por reglas: 1 persona", "Puede haber otros nombrados"),
+        ("Welche Personen werden genannt?", "Nach Regeln erkannt: 1 Person", "Weitere können genannt sein"),
+        ("Quali persone sono menzionate?", "Riconosciuta con regole: 1 persona", "Possono esserne nominati altri"),
+    ],
+)  # fmt: skip
+async def test_names_are_recognised_and_others_may_be_there(
+    services: Services, question: str, begins: str, note: str
+) -> None:
+    await fill_letters(services)
+    made = await answered(services, question, collection="letters")
+    assert made.answer.startswith(begins)
+    assert note in made.answer
+    assert "Weber" in made.answer
+    assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
+
+
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        ("documents by Jane Lee", "1 other document names no author in its metadata"),
+        ("quels documents sont de l'auteur Jane Lee ?", "1 autre document n'indique pas d'auteur"),
+        ("¿cuántos documentos son del autor Jane Lee?", "1 documento más no indica autor"),
+        ("Welche Dokumente sind von Jane Lee?", "1 weiteres Dokument sagt in seinen Metadaten nicht, von wem"),
+        ("documenti di Jane Lee", "1 altro documento non indica"),
+        ("documents by author Lee", "1 other document names no author in its metadata"),
+        ("documents from 2021", "1 other document states no year"),
+    ],
+)
+async def test_a_list_by_a_field_says_who_does_not_state_it(services: Services, question: str, note: str) -> None:
+    await fill_letters(services)
+    made = await answered(services, question, collection="letters")
+    assert note in made.answer, made.answer
+    assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
+
+
+async def test_where_all_documents_state_it_a_list_is_exact(services: Services) -> None:
+    await fill_letters(services, ("one.md", "two.md"))
+    made = await answered(services, "documents by Jane Lee", collection="letters")
+    assert made.answer.startswith("1 of 2 documents fits (by Jane Lee)")
+    assert (made.confidence_word, made.coverage.complete, made.insufficiencies) == ("exact", True, ())
+
+
+async def test_whom_no_document_has_for_an_author_is_looked_for_in_the_texts(services: Services) -> None:
+    await fill_letters(services)
+    made = await answered(services, "documents by author John Smith", collection="letters")
+    assert made.answer.startswith("1 of 3 documents mentions “John Smith”")
+    assert made.confidence_word == "exact", (
+        "of what the texts mention nothing is left out, and nobody is said to have written it"
+    )
