@@ -131,6 +131,23 @@ async def test_strict_checking_withholds_it_and_says_what_the_sources_say(
     assert made.insufficiencies[0].startswith("The generated answer was not supported")
 
 
+async def test_an_answer_about_something_else_is_no_answer(services: Services, talking: Talking) -> None:
+    """Every sentence is in the source that it cites, which is another company's."""
+    await fill(services, {
+        "ulta.md": "# Ulta Beauty\n\nUlta Beauty sells cosmetics in 1,355 stores and on its web site.",
+        "adobe.md": "# Adobe\n\nRevenue was 17,606 million dollars in 2022, and costs were 2,165 million dollars.",
+    }, "filings")  # fmt: skip
+    question = "What was the revenue of Ulta Beauty in 2022?"
+    talking.reset(generate=["Revenue was 17,606 million dollars in 2022 [1]."] * 3)
+    made = await answered(services, question, collection="filings")
+    assert [cited.external_id for cited in made.citations] == ["adobe.md"]
+    assert (made.grounded, made.answered, made.confidence_word) == (True, "unsure", None)
+    assert any("Ulta Beauty" in told for told in made.insufficiencies)
+    talking.reset(generate=["Revenue was 17,606 million dollars in 2022 [1]."] * 3)
+    right = await answered(services, question.replace("Ulta Beauty", "Adobe"), collection="filings")
+    assert (right.grounded, right.answered, right.insufficiencies) == (True, "yes", ())
+
+
 async def test_switching_the_check_off_checks_nothing(services: Services, talking: Talking) -> None:
     change(services, "ground", enabled=False)
     talking.reset(generate=[FALSE])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
+from cairn.answer.across import is_foreign
 from cairn.answer.confidence import GUESS, SURE
 from cairn.answer.missing import Subject, asked_besides, has_any, squashed, subjects, unmentioned
 from cairn.answer.refusal import not_mentioned, not_said_of
@@ -103,6 +104,18 @@ async def only_about_what_is_asked(
     return draft
 
 
+async def names_not_cited(run: Run, draft: Draft, passages: Sequence[Passage]) -> Draft | None:
+    """What a refusal would say, where the passages that a model's answer cites mention something that the question names neither
+    themselves nor in titles, headings or the beginning of their documents: every sentence may be in its sources, and be about
+    something else. None where they do, and where nothing is cited. Raises CairnError."""
+    cited = _quoted(draft, passages)
+    named = [one for one in _named(run, run.plan.text) if one.sure]
+    if not cited or not named or any(is_foreign(run.plan.language, passage) for passage in cited):
+        return None
+    lacking = _About(named, await _beginnings(run, named, cited)).lacking(cited)
+    return _not_mentioned(run, lacking, await _absent(run, lacking)) if lacking else None
+
+
 def _says(words: Sequence[str], passages: Sequence[Passage]) -> bool:
     return not words or has_any(words, passages)
 
@@ -157,16 +170,25 @@ async def _beginnings(run: Run, named: Sequence[Subject], passages: Sequence[Pas
 
 
 async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
-    there = await run.deps.library.mentioned(
-        run.question.collection, sorted({pattern for one in lacking for pattern in one.words})
-    )
-    absent = [one.text for one in lacking if there.isdisjoint(one.words)]
-    names = absent or [one.text for one in lacking]
-    told = not_mentioned(names, run.plan.language, elsewhere=not absent)
+    absent = await _absent(run, lacking)
+    told = _not_mentioned(run, lacking, absent)
     if any(one.sure for one in lacking):
         return told
     noun = all(one.kind == "name" for one in lacking)
     return _doubted(draft, told, 0.0 if noun else DOUBTED if absent else SURE, 1.0)
+
+
+async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject]:
+    """Those that stand nowhere in the collection."""
+    there = await run.deps.library.mentioned(
+        run.question.collection, sorted({pattern for one in lacking for pattern in one.words})
+    )
+    return [one for one in lacking if there.isdisjoint(one.words)]
+
+
+def _not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject]) -> Draft:
+    names = [one.text for one in absent or lacking]
+    return not_mentioned(names, run.plan.language, elsewhere=not absent)
 
 
 DOUBTED: Final = 0.7
