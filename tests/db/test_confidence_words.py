@@ -103,6 +103,21 @@ async def test_a_list_by_a_field_says_who_does_not_state_it(services: Services, 
     assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("documents from 1999", "0 of 3 documents fit (dated 1999).\n\n1 other document states no year"),
+        ("how many reports are there?", "3 of 3 documents fit (kind: reports, which none of them states):"),
+        ("combien de rapports y a-t-il ?", "ce qu'aucun n'indique"),
+    ],
+)
+async def test_nothing_is_claimed_of_what_documents_do_not_state(services: Services, question: str, said: str) -> None:
+    await fill_letters(services)
+    made = await answered(services, question, collection="letters")
+    assert said in made.answer
+    assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
+
+
 async def test_where_all_documents_state_it_a_list_is_exact(services: Services) -> None:
     await fill_letters(services, ("one.md", "two.md"))
     made = await answered(services, "documents by Jane Lee", collection="letters")

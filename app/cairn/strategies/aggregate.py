@@ -34,6 +34,7 @@ from cairn.strategies.list_wording import (
     newest_text,
     place_of,
     stated_fields,
+    unknown_kind,
     unstated_notes,
     volume_text,
 )
@@ -74,7 +75,7 @@ async def aggregate(run: Run) -> Outcome:
         )
     else:
         told = await _answer(run, found)
-    if found.listed and stated_fields(found):
+    if stated_fields(found):
         told = await _with_unstated(run, found, told, filters)
     coverage = told.coverage or Coverage(
         not told.insufficiencies and not holdings.unready,
@@ -98,16 +99,18 @@ async def aggregate(run: Run) -> Outcome:
 
 
 async def _with_unstated(run: Run, found: Found, told: _Told, filters: Mapping[str, Any]) -> _Told:
-    """With what it cannot know: documents that do not say who wrote them, of when or of what kind they are may belong to it."""
+    """With what it cannot know: documents that do not say who wrote them, of when or of what kind they are may belong to it.
+    Where none says of what kind it is, all are listed."""
     listed = [item.id for item in found.listed]
     unstated = await run.deps.library.count_unstated(
         run.question.collection, filters, among=found.among, besides=listed
     )
     notes = unstated_notes(run.plan.language, found, unstated)
-    if not notes:
+    unknown = [*filter(None, [unknown_kind(run.plan.language, found)]), *notes]
+    if not unknown:
         return told
     coverage = replace(told.coverage, complete=False) if told.coverage else None
-    text, said = "\n\n".join((told.text, *notes)), (*told.insufficiencies, *notes)
+    text, said = "\n\n".join((told.text, *notes)), (*told.insufficiencies, *unknown)
     return replace(told, text=text, insufficiencies=said, coverage=coverage)
 
 

@@ -160,6 +160,8 @@ def conditions(language: str, found: Found) -> str:
     for field in ("language", "format", "kind"):
         if value := getattr(request, field):
             said.append(say.conditions[field].format(value))
+    if unknown := unknown_kind(language, found):
+        said[-1] = unknown
     if found.loosely:
         said.append(say.conditions["all_words"].format(words=", ".join(quoted)))
     return "; ".join(said)
@@ -169,16 +171,24 @@ def unstated_notes(language: str, found: Found, unstated: Mapping[str, int]) -> 
     """That other documents may belong to the list too, since they do not say what it was made by."""
     say, notes = replies(language), []
     for field in stated_fields(found):
+        if field == "kind" and not found.kind_known:
+            continue  # all are listed
         if count := unstated["authors" if field == "sources" else field]:
             one, many = say.unstated[field]
             notes.append((one if count == 1 else many).format(n=count))
     return tuple(notes)
 
 
+def unknown_kind(language: str, found: Found) -> str:
+    """That no document says of itself that it is of the kind which was asked for; empty where one does."""
+    kind = found.request.kind
+    return replies(language).conditions["kind_unknown"].format(kind) if kind and not found.kind_known else ""
+
+
 def stated_fields(found: Found) -> tuple[str, ...]:
     """What a list is made by that documents say of themselves, or do not."""
     request = found.request
-    asked = {"authors": request.authors, "sources": request.sources, "years": request.years, "kind": found.kind_known}
+    asked = {"authors": request.authors, "sources": request.sources, "years": request.years, "kind": request.kind}
     return tuple(field for field, wanted in asked.items() if wanted)
 
 

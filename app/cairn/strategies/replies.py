@@ -30,8 +30,7 @@ async def clarify(run: Run) -> Outcome:
     titles = await run.deps.library.titles(run.question.collection, SHOWN)
     text = question_back(run.question.text, run.plan.language, titles)
     run.emit(Token(text))
-    confidence = run.plan.intent.confidence
-    return Outcome(Draft(text, (), False, 1.0), "fixed", confidence=confidence, needs_clarification=True)
+    return Outcome(Draft(text, (), False, 0.0), "fixed", confidence=0.0, needs_clarification=True)
 
 
 def question_back(message: str, language: str, titles: Sequence[str]) -> str:

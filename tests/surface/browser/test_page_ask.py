@@ -107,6 +107,7 @@ def test_the_badge_says_in_a_word_what_an_answer_is_worth(handbook: Api, tab: Pa
             ("How many documents are there?", "Exact"),
             ("Which people are mentioned?", "Recognised by rules"),
             ("What was the revenue of Tesla in 2022?", "The documents do not say"),
+            ("what?", ""),
             ("thanks!", ""),
         ]
     ):

@@ -139,17 +139,17 @@ class ShownTurn:
             for remark in (one for one in remarks if one not in text):
                 ui.label(remark).classes("text-sm opacity-80 break-words")
             with ui.row().classes("items-center gap-1"):
-                self._show_verdict(notes)
+                self._show_verdict(notes, read=bool(sources))
                 if run_id is not None:
                     Feedback(self.page, run_id, judgement).draw()
         with self.right:
             self._show_sources(sources)
 
-    def _show_verdict(self, notes: Mapping[str, Any]) -> None:
+    def _show_verdict(self, notes: Mapping[str, Any], *, read: bool) -> None:
         """One badge at most of each: what it is worth, and whether the sources of what a model wrote support it. Small talk has
         none."""
         words, answered, grounded = self.page.text, notes.get("answered"), notes.get("grounded")
-        if answered == "no":
+        if answered == "no" and read:  # else it asks back, or there are no documents
             ui.badge(words("ask.answered_no"), color="warning", text_color="black")
         word: ConfidenceWord | None = notes.get("confidence_word") or ("not_sure" if answered == "unsure" else None)
         if word:
