@@ -1,5 +1,5 @@
-"""What kind of thing a question asks for (a number, a time, a name, a reason, a definition), and whether a text holds one.
-Pure."""
+"""What kind of thing a question asks for (a number, a time, a name, a reason, a definition, an outcome), and whether a text
+holds one. Pure."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ _ASKS_PERSON: Final = _words(lambda asked: asked.person)
 _ASKS_REASON: Final = _words(lambda asked: asked.reason)
 _ASKS_DEFINITION: Final = _words(lambda asked: asked.definition)
 _ASKS_WAY: Final = tuple(one.compiled(*one.questions.procedural, *one.asked.commands) for one in languages())
+_ASKS_SEVERAL: Final = tuple(one.compiled(*one.asked.several) for one in languages())
+_OUTCOMES: Final = {
+    said: bounded(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    for one in languages()
+    for said, words in one.asked.outcomes.items()
+}
+_ANY_OUTCOME: Final = bounded("|".join(pattern.pattern for pattern in _OUTCOMES.values()), re.IGNORECASE)
+_NEGATIONS: Final = every(lambda one: one.claims.negations)
+_QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.first_only) - every(
+    lambda one: one.questions.yes_no
+)
 _TIMES: Final = _words(lambda asked: asked.times)
 _REASONS: Final = _words(lambda asked: asked.reasons)
 _DEFINES: Final = _words(lambda asked: asked.defines)
@@ -37,14 +48,19 @@ _MEASURES: Final = every(lambda one: one.asked.measures)
 _SPELLED: Final = frozenset(word for one in languages() for word in (*one.numbers.words, *one.numbers.scales))
 _CALENDAR: Final = every(lambda one: one.graph.calendar)
 _DIGITS: Final = bounded(r"\d+(?:[.,]\d+)*")
+_WORDS: Final = re.compile(r"\w+")
 _YEAR: Final = re.compile(r"(?:1[0-9]|20)\d\d")
 _NAME: Final = re.compile(r"(?<=\S\s)[^\W\d_a-zà-öø-ÿ]\w+|\b[^\W\d_a-zà-öø-ÿ]\w+\s+[^\W\d_a-zà-öø-ÿ]\w+")
+
+OPENING: Final = 3
+"""Words in which one stands that asks for more than yes or no: "by whom was ..."."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for; several may be. `way`: how something is done, which a command may say. `extreme`: for the
-    column with the largest (1) or smallest (-1) value; 0 for neither."""
+    """What a question asks for; several may be. `way`: how something is done, which a command may say. `several`: the members of
+    a list. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1) or
+    smallest (-1) value; 0 for neither."""
 
     number: bool
     time: bool
@@ -52,23 +68,33 @@ class Asked:
     reason: bool
     definition: bool
     way: bool
+    several: bool
+    outcome: bool
     extreme: int
 
     @property
     def anything(self) -> bool:
         """Whether a kind of thing is asked for that a text shows by its form."""
-        return self.number or self.time or self.person
+        return self.number or self.time or self.person or self.outcome
+
+    @property
+    def listed(self) -> bool:
+        """Whether a list or code tells it."""
+        return self.way or self.several
 
 
 def read_asked(question: str) -> Asked:
     """What the question asks for, in any of the languages."""
+    folded = fold_line(question)
     return Asked(
         number=bool(_ASKS_NUMBER.search(question)),
         time=bool(_ASKS_TIME.search(question)),
         person=bool(_ASKS_PERSON.search(question)),
         reason=bool(_ASKS_REASON.search(question)),
         definition=bool(_ASKS_DEFINITION.search(question)),
-        way=any(pattern.search(fold_line(question)) for pattern in _ASKS_WAY),
+        way=any(pattern.search(folded) for pattern in _ASKS_WAY),
+        several=any(pattern.search(folded) for pattern in _ASKS_SEVERAL),
+        outcome=bool(_ANY_OUTCOME.search(question)) and _QUESTION_WORDS.isdisjoint(_WORDS.findall(folded)[:OPENING]),
         extreme=1 if _MOST.search(question) else -1 if _LEAST.search(question) else 0,
     )
 
@@ -76,6 +102,19 @@ def read_asked(question: str) -> Asked:
 def is_idle(word: str) -> bool:
     """Whether a folded word of a question only says what kind of thing it asks for: "year", "largest", "amount"."""
     return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)
+
+
+def tells_outcome(text: str) -> bool:
+    """Whether words of the text say that something was accepted, rejected or the like."""
+    return bool(_ANY_OUTCOME.search(text))
+
+
+def outcome_told(text: str) -> str | None:
+    """What became of what was proposed, in one word, where a sentence tells just one thing and denies nothing."""
+    told = [said for said, pattern in _OUTCOMES.items() if pattern.search(text)]
+    if len(told) != 1 or not _NEGATIONS.isdisjoint(_WORDS.findall(fold_line(text))):
+        return None
+    return told[0]
 
 
 def gives_reason(text: str) -> bool:
@@ -100,5 +139,7 @@ def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -
     if asked.time and (
         any(_YEAR.fullmatch(number) for number in new) or not _CALENDAR.isdisjoint(words) or _TIMES.search(text)
     ):
+        return True
+    if asked.outcome and tells_outcome(text):
         return True
     return asked.person and any(name.group() not in question for name in _NAME.finditer(text))

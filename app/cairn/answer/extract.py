@@ -16,7 +16,7 @@ import numpy as np
 
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
-from cairn.answer.confidence import PRESENT_ENOUGH, UNCALIBRATED, Calibration, estimate_confidence
+from cairn.answer.confidence import PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
 from cairn.answer.evidence import (
     COLUMN,
     FEATURES,
@@ -30,6 +30,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
+from cairn.answer.question_form import about_the_same, lean, verdict
 from cairn.answer.quotation import Excerpt, label_place, lead_over_others, quote, says_the_same, without_white
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
@@ -74,14 +75,15 @@ async def extract(
     probability below `enough`. `first` is the number of the first citation. `known` was said
     before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
     """
-    found = unsaid(candidates(passages), known)
+    found = about_the_same(question, unsaid(candidates(passages), known))
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     words = score_quotations(measured) - SAID * _stands_in(said, found)
-    read = await read_candidates(question, found, words, passages, by) if by else None
-    scores = words if read is None else score_read(read, way=terms.asked.way)
+    leaning = words + lean(terms, found)
+    read = await read_candidates(question, found, leaning, passages, by) if by else None
+    scores = leaning if read is None else score_read(read, way=terms.asked.listed)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
@@ -97,8 +99,11 @@ async def extract(
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
+    draft = quoted_draft(best, further, passages, first, language)
+    if confidence.value >= SURE and (said := verdict(terms, found[order[0]], best.shown)):
+        draft = replace(draft, text=f"**{said}.**\n\n{draft.text}")
     return replace(
-        quoted_draft(best, further, passages, first, language),
+        draft,
         confidence=confidence.value,
         insufficiencies=missing,
         evidence=features,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from cairn.answer.answer_type import is_idle
+from cairn.answer.answer_type import is_idle, read_asked, tells_outcome
 from cairn.domain.passage import Passage
 from cairn.language import lexicon
 from cairn.language.lexicon import every
@@ -114,9 +114,14 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
 
 def asked_besides(question: str, named: Sequence[Subject]) -> tuple[tuple[str, str], ...]:
     """Words of content of a question beside those that it names, as spelled and folded: what it wants to know of them. Of "the
-    CEO of Intel" it names the last word."""
+    CEO of Intel" it names the last word. That something was accepted is none: a text answers that says that it was rejected."""
+    outcome = read_asked(question).outcome
     own = frozenset(word for one in named for word in terms(_OFFICE.sub("", one.text)))
-    return tuple((raw, word) for raw, word in spelled_terms(question) if word not in own | _LIGHT and not is_idle(word))
+    return tuple(
+        (raw, word)
+        for raw, word in spelled_terms(question)
+        if not (word in own | _LIGHT or is_idle(word) or (outcome and tells_outcome(raw)))
+    )
 
 
 _OFFICE: Final = re.compile(r"^(?:[^\W\d_]+ ){1,3}?(?=[a-zà-ÿ])[^\W\d_]+ (?=[A-ZÀ-Þ])")

@@ -521,6 +521,10 @@ class AskedKinds(_Section):
     """Questions for these."""
     commands: Patterns = ()
     """Folded: questions for what is typed or written in code."""
+    several: Patterns = ()
+    """Folded: questions for the members of a list."""
+    outcomes: Mapping[str, str] = Field(default_factory=dict)
+    """What may become of what is proposed, as an answer begins with it, and the words that say so in a text."""
     times: Patterns = ()
     """Words for spans and points of time, beside numbers."""
     reasons: Patterns = ()
