@@ -186,12 +186,15 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
         return False
     if unit.start == 0 and passage.start > 0 and text[0].islower():
         return True
-    if _is_chart(text):
+    if _is_chart(text) or _LINKS_ONLY.fullmatch(text):
         return True
     if unit.kind != "prose" or _SENTENCE_END.search(text):
         return not any(c.isalpha() for c in text)
     return len(text.split()) < FEWEST_WORDS
 
+
+_LINKS_ONLY: Final = re.compile(r"(?:(?:\[[^\[\]\n]*\]:[ ]+\S+|\[[^\[\]\n]*\]\(#[^()\s]*\))(?:\s+|\Z))+")
+"""Where links lead to, and entries of a table of contents: they lead to what is said, and say nothing."""
 
 CHART_LINES: Final = 6
 """Lines from which on text may be what is printed in a chart: the names of its axes and its values."""

@@ -100,8 +100,8 @@ async def extract(
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     draft = quoted_draft(best, further, passages, first, language)
-    if confidence.value >= SURE and (said := verdict(terms, found[order[0]], best.shown)):
-        draft = replace(draft, text=f"**{said}.**\n\n{draft.text}")
+    if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
+        draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     return replace(
         draft,
         confidence=confidence.value,

@@ -1,0 +1,115 @@
+"""What the form of a question says of the unit that answers it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.answer.answer_type import outcome_told, read_asked
+from cairn.answer.candidates import candidates
+from cairn.answer.evidence import question_terms
+from cairn.answer.question_form import about_the_same, lean, verdict
+from tests.unit.test_extract import passage
+
+MANUAL = """# Drives
+
+This guide shows the steps to add a drive.
+
+First the drive gets a name:
+
+- Write the name down.
+- Plug it in.
+
+| Drive | Port |
+|---|---|
+| A | 80 |
+"""
+MINUTES = "The council accepted PEP 673.\n\nThe council agreed to reject PEP 677.\n\nPEP 678 was not accepted.\n"
+
+
+def test_parts_of_lists_and_tables_and_what_announces_them_show_what_lists_tell() -> None:
+    found = candidates([passage(MANUAL)])
+    shows = {one.text for one in found if one.shows}
+    assert {"Write the name down.", "First the drive gets a name:"} <= {text.removeprefix("- ") for text in shows}
+    assert any(one.cells and one.shows for one in found)
+    assert "This guide shows the steps to add a drive." not in shows
+    leaning = lean(question_terms("What are the steps to add a drive?", found), found)
+    assert [value > 0 for value in leaning] == [one.shows for one in found]
+    assert not lean(question_terms("Who adds a drive?", found), found).any()
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Was PEP 677 accepted?", {"677"}),
+        ("Was PEP 999 accepted?", {"673", "677", "678"}),
+        ("Was it accepted?", {"673", "677", "678"}),
+    ],
+)
+def test_what_names_another_number_is_left_out_where_one_names_it(question: str, kept: set[str]) -> None:
+    found = about_the_same(question, candidates([passage(MINUTES)]))
+    assert {number for number in ("673", "677", "678") if any(number in one.text for one in found)} == kept
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Was PEP 677 accepted?", "Rejected"),
+        ("Was PEP 673 rejected?", "Accepted"),
+        ("Was PEP 678 accepted?", None),
+        ("Was PEP 999 accepted?", None),
+        ("Who accepted PEP 673?", None),
+    ],
+)
+def test_an_outcome_is_said_of_what_is_named_where_nothing_is_denied(question: str, said: str | None) -> None:
+    found = candidates([passage(MINUTES)])
+    terms = question_terms(question, found)
+    told = {verdict(terms, one, one.text) for one in about_the_same(question, found)}
+    assert told == {said}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The board rejected the offer.", "Rejected"),
+        ("The board rejected what the members had approved.", None),
+        ("It was never approved.", None),
+        ("L'assemblée a rejeté la motion.", "Rejeté"),
+        ("Der Antrag wurde abgelehnt.", "Abgelehnt"),
+        ("La moción fue aprobada.", "Aprobado"),
+        ("La mozione è stata respinta.", "Respinto"),
+        ("The board met.", None),
+    ],
+)
+def test_one_word_tells_an_outcome(text: str, told: str | None) -> None:
+    assert outcome_told(text) == told
+
+
+@pytest.mark.parametrize(
+    ("question", "several", "outcome"),
+    [
+        ("Which values can it have?", True, False),
+        ("Which output formats does it have?", True, False),
+        ("What protects a directory?", False, False),
+        ("Which company makes phones?", False, False),
+        ("Welche Werte sind erlaubt?", True, False),
+        ("Quelles valeurs sont admises ?", True, False),
+        ("¿Qué valores acepta?", True, False),
+        ("Quali valori accetta?", True, False),
+        ("Was the motion accepted?", False, True),
+        ("Who accepted the motion?", False, False),
+        ("Wurde der Antrag angenommen?", False, True),
+        ("La motion a-t-elle été rejetée ?", False, True),
+        ("¿Fue aprobada la moción?", False, True),
+        ("La mozione è stata respinta?", False, True),
+    ],
+)
+def test_the_form_is_read_in_five_languages(question: str, several: bool, outcome: bool) -> None:
+    asked = read_asked(question)
+    assert (asked.several, asked.outcome) == (several, outcome)
+
+
+def test_entries_of_a_table_of_contents_and_addresses_are_no_candidates() -> None:
+    text = (
+        "- [Getting started](#getting-started)\n- [Home](https://example.org) of it\n\n[1.2]: https://example.org/1.2\n"
+    )
+    assert ["Home" in one.text for one in candidates([passage(text)])] == [True]
