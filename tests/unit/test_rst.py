@@ -149,3 +149,9 @@ def test_docutils_keeps_its_own_directives() -> None:
     before = dict(directives._directives)
     read(".. strange:: x")
     assert directives._directives == before
+
+
+def test_a_name_over_what_is_set_in_is_a_term() -> None:
+    text = read("States\n======\n\n``STOPPED`` (0)\n\n  It was stopped.\n\nIt ends here.\n\n  A quotation.\n").text
+    assert "**`STOPPED` (0)**\n\nIt was stopped." in text
+    assert "**It ends here.**" not in text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from docutils import nodes
@@ -12,6 +14,7 @@ from cairn.language.tables import render_table
 
 _LONGEST_TERM: Final = 200
 """Characters of a term of a list of definitions; a longer one is text."""
+_TERM: Final = re.compile(r"`[^`]+`(?: ?\([^()]*\))?|[\w-]+(?: [\w-]+){0,3}")
 _LONGEST_REPLACED: Final = 2000
 """Characters that a substitution may come to: they may hold each other, and double with each step."""
 _WIDEST_SPAN: Final = 50
@@ -71,8 +74,17 @@ class DoctreeWriter:
 
     def _blocks(self, node: Any, level: int, depth: int) -> Iterator[str]:
         """What stands in a node. `level`: of the headings; `depth`: of lists around it."""
-        for child in node.children:
-            yield from self._block(child, level, depth)
+        for child, follows in zip_longest(node.children, node.children[1:]):
+            if isinstance(child, nodes.paragraph) and isinstance(follows, nodes.block_quote) and self._is_term(child):
+                yield render.paragraph(render.run_in(self._said(child)))
+            else:
+                yield from self._block(child, level, depth)
+
+    def _is_term(self, node: Any) -> bool:
+        """Whether a line over what is set in under it is a term that is defined there: a few words without a stop, or a name in
+        code with what is said of it in brackets."""
+        said = self._said(node)
+        return len(said) <= _LONGEST_TERM and _TERM.fullmatch(said) is not None
 
     def _block(self, node: Any, level: int, depth: int) -> Iterator[str]:
         if isinstance(node, nodes.section):
