@@ -16,6 +16,8 @@ from typing import Final
 from cairn.answer.quotation import with_code_only
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
 from cairn.language.code_fences import opens_fence
+from cairn.language.lexicon import any_of
+from cairn.language.linear import bounded
 from cairn.language.sentences import Span, is_item, is_rule, split_sentences
 
 MOST_SHOWN: Final = 900
@@ -28,6 +30,10 @@ INTRODUCTION: Final = 300
 what the sections below it say."""
 LABEL: Final = 80
 """Of a line that names what the paragraph below it is about."""
+MOST_ANNOUNCED: Final = 1300
+"""Up to the end of what a sentence announces: half a list says as little as none."""
+NEAR: Final = 5
+"""Blocks behind a sentence among which is what it announces."""
 WINDOW: Final = 4000
 """Of a passage, before and behind the quotation, that is read: chunkers of others may make long ones."""
 
@@ -62,6 +68,8 @@ def surroundings(content: str, quoted: Span, *, row: bool = False) -> ShownPart:
         span = whole or _part(text, blocks, (begins, ends), at, quoted)
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
+        if text[quoted[1] - 1] == ":" or _ANNOUNCES.search(text, *quoted):
+            span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     inside = tuple(block for block in blocks if block.start < span[1] and span[0] < block.end)
     return ShownPart(content, span, inside)
@@ -130,6 +138,35 @@ def _continued(text: str, blocks: Sequence[Block], begins: int, ends: int, span:
     return span
 
 
+_ANNOUNCES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.announces)}(?!\w)", re.IGNORECASE)
+
+
+def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
+    """Where that ends which a sentence in the block `at` announces: the next list, code or table, or terms with what is said of
+    each, as far as there is room; where the block ends if none is near."""
+    headings = 0
+    for number, block in enumerate(blocks[at + 1 : at + 1 + NEAR], at + 1):
+        headings += block.kind == "heading"
+        if headings > 1:
+            break
+        if block.kind in ("list", "code", "table"):
+            return _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
+        if _is_term(text, blocks, number):
+            end = blocks[at].end
+            while _is_term(text, blocks, number) and blocks[number + 1].end - start <= MOST_ANNOUNCED:
+                end, number = blocks[number + 1].end, number + 2
+            return end
+    return blocks[at].end
+
+
+def _is_term(text: str, blocks: Sequence[Block], at: int) -> bool:
+    """Whether a block names what the one behind it says something of."""
+    pair = blocks[at : at + 2]
+    return (
+        len(pair) == 2 and all(one.kind == "prose" for one in pair) and _only_names(text[pair[0].start : pair[0].end])
+    )
+
+
 # --- parts of a section -----------------------------------------------------------------------------------------------
 
 
@@ -152,10 +189,14 @@ def _introduction(text: str, before: Block, block: Block) -> int:
         return block.start
     said = text[before.start : before.end]
     if block.kind == "prose":
-        names = len(said) <= LABEL and "\n" not in said and not _SENTENCE.search(said)
-        return before.start if names else block.start
+        return before.start if _only_names(said) else block.start
     pieces = _pieces(text, before)
     return before.start if len(said) <= INTRODUCTION or not pieces else pieces[-1][0]
+
+
+def _only_names(said: str) -> bool:
+    """Whether a paragraph is a line that only names what stands below it."""
+    return len(said) <= LABEL and "\n" not in said and not _SENTENCE.search(said)
 
 
 _SENTENCE: Final = re.compile(r"[.!?…][\"'”’»)\]*_`]{0,4}\Z")
@@ -254,7 +295,12 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
     if block.kind == "heading":
         return f"**{with_code_only(text.strip('#= -'))}**"
-    return "\n".join(_lines(text))
+    lines = [*_lines(text)]
+    if any(item[1] <= start for item in block.items):
+        lines.insert(0, "- …")
+    if any(end <= item[0] for item in block.items):
+        lines.append("- …")
+    return "\n".join(lines)
 
 
 def _code(code: str, language: str) -> str:

@@ -519,6 +519,10 @@ class AskedKinds(_Section):
     reason: Patterns = ()
     definition: Patterns = ()
     """Questions for these."""
+    what_is: str = ""
+    """How a definition of `{}` is asked for."""
+    announces: Patterns = ()
+    """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
     commands: Patterns = ()
     """Folded: questions for what is typed or written in code."""
     several: Patterns = ()

@@ -34,7 +34,7 @@ _LIGHT: Final = every(lambda one: one.split.light)
 
 _RESPECT: Final = any_of(lambda one: one.split.respects)
 _COMPARE: Final = tuple(
-    bounded(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
+    bounded(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,|:)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
     for pattern in patterns(lambda one: one.split.compare)
 )
 _ELIDED: Final = any_of(lambda one: one.words.elided)
@@ -151,15 +151,16 @@ def _by_comparison(text: str) -> list[str]:
     for pattern in _COMPARE:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
+            tail = f", {tail.lstrip(': ')}" if tail.startswith(":") else f" {tail}"
             sides = [_ARTICLE.sub("", match[side].strip(" \"'“”«»")).strip() for side in ("a", "b")]
-            if _TOGETHER_ALREADY.match(sides[0]):
+            if _TOGETHER_ALREADY.match(sides[0]) or _ASKING.match(sides[0]):
                 return []
             if (
                 all(sides)
                 and sides[0].casefold() != sides[1].casefold()
                 and all(len(side.split()) <= 12 for side in sides)
             ):
-                return [f"{side} {tail}".strip() for side in _sides(*sides)]
+                return [f"{side}{tail}".strip() for side in _sides(*sides)]
     return []
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from cairn.domain.document import ListedDocument
@@ -17,7 +17,7 @@ from cairn.language.lexicon import languages
 from cairn.language.text import fold
 from cairn.language.tokens import alike, terms
 from cairn.query.listing import kind_spellings, states_kind
-from cairn.strategies.document_names import topic
+from cairn.strategies.document_names import stands_in_names, topic
 
 OPENING: Final = 600
 """Characters of a document in which it says what it is."""
@@ -75,25 +75,41 @@ def _format_of(word: str) -> frozenset[str]:
 def fitting(
     wanted: Description, documents: Sequence[ListedDocument], openings: Mapping[UUID, str]
 ) -> list[ListedDocument]:
-    """Documents that all of it fits, those first that say more of it in their title or file name, and then the latest."""
-    found = []
-    for item in documents:
-        opening = openings.get(item.id, "")[:OPENING]
-        if (named := _fit(wanted, item, opening)) is not None:
-            found.append((named, "".join(_YEAR.findall(item.external_id)), item.external_id, item))
-    best = max((named for named, *_ in found), default=0)
-    found = [row for row in found if row[0] == best]
-    return [item for *_, item in sorted(found, key=lambda row: row[1:3], reverse=True)]
+    """Documents that all of it fits, those first that say more of it in their title or file name, and then the latest.
+
+    What a document is called stands in its title or file name; where none is called so, in its beginning ("Minutes" over who was
+    there); and where none says it, the other words have to stand in the names: people say "the guide on ..." of a page of it.
+    """
+    ways: tuple[_Kinds, ...] = ("named", "begun", "unsaid") if wanted.words else ("named", "begun")
+    for kinds in ways:
+        found = []
+        for item in documents:
+            opening = openings.get(item.id, "")[:OPENING]
+            if (named := _fit(wanted, item, opening, kinds)) is not None:
+                found.append((named, "".join(_YEAR.findall(item.external_id)), item.external_id, item))
+        if found:
+            best = max(named for named, *_ in found)
+            found = [row for row in found if row[0] == best]
+            return [item for *_, item in sorted(found, key=lambda row: row[1:3], reverse=True)]
+    return []
 
 
-def _fit(wanted: Description, item: ListedDocument, opening: str) -> int | None:
+_Kinds = Literal["named", "begun", "unsaid"]
+"""Where a document says of what kind it is."""
+
+
+def _fit(wanted: Description, item: ListedDocument, opening: str, kinds: _Kinds) -> int | None:
     """How much of it stands in the names of the document; None where something does not fit."""
     names = fold(f"{item.title} {item.external_id}").replace("_", " ")
-    squashed = "".join(filter(str.isalnum, names))
     titled, begun = frozenset(terms(names)), frozenset(terms(opening))
-    if not _of_kind(wanted, item, titled, begun):
-        return None
     text = fold(opening)
+    if not _of_form(wanted, item, f"{names} {text}", titled):
+        return None
+    if kinds != "unsaid" and not all(
+        not states_kind(word) or _called(word, titled) or (kinds == "begun" and _called(word, begun))
+        for word in wanted.kinds
+    ):
+        return None
     if wanted.years and not any(year in names or year in text for year in wanted.years):
         return None
     months = {int(match[1]) for match in _DATE.finditer(names)} or months_in(
@@ -101,22 +117,22 @@ def _fit(wanted: Description, item: ListedDocument, opening: str) -> int | None:
     )
     if wanted.months and not wanted.months & months:
         return None
-    held = [bool(alike(word, titled)) or (len(word) > 2 and word in squashed) for word in wanted.words]
-    if not all(there or alike(word, begun) for there, word in zip(held, wanted.words, strict=True)):
+    held = [stands_in_names(word, names, titled) for word in wanted.words]
+    said = held if kinds == "unsaid" else [bool(alike(word, begun)) for word in wanted.words]
+    if not all(there or elsewhere for there, elsewhere in zip(held, said, strict=True)):
         return None
     return sum(held)
 
 
-def _of_kind(wanted: Description, item: ListedDocument, titled: frozenset[str], begun: frozenset[str]) -> bool:
-    """Kinds that people also call what is none of them ("report") keep nothing out."""
+def _of_form(wanted: Description, item: ListedDocument, said: str, titled: frozenset[str]) -> bool:
+    """Whether it has the forms ("10-K") and formats."""
     for form in wanted.forms:
-        if form not in titled and form not in {word.replace("-", "") for word in begun}:
+        if not re.search(rf"(?<![^\W_]){form[:-1]}-?{form[-1]}(?![^\W_])", said):
             return False
-    for word in wanted.formats:
-        if not any(key in item.media_type for key in _format_of(word)) and not _called(word, titled):
-            return False
-    return all(not states_kind(word) or _called(word, titled) for word in wanted.kinds)
+    return all(
+        any(key in item.media_type for key in _format_of(word)) or _called(word, titled) for word in wanted.formats
+    )
 
 
-def _called(word: str, titled: frozenset[str]) -> bool:
-    return any(alike(fold(spelling), titled) for spelling in {word, *kind_spellings(word)})
+def _called(word: str, vocabulary: frozenset[str]) -> bool:
+    return any(alike(fold(spelling), vocabulary) for spelling in {word, *kind_spellings(word)})

@@ -16,6 +16,8 @@ _DOCUMENT: Final = every(lambda one: one.documents.called)
 _META: Final = _DOCUMENT | every(lambda one: one.documents.verbs)
 SHORTEST_NAME: Final = 3
 """Letters of a title or file name that is looked for in a message."""
+SHORTEST_PART: Final = 4
+"""Letters of a word that is looked for within those of a name."""
 
 
 def topic(message: str) -> list[str]:
@@ -64,8 +66,16 @@ def _names(item: ListedDocument) -> set[str]:
 
 
 def _holds(item: ListedDocument, wanted: Sequence[str]) -> bool:
-    vocabulary = frozenset(terms(f"{item.title} {_plain(item.external_id)}"))
-    return all(alike(word, vocabulary) for word in wanted)
+    names = f"{item.title} {_plain(item.external_id)}"
+    vocabulary = frozenset(terms(names))
+    return all(stands_in_names(word, names, vocabulary) for word in wanted)
+
+
+def stands_in_names(word: str, names: str, vocabulary: frozenset[str]) -> bool:
+    """Whether a folded word is one of those of a title and file name, or a part of one: "board" of "boardminutes.pdf"."""
+    return bool(alike(word, vocabulary)) or (
+        len(word) >= SHORTEST_PART and word in "".join(filter(str.isalnum, fold(names)))
+    )
 
 
 _APART = re.compile(r"[\W_]+")

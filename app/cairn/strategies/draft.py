@@ -19,11 +19,12 @@ from typing import Any
 
 from cairn.answer.across import extract_across, is_foreign, written_in
 from cairn.answer.advice import rephrase
-from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH
+from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.extract import AnsweredPart, extract, join_parts, repeats_only
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
+from cairn.answer.missing import seen
 from cairn.answer.refusal import not_mentioned
 from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
@@ -33,6 +34,9 @@ from cairn.domain.question import Turn
 from cairn.errors import ProviderError
 from cairn.language.lexicon import refusals, replies
 from cairn.language.quoted import quotations_in
+from cairn.language.text import fold
+from cairn.language.tokens import terms
+from cairn.query.bare_subject import as_question
 from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
@@ -52,6 +56,7 @@ from cairn.strategies.missing_names import find_absent, names_not_cited, only_ab
 from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
+from cairn.strategies.sides import not_of_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +223,8 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
     draft = await _extracted(run, material)
-    if not draft.found and not material.parts and (meant := await respelled(run, material.question)):
-        text, words = meant
-        found = await gather(replace(run, plan=replace(run.plan, text=text)), purpose="rewrite")
-        again = replace(material, question=text, passages=found.passages)
-        second = await _extracted(run, again)
-        if second.found:
-            note = replies(run.plan.language).read_as.format(words=", ".join(words))
-            material, draft = again, replace(second, text=f"{second.text}\n\n{note}")
+    if not material.parts and not _most_are_foreign(run, material.passages):
+        material, draft = await _reread(run, material, draft)
     run.record.spent("answer", began)
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:
@@ -234,6 +233,30 @@ async def quote_from(run: Run, material: Material) -> Outcome:
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
+
+
+async def _reread(run: Run, material: Material, draft: Draft) -> tuple[Material, Draft]:
+    """The question with words that the documents have in place of those that they do not, where the difference is one slip;
+    as it is where that finds less."""
+    meant = await respelled(run, material.question, material.passages)
+    if meant is None:
+        return material, draft
+    note = replies(run.plan.language).read_as.format(words=", ".join(meant.words))
+    if draft.confidence >= SURE:  # what is quoted was found all the same
+        cited = {one.passage_id for one in draft.citations}
+        held = {word for one in material.passages if one.passage_id in cited for word in terms(seen(one))}
+        said = replace(draft, text=f"{draft.text}\n\n{note}")
+        return material, said if {*map(fold, meant.words)} <= held else draft
+    found = await gather(replace(run, plan=replace(run.plan, text=meant.text)), purpose="rewrite")
+    again = replace(material, question=meant.text, passages=found.passages)
+    second = await _extracted(run, again)
+    better = not draft.found or meant.name or second.confidence >= draft.confidence
+    return (again, replace(second, text=f"{second.text}\n\n{note}")) if second.found and better else (material, draft)
+
+
+def _most_are_foreign(run: Run, passages: Sequence[Passage]) -> bool:
+    """Whether most are in another language than the question, whose words they cannot have."""
+    return 2 * sum(is_foreign(run.plan.language, passage) for passage in passages) > len(passages)
 
 
 def _quotable(material: Material) -> list[Passage]:
@@ -248,15 +271,33 @@ async def _extracted(run: Run, material: Material) -> Draft:
     is answered."""
     parts: list[AnsweredPart] = []
     cited: list[Citation] = []
+    texts = [text for text, _ in material.parts]
+    sides = [] if any(text.endswith("?") for text in texts) else texts
     for text, passages in material.parts:
-        draft = await _extract(run, material, text, passages, len(cited) + 1, most=1)
+        read = not_of_others(text, sides, passages)
+        draft = await _extract(run, material, text, read, len(cited) + 1, most=1)
+        if (
+            sides and draft.found and repeats_only(draft, cited)
+        ):  # what is said of both is said; is more said of this one?
+            beside = replace(material, known="\n".join(one.quote for one in cited), enough=NAMED_ENOUGH)
+            other = await _extract(run, beside, text, read, len(cited) + 1, most=1)
+            draft = other if other.found else draft
         if draft.found and repeats_only(draft, cited):
+            parts = [_also_of(part, text, draft) for part in parts]
             continue
         parts.append(AnsweredPart(text, draft))
         cited += draft.citations
     if any(part.draft.found for part in parts):
         return join_parts(parts, run.plan.language)
     return await _extract(run, material, material.question, material.passages, 1)
+
+
+def _also_of(part: AnsweredPart, text: str, draft: Draft) -> AnsweredPart:
+    """A part that answers another subject with the same quotation, with the names of both."""
+    places = {(one.document_id, one.start, one.end) for one in draft.citations}
+    same = part.draft.found and places <= {(one.document_id, one.start, one.end) for one in part.draft.citations}
+    named = not text.endswith("?") and not part.question.endswith("?")
+    return replace(part, question=f"{part.question}, {text}") if same and named else part
 
 
 async def _extract(
@@ -271,6 +312,7 @@ async def _extract(
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
+    asked = as_question(asked, run.plan.language, side=text != material.question)
     calibration = await run.deps.library.calibration(run.question.collection)
     enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
     draft: Draft | None = None

@@ -1,0 +1,25 @@
+"""A message, or a side of a comparison, that is a subject alone ("GeoJSON"): what it is, is asked. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cairn.language.lexicon import language
+from cairn.language.tokens import message_words
+
+LONGEST: Final = 4
+"""Words of a side of a comparison that is a subject alone; longer ones say what is asked of it ("Nomad in terms of price")."""
+
+
+def as_question(text: str, code: str, *, side: bool = False) -> str:
+    """What a subject is asked for in the language `code`: "GeoJSON" is "What is GeoJSON?". Any other text as it is. `side`: of a
+    comparison, where a subject may have several words; a message of several asks more often for something of the first one.
+    """
+    bare = text.strip(" \t\n?!.,;:¿¡\"'“”„«»")
+    said = message_words(bare)
+    words = [word for word in said if word.content]
+    subject = bool(words) and len(said) <= LONGEST and not {*",;:?"} & {*bare}
+    asks = language(code).asked.what_is
+    if not (subject and asks and any(map(str.isalpha, bare))) or (not side and len(words) > 1):
+        return text
+    return asks.format(bare)
