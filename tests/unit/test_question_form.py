@@ -7,34 +7,10 @@ import pytest
 from cairn.answer.answer_type import outcome_told, read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.evidence import question_terms
-from cairn.answer.question_form import about_the_same, lean, verdict
+from cairn.answer.question_form import DECIDES, about_the_same, lean, verdict
 from tests.unit.test_extract import passage
 
-MANUAL = """# Drives
-
-This guide shows the steps to add a drive.
-
-First the drive gets a name:
-
-- Write the name down.
-- Plug it in.
-
-| Drive | Port |
-|---|---|
-| A | 80 |
-"""
 MINUTES = "The council accepted PEP 673.\n\nThe council agreed to reject PEP 677.\n\nPEP 678 was not accepted.\n"
-
-
-def test_parts_of_lists_and_tables_and_what_announces_them_show_what_lists_tell() -> None:
-    found = candidates([passage(MANUAL)])
-    shows = {one.text for one in found if one.shows}
-    assert {"Write the name down.", "First the drive gets a name:"} <= {text.removeprefix("- ") for text in shows}
-    assert any(one.cells and one.shows for one in found)
-    assert "This guide shows the steps to add a drive." not in shows
-    leaning = lean(question_terms("What are the steps to add a drive?", found), found)
-    assert [value > 0 for value in leaning] == [one.shows for one in found]
-    assert not lean(question_terms("Who adds a drive?", found), found).any()
 
 
 @pytest.mark.parametrize(
@@ -85,27 +61,25 @@ def test_one_word_tells_an_outcome(text: str, told: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "several", "outcome"),
+    ("question", "outcome"),
     [
-        ("Which values can it have?", True, False),
-        ("Which output formats does it have?", True, False),
-        ("What protects a directory?", False, False),
-        ("Which company makes phones?", False, False),
-        ("Welche Werte sind erlaubt?", True, False),
-        ("Quelles valeurs sont admises ?", True, False),
-        ("¿Qué valores acepta?", True, False),
-        ("Quali valori accetta?", True, False),
-        ("Was the motion accepted?", False, True),
-        ("Who accepted the motion?", False, False),
-        ("Wurde der Antrag angenommen?", False, True),
-        ("La motion a-t-elle été rejetée ?", False, True),
-        ("¿Fue aprobada la moción?", False, True),
-        ("La mozione è stata respinta?", False, True),
+        ("Was the motion accepted?", True),
+        ("Who accepted the motion?", False),
+        ("Wurde der Antrag angenommen?", True),
+        ("La motion a-t-elle été rejetée ?", True),
+        ("¿Fue aprobada la moción?", True),
+        ("La mozione è stata respinta?", True),
     ],
 )
-def test_the_form_is_read_in_five_languages(question: str, several: bool, outcome: bool) -> None:
-    asked = read_asked(question)
-    assert (asked.several, asked.outcome) == (several, outcome)
+def test_whether_something_was_accepted_is_asked_in_five_languages(question: str, outcome: bool) -> None:
+    assert read_asked(question).outcome == outcome
+
+
+def test_what_says_an_outcome_counts_where_one_is_asked() -> None:
+    text = "PEP 677 was on the agenda. The council agreed to reject PEP 677."
+    found = candidates([passage(text)])
+    assert lean(question_terms("Was PEP 677 accepted?", found), found).tolist() == [0.0, DECIDES]
+    assert not lean(question_terms("Who wrote PEP 677?", found), found).any()
 
 
 def test_entries_of_a_table_of_contents_and_addresses_are_no_candidates() -> None:

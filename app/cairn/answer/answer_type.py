@@ -27,7 +27,6 @@ _ASKS_PERSON: Final = _words(lambda asked: asked.person)
 _ASKS_REASON: Final = _words(lambda asked: asked.reason)
 _ASKS_DEFINITION: Final = _words(lambda asked: asked.definition)
 _ASKS_WAY: Final = tuple(one.compiled(*one.questions.procedural, *one.asked.commands) for one in languages())
-_ASKS_SEVERAL: Final = tuple(one.compiled(*one.asked.several) for one in languages())
 _OUTCOMES: Final = {
     said: bounded(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
     for one in languages()
@@ -58,9 +57,9 @@ OPENING: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for; several may be. `way`: how something is done, which a command may say. `several`: the members of
-    a list. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1) or
-    smallest (-1) value; 0 for neither."""
+    """What a question asks for; several may be. `way`: how something is done, which a command may say. `outcome`: whether
+    something was accepted, rejected or the like. `extreme`: for the column with the largest (1) or smallest (-1) value; 0 for
+    neither."""
 
     number: bool
     time: bool
@@ -68,7 +67,6 @@ class Asked:
     reason: bool
     definition: bool
     way: bool
-    several: bool
     outcome: bool
     extreme: int
 
@@ -76,11 +74,6 @@ class Asked:
     def anything(self) -> bool:
         """Whether a kind of thing is asked for that a text shows by its form."""
         return self.number or self.time or self.person or self.outcome
-
-    @property
-    def listed(self) -> bool:
-        """Whether a list or code tells it."""
-        return self.way or self.several
 
 
 def read_asked(question: str) -> Asked:
@@ -93,7 +86,6 @@ def read_asked(question: str) -> Asked:
         reason=bool(_ASKS_REASON.search(question)),
         definition=bool(_ASKS_DEFINITION.search(question)),
         way=any(pattern.search(folded) for pattern in _ASKS_WAY),
-        several=any(pattern.search(folded) for pattern in _ASKS_SEVERAL),
         outcome=bool(_ANY_OUTCOME.search(question)) and _QUESTION_WORDS.isdisjoint(_WORDS.findall(folded)[:OPENING]),
         extreme=1 if _MOST.search(question) else -1 if _LEAST.search(question) else 0,
     )

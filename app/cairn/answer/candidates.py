@@ -23,8 +23,6 @@ SHOWN_LEADS: Final = 3
 LONGEST_LEAD: Final = 200
 RUN_IN: Final = 7
 """Level of a heading that stands in its paragraph, or of a term that is defined, below all other headings."""
-LISTED: Final = ("item", "code", "row")
-"""Kinds of units of which the list, block or table is shown."""
 ANNOUNCES: Final = 8
 """Level of what announces a list, below all headings."""
 
@@ -56,8 +54,6 @@ class Candidate:
     path: str
     label: frozenset[str] = frozenset()
     cells: TableRow | None = None
-    shows: bool = False
-    """Whether it is a part of a list, code or a table, or the last that is said before one: what is shown of it has that."""
 
     @property
     def announces(self) -> bool:
@@ -107,9 +103,7 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
             if lead is None:
                 path = _path(above)
                 lead = titles.union(*map(terms, path))
-            shows = unit.kind in LISTED or (follows is not None and follows.kind in LISTED)
-            shown_path = ". ".join(path)[-LONGEST_LEAD:]
-            yield Candidate(rank, unit, text, sequence, own, lead, before, shown_path, shows=shows)
+            yield Candidate(rank, unit, text, sequence, own, lead, before, ". ".join(path)[-LONGEST_LEAD:])
         if level:
             above = {depth: heading for depth, heading in above.items() if depth < level} | {level: text}
             lead = None
@@ -148,7 +142,7 @@ def _row(
     lead = titles.union(terms(header), *(terms(text) for text in path))
     label = frozenset(terms(f"{row.group} {row.label}"))
     shown = ". ".join((*path, header))[-LONGEST_LEAD:]
-    return Candidate(rank, unit, text, sequence, frozenset(sequence), lead, before, shown, label, cells, shows=True)
+    return Candidate(rank, unit, text, sequence, frozenset(sequence), lead, before, shown, label, cells)
 
 
 def _leads(unit: Unit, text: str, content: str) -> int:

@@ -83,7 +83,7 @@ async def extract(
     words = score_quotations(measured) - SAID * _stands_in(said, found)
     leaning = words + lean(terms, found)
     read = await read_candidates(question, found, leaning, passages, by) if by else None
-    scores = leaning if read is None else score_read(read, way=terms.asked.listed)
+    scores = leaning if read is None else score_read(read, way=terms.asked.way)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])

@@ -1,7 +1,7 @@
 """What the form of a question says of the unit that answers it, beyond the words that both have. Pure.
 
-"What are the steps to add a drive?" is told by a list, not by the paragraph that says what the guide is about; and what is said
-of PEP 673 does not answer what became of PEP 677. The weights are set by hand (docs/adr/0102-forms-of-questions.md).
+What is said of PEP 673 does not answer what became of PEP 677, and what does says that it was accepted or rejected. The weight is
+set by hand (docs/adr/0102-forms-of-questions.md).
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from cairn.answer.evidence import Measured, QuestionTerms
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS
 
-SHOWS: Final = 4.0
-"""Log odds for a part of a list or code, or what is said before it, where a list or a way is asked for."""
 DECIDES: Final = 3.0
-"""The same for what says that something was accepted, rejected or the like, where that is asked."""
+"""Log odds for what says that something was accepted, rejected or the like, where that is asked."""
 
 _NUMBERED: Final = re.compile(r"([^\W\d_]{2,30})[ \u00a0-](\d{1,9})(?![\w.,]*\d)")
 
@@ -31,8 +29,6 @@ def lean(terms: QuestionTerms, found: Sequence[Candidate]) -> Measured:
     asked = terms.asked
     leaning = np.zeros(len(found))
     for at, candidate in enumerate(found):
-        if asked.listed and candidate.shows:
-            leaning[at] += SHOWS
         if asked.outcome and tells_outcome(candidate.text):
             leaning[at] += DECIDES
     return leaning

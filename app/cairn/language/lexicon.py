@@ -525,8 +525,6 @@ class AskedKinds(_Section):
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
     commands: Patterns = ()
     """Folded: questions for what is typed or written in code."""
-    several: Patterns = ()
-    """Folded: questions for the members of a list."""
     outcomes: Mapping[str, str] = Field(default_factory=dict)
     """What may become of what is proposed, as an answer begins with it, and the words that say so in a text."""
     times: Patterns = ()
