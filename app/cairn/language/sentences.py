@@ -226,9 +226,8 @@ def _is_abbreviation(before: str, follows: str) -> bool:
         return True
     if follows.lower() in _STARTERS:
         return False
-    if (
-        word.isdecimal() and len(word) <= 2
-    ):  # not "²", which is no number; German ordinals: "am 3. Oktober", "im 19. Jahrhundert"
+    # German ordinals: "am 3. Oktober", "im 19. Jahrhundert"; "²" is a digit and no number
+    if word.isdecimal() and len(word) <= 2:
         earlier = before[: found.start()].split()
         return bool(earlier) and (earlier[-1].lower() in _BEFORE_ORDINAL or _numbers_step(int(word), earlier[-1]))
     return bool(_ACRONYM.fullmatch(found[1])) and found[1][0].isupper()
