@@ -16,6 +16,7 @@ from cairn.domain.answer import Answer
 from cairn.domain.document import Indexed, Source
 from cairn.language.text import fold
 from cairn.providers.e5 import find_e5
+from cairn.runs.corpus import Library
 from cairn.service.documents import create_collection, index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
@@ -318,6 +319,11 @@ async def test_one_word_asks_what_it_is(filled: Services, wanted: Case) -> None:
 @pytest.mark.parametrize("wanted", TYPOS, ids=str)
 async def test_a_slip_is_read_as_what_is_there_and_said(filled: Services, wanted: Case) -> None:
     await right(filled, wanted)
+
+
+async def test_words_are_known_in_any_inflection(filled: Services) -> None:
+    library = Library(filled.database, filled.principal)
+    assert await library.known_words("packages", ["Installing", "disabled", "dissable"]) == {"Installing", "disabled"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -250,6 +250,13 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
             return await holdings.find_mentioned(connection, self.principal, collection, patterns)
 
+    async def known_words(self, collection: str, words: Sequence[str]) -> frozenset[str]:
+        """Those that some passage of the collection has, in any inflection; by the statistics of BM25, so it costs no more in a
+        large collection."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            found = await holdings.look_up_words(connection, self.principal, collection, words)
+            return frozenset(word for word in words if found.frequencies.get(word.casefold()))
+
     async def spelled_nearly(self, collection: str, pattern: str) -> str | None:
         """A word of the collection that matches a pattern whole. Raises QueryTimeoutError where that takes long."""
         async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
