@@ -47,9 +47,8 @@ async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respell
     library, collection = run.deps.library, run.question.collection
     meant: dict[str, str] = {}
     try:
-        inflected = await library.known_words(
-            collection, list(words)
-        )  # which spares reading the collection for most questions
+        # by statistics, which for most questions spares reading the collection
+        inflected = await library.known_words(collection, list(words))
         words = {raw: word for raw, word in words.items() if raw not in inflected}
         if not words:
             return None
