@@ -276,9 +276,8 @@ async def _extracted(run: Run, material: Material) -> Draft:
     for text, passages in material.parts:
         read = not_of_others(text, sides, passages)
         draft = await _extract(run, material, text, read, len(cited) + 1, most=1)
-        if (
-            sides and draft.found and repeats_only(draft, cited)
-        ):  # what is said of both is said; is more said of this one?
+        # what is said of both is said; is more said of this one?
+        if sides and draft.found and repeats_only(draft, cited):
             beside = replace(material, known="\n".join(one.quote for one in cited), enough=NAMED_ENOUGH)
             other = await _extract(run, beside, text, read, len(cited) + 1, most=1)
             draft = other if other.found else draft
