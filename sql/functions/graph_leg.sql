@@ -203,32 +203,38 @@ COMMENT ON FUNCTION rag.graph_leg_at(bigint, uuid, bigint, uuid[], text[], text,
 CREATE OR REPLACE FUNCTION rag.stands_everywhere(
   collection uuid, entity uuid, share float8, many integer, links integer
 ) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
-  WITH member AS MATERIALIZED (
-    SELECT e.id, e.passage_count FROM entities e WHERE e.tenant_id = current_tenant() AND e.id = entity
-    UNION ALL
-    SELECT e.id, e.passage_count FROM entities e
-    WHERE e.tenant_id = current_tenant() AND e.canonical_id = entity AND e.canonical_id <> e.id
-  ), held AS MATERIALIZED (
-    SELECT l.document_id, count(DISTINCT m.passage_id) AS here FROM (
-      SELECT m.passage_id FROM member e CROSS JOIN LATERAL (
-        SELECT m.passage_id FROM mentions m
-        WHERE m.tenant_id = current_tenant() AND m.entity_id = e.id AND m.occurrences > 0 OFFSET 0) AS m
-      LIMIT links
-    ) AS m CROSS JOIN LATERAL (
-      SELECT l.document_id FROM lexical_index l
-      WHERE l.tenant_id = current_tenant() AND l.passage_id = m.passage_id OFFSET 0) AS l
-    GROUP BY l.document_id
-  )
-  SELECT EXISTS (
-    SELECT FROM collections c
-    WHERE c.tenant_id = current_tenant() AND c.id = collection AND c.passage_count >= many
-      AND (SELECT sum(e.passage_count) FROM member e) > share * c.passage_count
-  ) OR EXISTS (
-    SELECT FROM held h CROSS JOIN LATERAL (
-      SELECT d.passage_count FROM documents d
-      WHERE d.tenant_id = current_tenant() AND d.id = h.document_id OFFSET 0) AS d
-    WHERE d.passage_count >= many AND h.here > share * d.passage_count)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN (
+    WITH member AS MATERIALIZED (
+      SELECT e.id, e.passage_count FROM entities e WHERE e.tenant_id = tenant AND e.id = entity
+      UNION ALL
+      SELECT e.id, e.passage_count FROM entities e
+      WHERE e.tenant_id = tenant AND e.canonical_id = entity AND e.canonical_id <> e.id
+    ), held AS MATERIALIZED (
+      SELECT l.document_id, count(DISTINCT m.passage_id) AS here FROM (
+        SELECT m.passage_id FROM member e CROSS JOIN LATERAL (
+          SELECT m.passage_id FROM mentions m
+          WHERE m.tenant_id = tenant AND m.entity_id = e.id AND m.occurrences > 0 OFFSET 0) AS m
+        LIMIT links
+      ) AS m CROSS JOIN LATERAL (
+        SELECT l.document_id FROM lexical_index l
+        WHERE l.tenant_id = tenant AND l.passage_id = m.passage_id OFFSET 0) AS l
+      GROUP BY l.document_id
+    )
+    SELECT EXISTS (
+      SELECT 1 FROM collections c
+      WHERE c.tenant_id = tenant AND c.id = collection AND c.passage_count >= many
+        AND (SELECT sum(e.passage_count) FROM member e) > share * c.passage_count
+    ) OR EXISTS (
+      SELECT 1 FROM held h CROSS JOIN LATERAL (
+        SELECT d.passage_count FROM documents d
+        WHERE d.tenant_id = tenant AND d.id = h.document_id OFFSET 0) AS d
+      WHERE d.passage_count >= many AND h.here > share * d.passage_count));
+END
 $$;
 COMMENT ON FUNCTION rag.stands_everywhere IS
   'Whether most passages of a document or of the collection mention an entity; see sql/functions/graph_leg.sql.';

@@ -117,7 +117,7 @@ LISTS = [
     ),
     case("packages", "List the dependencies of HTTPX.", "httpcore", "h11", "certifi", "idna", "sniffio"),
     case(
-        "packages", "What are the optional installs of HTTPX?", "h2", "socksio", "rich", "click", "brotli", "zstandard"
+        "packages", "Which optional installs does HTTPX have?", "h2", "socksio", "rich", "click", "brotli", "zstandard"
     ),
     case(
         "packages", "List the supported features of Requests.", "keep-alive", "cookie persistence", ".netrc", "chunked"

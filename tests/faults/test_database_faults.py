@@ -157,7 +157,8 @@ async def test_nothing_is_lost_on_a_network_that_drops_and_delays(
                     await find(remote, "stone ridge", cache=False)
 
         async with hang_guard(60):
-            await asyncio.gather(*(write(number) for number in range(3)))
+            while not any(known.values()):  # the test is void unless some got through
+                await asyncio.gather(*(write(number) for number in range(3)))
         proxy.trouble(float)
         async with hang_guard():
             await until(lambda: _answers(remote))
@@ -169,7 +170,6 @@ async def test_nothing_is_lost_on_a_network_that_drops_and_delays(
         )
     }
     acknowledged = {name: text for name, text in known.items() if text}
-    assert acknowledged, "the test is void unless some got through"
     assert {name: stored.get(name) for name in acknowledged} == acknowledged
 
 
