@@ -160,6 +160,8 @@ async def test_conditions_over_both_regimes_at_once(small: Services) -> None:
 
 async def test_conditions_while_documents_come_and_go(small: Services) -> None:
     """Every search sees one state: the number of results is that of the documents it was made of."""
+    before = (await get_collection(small, "notes")).epoch  # ahead of the first change
+    base = sum("basalt" in text for text in TEXTS.values())
     done = asyncio.Event()
 
     async def write() -> None:
@@ -169,8 +171,6 @@ async def test_conditions_while_documents_come_and_go(small: Services) -> None:
 
     async def read() -> int:
         seen = 0
-        before = (await get_collection(small, "notes")).epoch
-        base = sum("basalt" in text for text in TEXTS.values())
         while not done.is_set():
             found = await search(small, f"{ASKED} +basalt", ("notes",), 200, legs=("vector",))
             assert len(found.passages) == base + (found.epochs["notes"] - before)
