@@ -7,7 +7,7 @@ import pytest
 from cairn.answer.answer_type import outcome_told, read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.evidence import question_terms
-from cairn.answer.question_form import DECIDES, about_the_same, lean, verdict
+from cairn.answer.question_form import about_the_same, verdict
 from tests.unit.test_extract import passage
 
 MINUTES = "The council accepted PEP 673.\n\nThe council agreed to reject PEP 677.\n\nPEP 678 was not accepted.\n"
@@ -73,13 +73,6 @@ def test_one_word_tells_an_outcome(text: str, told: str | None) -> None:
 )
 def test_whether_something_was_accepted_is_asked_in_five_languages(question: str, outcome: bool) -> None:
     assert read_asked(question).outcome == outcome
-
-
-def test_what_says_an_outcome_counts_where_one_is_asked() -> None:
-    text = "PEP 677 was on the agenda. The council agreed to reject PEP 677."
-    found = candidates([passage(text)])
-    assert lean(question_terms("Was PEP 677 accepted?", found), found).tolist() == [0.0, DECIDES]
-    assert not lean(question_terms("Who wrote PEP 677?", found), found).any()
 
 
 def test_entries_of_a_table_of_contents_and_addresses_are_no_candidates() -> None:

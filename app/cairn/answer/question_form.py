@@ -1,37 +1,20 @@
-"""What the form of a question says of the unit that answers it, beyond the words that both have. Pure.
-
-What is said of PEP 673 does not answer what became of PEP 677, and what does says that it was accepted or rejected. The weight is
-set by hand (docs/adr/0102-forms-of-questions.md).
-"""
+"""What the form of a question says of the unit that answers it, beyond the words that both have: what is said of PEP 673 does not
+answer what became of PEP 677, and that may be told in one word. Pure. (docs/adr/0102-forms-of-questions.md)"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from cairn.answer.answer_type import outcome_told, tells_outcome
+from cairn.answer.answer_type import outcome_told
 from cairn.answer.candidates import Candidate
-from cairn.answer.evidence import Measured, QuestionTerms
+from cairn.answer.evidence import QuestionTerms
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS
 
-DECIDES: Final = 3.0
-"""Log odds for what says that something was accepted, rejected or the like, where that is asked."""
-
 _NUMBERED: Final = re.compile(r"([^\W\d_]{2,30})[ \u00a0-](\d{1,9})(?![\w.,]*\d)")
-
-
-def lean(terms: QuestionTerms, found: Sequence[Candidate]) -> Measured:
-    """For each candidate what the form of the question adds to its score, in log odds."""
-    asked = terms.asked
-    leaning = np.zeros(len(found))
-    for at, candidate in enumerate(found):
-        if asked.outcome and tells_outcome(candidate.text):
-            leaning[at] += DECIDES
-    return leaning
 
 
 def about_the_same(question: str, found: list[Candidate]) -> list[Candidate]:

@@ -36,8 +36,8 @@ MOST_PASSAGES: Final = 50
 """Passages that mention an entity beyond which it is a hub and joins nothing; any cap from 10 to 300 does as well."""
 EVERYWHERE: Final = 0.3, 10
 """A name in the question that more than this share of the passages of a document, or of the collection, mention begins no walk,
-for it tells none of them from the others. Documents and collections of fewer passages tell nothing. Measured: of .1 to .5 it did
-best on one half of the questions on long articles, and held on the other (docs/adr/0024-graph-leg.md)."""
+for it tells none of them from the others. Documents and collections of fewer passages tell nothing. Measured: .1 to .5 are alike
+within noise (docs/adr/0024-graph-leg.md)."""
 SAID: Final = 0.5
 TOPIC: Final = 0.125
 """A passage whose title or heading is the bridge is about it."""

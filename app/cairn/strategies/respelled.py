@@ -43,7 +43,6 @@ async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respell
     words = dict(list(words.items())[:MOST_WORDS])
     if not words:
         return None
-    named = {word for one in subjects(text, run.plan.language) if one.sure for word in terms(one.text)}
     library, collection = run.deps.library, run.question.collection
     meant: dict[str, str] = {}
     try:
@@ -52,6 +51,7 @@ async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respell
         words = {raw: word for raw, word in words.items() if raw not in inflected}
         if not words:
             return None
+        named = {word for one in subjects(text, run.plan.language) if one.sure for word in terms(one.text)}
         there = await library.mentioned(collection, [word_pattern(word) for word in words.values()])
         for raw, word in words.items():
             if word_pattern(word) in there:

@@ -1,5 +1,5 @@
 """Eight ways to ask: how do I, which command, what are the steps, which values, what is, who, when, yes or no. The questions are
-in ways_to_ask.toml, over the descriptions of packages that the tests install, and over minutes."""
+in forms_of_questions.toml, over the descriptions of packages that the tests install, and over minutes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ Le sale disponibili sono:
 """,
 }
 """What became of motions, which no package tells."""
-FORMS = tomllib.loads((Path(__file__).parent / "ways_to_ask.toml").read_text())
+FORMS = tomllib.loads((Path(__file__).parent / "forms_of_questions.toml").read_text())
 
 
 def described(name: str) -> str:
