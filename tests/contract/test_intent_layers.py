@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from quick import QUICK
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
@@ -20,20 +21,28 @@ from cairn.providers.openai_chat import OpenAIChat
 from cairn.query.exemplars import Exemplars
 from cairn.query.intent import MALFORMED, by_model
 from cairn.settings import RoutingSettings
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 SETTINGS = RoutingSettings()
 
 
-@pytest.fixture
-async def embedder(model_folder: Path) -> AsyncIterator[MiniLM]:
-    made = MiniLM(model_folder)
-    yield made
-    await made.close()
+Match = Callable[..., Awaitable[IntentMatch | None]]
 
 
-async def matched(embedder: MiniLM, message: str, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
-    vectors = await embedder.embed([message])
-    return await Exemplars(embedder).match(message, vectors[0], vocabulary=vocabulary)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def matched(model_folder: Path) -> AsyncIterator[Match]:
+    """What a message is like; the examples are embedded once."""
+    embedder = MiniLM(model_folder)
+    exemplars = Exemplars(embedder)
+
+    async def match(message: str, vocabulary: Vocabulary | None = None) -> IntentMatch | None:
+        vectors = await embedder.embed([message])
+        return await exemplars.match(message, vectors[0], vocabulary=vocabulary)
+
+    yield match
+    await embedder.close()
 
 
 # --- layer 1 ----------------------------------------------------------------------------------------------------------
@@ -49,8 +58,8 @@ async def matched(embedder: MiniLM, message: str, vocabulary: Vocabulary | None 
         ("I appreciate your assistance", "gratitude"),
     ],
 )
-async def test_the_nearest_exemplar_decides(embedder: MiniLM, message: str, intent: str) -> None:
-    found = await matched(embedder, message)
+async def test_the_nearest_exemplar_decides(matched: Match, message: str, intent: str) -> None:
+    found = await matched(message)
     assert found is not None
     assert (found.intent, found.layer) == (intent, 1)
     assert SETTINGS.exemplar_threshold <= found.confidence <= 1
@@ -75,22 +84,23 @@ async def test_the_nearest_exemplar_decides(embedder: MiniLM, message: str, inte
         "wie wird das Wetter vorhergesagt?",
     ],
 )
-async def test_questions_are_never_kept_from_the_documents(embedder: MiniLM, message: str) -> None:
-    found = await matched(embedder, message)
+async def test_questions_are_never_kept_from_the_documents(matched: Match, message: str) -> None:
+    found = await matched(message)
     assert found is None or found.intent in ("question", "command")
 
 
-async def test_the_collection_decides_what_is_off_topic(embedder: MiniLM) -> None:
+async def test_the_collection_decides_what_is_off_topic(matched: Match) -> None:
     message = "do you own a dog or a cat"
-    found = await matched(embedder, message)
+    found = await matched(message)
     assert found is not None
     assert found.intent == "off_topic"
-    about_pets = await matched(embedder, message, Vocabulary(100, {"dog": 40, "cat": 30}))
+    about_pets = await matched(message, Vocabulary(100, {"dog": 40, "cat": 30}))
     assert about_pets is not None
     assert about_pets.intent == "question"
 
 
-async def test_examples_are_embedded_once(embedder: MiniLM) -> None:
+async def test_examples_are_embedded_once(model_folder: Path) -> None:
+    embedder = MiniLM(model_folder)
     exemplars = Exemplars(embedder)
     vectors = await embedder.embed(["sing me a song"])
     first = await exemplars.match("sing me a song", vectors[0])
@@ -101,7 +111,7 @@ async def test_examples_are_embedded_once(embedder: MiniLM) -> None:
 # --- layer 2 ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def chat(server: ScriptedServer) -> AsyncIterator[OpenAIChat]:
     made = OpenAIChat("router", "key", server.openai_url, retry=QUICK)
     yield made

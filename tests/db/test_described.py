@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+import pytest_asyncio
 from pptx import Presentation
 
 from cairn.domain.document import Indexed, Source
@@ -38,11 +39,14 @@ def deck() -> bytes:
     return file.getvalue()
 
 
-async def fill(services: Services) -> None:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def office(services_of_module: Services) -> Services:
+    """The documents above, which the tests only ask."""
     sources = [Source(name, name, text.encode()) for name, text in TEXTS.items()]
     for source in [*sources, Source("heron_kickoff.pptx", "heron_kickoff.pptx", deck())]:
-        [outcome] = await index_now(services, "office", [source])
+        [outcome] = await index_now(services_of_module, "office", [source])
         assert isinstance(outcome, Indexed), outcome
+    return services_of_module
 
 
 @pytest.mark.parametrize(
@@ -59,27 +63,24 @@ async def fill(services: Services) -> None:
         ("summarize the Best Buy report of 2019", {"BESTBUY_2019_10K.md"}),
     ],
 )
-async def test_a_described_document_is_found(services: Services, question: str, names: set[str]) -> None:
-    await fill(services)
-    answer = await answered(services, question, collection="office")
+async def test_a_described_document_is_found(office: Services, question: str, names: set[str]) -> None:
+    answer = await answered(office, question, collection="office")
     assert answer.route["strategy"] == "summarize"
     assert {citation.external_id for citation in answer.citations} == names
 
 
-async def test_a_subject_that_sounds_like_a_document_is_answered_from_what_is_said_of_it(services: Services) -> None:
-    await fill(services)
-    answer = await answered(services, "summarise the budget policy", collection="office")
+async def test_a_subject_that_sounds_like_a_document_is_answered_from_what_is_said_of_it(office: Services) -> None:
+    answer = await answered(office, "summarise the budget policy", collection="office")
     assert "fits" not in answer.answer
-    answer = await answered(services, "summarise the contracts", collection="office")
+    answer = await answered(office, "summarise the contracts", collection="office")
     assert {citation.external_id for citation in answer.citations} == {"vertrag_ferrer.md"}
 
 
-async def test_of_several_the_answer_says_which_it_took_and_of_none_that_there_is_none(services: Services) -> None:
-    await fill(services)
-    answer = await answered(services, "summarise the board minutes", collection="office")
+async def test_of_several_the_answer_says_which_it_took_and_of_none_that_there_is_none(office: Services) -> None:
+    answer = await answered(office, "summarise the board minutes", collection="office")
     assert {citation.external_id for citation in answer.citations} == {"board_minutes_2024-09-10.md"}
     assert "This is about board_minutes_2024-09-10.md; these fit, too: board_minutes_2024-05-14.md." in answer.answer
-    answer = await answered(services, "summarise the earnings presentation of Tesla", collection="office")
+    answer = await answered(office, "summarise the earnings presentation of Tesla", collection="office")
     assert (answer.answered, answer.citations) == ("no", ())
     assert answer.answer.startswith("No document fits “earnings presentation Tesla”.")
 
@@ -96,10 +97,9 @@ async def test_of_several_the_answer_says_which_it_took_and_of_none_that_there_i
     ],
 )
 async def test_whose_documents_are_is_what_they_mention_where_nobody_says_it(
-    services: Services, question: str, names: set[str]
+    office: Services, question: str, names: set[str]
 ) -> None:
-    await fill(services)
-    answer = await answered(services, question, collection="office")
+    answer = await answered(office, question, collection="office")
     assert answer.route["strategy"] == "aggregate"
     assert {citation.external_id for citation in answer.citations} == names
     if not names:
@@ -118,10 +118,9 @@ async def test_whose_documents_are_is_what_they_mention_where_nobody_says_it(
     ],
 )
 async def test_a_side_that_is_missing_is_said_and_a_slip_is_read_as_what_is_there(
-    services: Services, question: str, parts: list[str]
+    office: Services, question: str, parts: list[str]
 ) -> None:
-    await fill(services)
-    answer = await answered(services, question, collection="office")
+    answer = await answered(office, question, collection="office")
     assert answer.answered != "no"
     for part in parts:
         assert part in answer.answer

@@ -23,7 +23,6 @@ from cairn.errors import ProviderError
 from cairn.providers.openai_chat import OpenAIChat
 from cairn.providers.protocols import Vectors
 from cairn.providers.retry import RetryPolicy
-from cairn.query.exemplars import Exemplars
 from cairn.query.filters import restrict
 from cairn.query.understand import understand
 from cairn.retrieve.cache import cached_search
@@ -53,7 +52,7 @@ class Asking:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.exemplars = Exemplars(services.search_deps.judge)
+        self.exemplars = services.exemplars
         self.looked = self.embedded = 0
 
     async def look(self, words: Sequence[str]) -> Vocabulary:
