@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Coverage
 from cairn.domain.code import CodeLines
@@ -43,6 +44,13 @@ async def index(services: Services, files: dict[str, str]) -> None:
     assert all(isinstance(one, Indexed) for one in outcomes), outcomes
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shop(services_of_module: Services) -> Services:
+    """The files above, which the tests only ask."""
+    await index(services_of_module, SHOP)
+    return services_of_module
+
+
 @pytest.mark.parametrize(
     ("question", "said", "complete", "read", "of"),
     [
@@ -66,10 +74,9 @@ async def index(services: Services, files: dict[str, str]) -> None:
     ],
 )  # fmt: skip
 async def test_relations_are_complete_only_where_every_line_is_resolved(
-    services: Services, question: str, said: list[str], complete: bool, read: int, of: int
+    shop: Services, question: str, said: list[str], complete: bool, read: int, of: int
 ) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, question, collection="code")
+    answer = await answered(shop, question, collection="code")
     assert answer.route["strategy"] == "code", answer.answer
     assert all(part in answer.answer for part in said), answer.answer
     assert (answer.coverage.complete, answer.coverage.read, answer.coverage.of) == (complete, read, of), answer.answer
@@ -93,30 +100,27 @@ async def test_relations_are_complete_only_where_every_line_is_resolved(
     ],
 )
 async def test_declarations_are_told_with_their_lines(
-    services: Services, question: str, said: list[str], first: str
+    shop: Services, question: str, said: list[str], first: str
 ) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, question, collection="code")
+    answer = await answered(shop, question, collection="code")
     assert answer.route["strategy"] == "code"
     assert all(part in answer.answer for part in said), answer.answer
     assert first in answer.citations[0].quote
 
 
-async def test_what_is_not_defined_is_said_to_be_so_with_near_names(services: Services) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, "Where is `totall` defined?", collection="code")
+async def test_what_is_not_defined_is_said_to_be_so_with_near_names(shop: Services) -> None:
+    answer = await answered(shop, "Where is `totall` defined?", collection="code")
     assert answer.answer.startswith("`totall` is not defined in these documents.")
     assert "`total`" in answer.answer
-    answer = await answered(services, "who calls fetch_everything()?", collection="code")
+    answer = await answered(shop, "who calls fetch_everything()?", collection="code")
     assert answer.answer.startswith("`fetch_everything` is not defined in these documents.")
 
 
 @pytest.mark.parametrize(
     "question", ["Who calls the plumber?", "Where is happiness defined?", "What does the moon return?"]
 )
-async def test_plain_words_that_name_nothing_are_searched_for(services: Services, question: str) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, question, collection="code")
+async def test_plain_words_that_name_nothing_are_searched_for(shop: Services, question: str) -> None:
+    answer = await answered(shop, question, collection="code")
     assert answer.route["strategy"] != "code"
 
 
@@ -129,20 +133,19 @@ async def test_a_name_of_several_definitions_is_answered_for_each(services: Serv
     assert answer.coverage.complete
 
 
-async def test_walks_and_exports_lead_across_files(services: Services) -> None:
-    await index(services, SHOP)
-    near = await graph_service.get_neighborhood(services, "shop.prices.total", "code", hops=1)
+async def test_walks_and_exports_lead_across_files(shop: Services) -> None:
+    near = await graph_service.get_neighborhood(shop, "shop.prices.total", "code", hops=1)
     names = {one.entity.name: one for one in near.places}
     assert {"shop/_client.py::Client.send", "tests/test_shop.py::test_it"} <= set(names)
     assert names["shop/_client.py::Client.send"].lines == CodeLines("shop/_client.py", 12, 19)
     called = next(one for one in near.relations if one.source.name == "shop/_client.py::Client.send")
     assert (called.kind, called.target.name) == ("calls", "shop/prices.py::total")
     assert called.proof.lines == CodeLines("shop/_client.py", 19, 19)
-    found = await graph_service.get_paths(services, "test_it", "Client.send", "code", hops=2)
+    found = await graph_service.get_paths(shop, "test_it", "Client.send", "code", hops=2)
     assert [[one.name for one in way.entities] for way in found.ways] == [
         ["tests/test_shop.py::test_it", "shop/prices.py::total", "shop/_client.py::Client.send"]
     ]
-    parts = [part async for part in graph_service.export_graph(services, "code")]
+    parts = [part async for part in graph_service.export_graph(shop, "code")]
     names_of = {one.id: one.name for one in parts if isinstance(one, GraphNode)}
     edges = {(names_of[one.source], one.kind, names_of[one.target]) for one in parts if isinstance(one, GraphEdge)}
     assert ("tests/test_shop.py::with_client", "calls", "shop/_client.py::Client.send") in edges
@@ -150,9 +153,8 @@ async def test_walks_and_exports_lead_across_files(services: Services) -> None:
     assert ("tests/test_shop.py", "imports", "shop/stock.py") in edges
 
 
-async def test_how_definitions_of_different_files_are_related(services: Services) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, "How are Client.send and test_it related?", collection="code")
+async def test_how_definitions_of_different_files_are_related(shop: Services) -> None:
+    answer = await answered(shop, "How are Client.send and test_it related?", collection="code")
     assert answer.route["strategy"] == "related", answer.route
     assert "total" in answer.answer
 
@@ -166,9 +168,8 @@ async def test_calls_go_with_their_file_and_come_back(services: Services) -> Non
     assert "`tests/test_shop.py::only`, tests/test_shop.py:5 [1]" in answer.answer
 
 
-async def test_each_part_of_a_question_is_answered(services: Services) -> None:
-    await index(services, SHOP)
-    answer = await answered(services, "Who calls load and where is Client defined?", collection="code")
+async def test_each_part_of_a_question_is_answered(shop: Services) -> None:
+    answer = await answered(shop, "Who calls load and where is Client defined?", collection="code")
     assert answer.route["strategy"] == "code"
     assert "test_it" in answer.answer
     assert "shop/_client.py:6" in answer.answer

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import docx
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Answer
 from cairn.domain.document import Indexed, Source
@@ -17,6 +18,9 @@ from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.office_files import workbook
+from tests.sharing import ALONE, SHARED
+
+pytestmark = SHARED
 
 REGIONS = ("North", "South", "East", "West")
 REVENUE = [
@@ -100,6 +104,13 @@ async def fill(services: Services, *names: str) -> dict[str, Indexed]:
     return {one.external_id: one for one in outcomes if isinstance(one, Indexed)}
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tables(services_of_module: Services) -> Services:
+    """All files above, which the tests only ask."""
+    await fill(services_of_module)
+    return services_of_module
+
+
 async def asked(services: Services, question: str) -> Answer:
     return await answered(services, question, collection="tables")
 
@@ -112,20 +123,19 @@ def best(region: str) -> tuple[int, int]:
     return max((revenue, year) for name, year, revenue in REVENUE if name == region)
 
 
-async def test_a_workbook_is_computed_over(services: Services) -> None:
-    await fill(services)
+async def test_a_workbook_is_computed_over(tables: Services) -> None:
     revenue, year = best("South")
-    highest = await asked(services, "Which year had the highest revenue in the South region?")
+    highest = await asked(tables, "Which year had the highest revenue in the South region?")
     assert highest.answer.startswith(f"{year}: {revenue} EUR k [1]")
     assert highest.citations[0].quote == f"South | {year} | {revenue} | {revenue % 17} %"
     assert (highest.answered, highest.route["answerer"]) == ("yes", "sql")
 
-    total = await asked(services, "What is the total revenue of the North region?")
+    total = await asked(tables, "What is the total revenue of the North region?")
     expected = sum(one for name, _, one in REVENUE if name == "North")
     assert total.answer.startswith(f"{expected} EUR k")
-    everything = await asked(services, "What is the sum of the revenue in the workbook sales?")
+    everything = await asked(tables, "What is the sum of the revenue in the workbook sales?")
     assert not computed(everything)  # "workbook" stands nowhere
-    whole = await asked(services, "What is the sum of the revenue?")
+    whole = await asked(tables, "What is the sum of the revenue?")
     assert whole.answer.startswith(f"{sum(one for _, _, one in REVENUE)} EUR k")
     assert "rows of totals left out: 1" in whole.answer
 
@@ -149,10 +159,9 @@ async def test_a_workbook_is_computed_over(services: Services) -> None:
     ],
 )  # fmt: skip
 async def test_tables_of_all_formats_are_computed_over(
-    services: Services, question: str, value: str, quoted: str
+    tables: Services, question: str, value: str, quoted: str
 ) -> None:
-    await fill(services)
-    answer = await asked(services, question)
+    answer = await asked(tables, question)
     if not value:
         assert not computed(answer)  # "grow" is not known: nothing is guessed
         return
@@ -178,9 +187,8 @@ async def test_tables_of_all_formats_are_computed_over(
         "Wer hat das höchste Gehalt im Vorstand?",
     ],
 )
-async def test_what_is_not_sure_is_answered_as_any_other_question(services: Services, question: str) -> None:
-    await fill(services)
-    assert not computed(await asked(services, question))
+async def test_what_is_not_sure_is_answered_as_any_other_question(tables: Services, question: str) -> None:
+    assert not computed(await asked(tables, question))
 
 
 async def test_the_statement_and_its_parameters_stand_in_the_trace(services: Services) -> None:
@@ -214,6 +222,7 @@ async def test_a_sheet_that_spans_many_passages_is_computed_over_as_a_whole(serv
     assert above.answer.startswith(f"{sum(one > 90 for one in hours)} [1]")
 
 
+@ALONE
 async def test_cells_come_and_go_with_their_document(services: Services, database_rows: Callable[[str], Any]) -> None:
     found = await fill(services, "stock.md")
     assert await database_rows("SELECT count(*) FROM rag.table_columns") == 5
@@ -248,6 +257,7 @@ async def test_two_tables_that_may_be_meant_are_not_chosen_between(services: Ser
     assert {one.external_id for one in named.citations} == {"shop.md"}
 
 
+@ALONE
 async def test_an_analyst_reads_cells(services: Services, database_rows: Callable[[str], Any]) -> None:
     await fill(services, "fees.html")
     assert await database_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 
 from cairn.domain.answer import Coverage
 from cairn.domain.code import Symbol, SymbolQuery
@@ -64,6 +65,13 @@ def related(symbol: Symbol, relation: str, *, incoming: bool) -> list[tuple[str,
     ]
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def repository(services_of_module: Services) -> Services:
+    """The files above, which the tests only read."""
+    await index(services_of_module, FILES)
+    return services_of_module
+
+
 @pytest.mark.parametrize(
     ("question", "name", "lines"),
     [
@@ -78,25 +86,23 @@ def related(symbol: Symbol, relation: str, *, incoming: bool) -> list[tuple[str,
     ],
 )
 async def test_a_named_symbol_is_found_exactly_with_its_lines(
-    services: Services, question: str, name: str, lines: tuple[int, int]
+    repository: Services, question: str, name: str, lines: tuple[int, int]
 ) -> None:
-    await index(services, FILES)
-    found = await look_up(services, *wanted_symbols(question))
+    found = await look_up(repository, *wanted_symbols(question))
     assert found, question
     assert found[0].name == name
     assert found[0].match == "exact"
     assert [(one.start_line, one.end_line) for one in found[0].definitions] == [lines]
 
 
-async def test_callers_are_those_of_every_file(services: Services) -> None:
+async def test_callers_are_those_of_every_file(repository: Services) -> None:
     """By an import, through a package that offers the name, by an annotated variable, and within the file."""
-    await index(services, FILES)
-    [total] = await look_up(services, SymbolQuery("total", "shop/prices.py"))
+    [total] = await look_up(repository, SymbolQuery("total", "shop/prices.py"))
     assert related(total, "calls", incoming=True) == [
         ("src/shop/_client.py::Client.send", "src/shop/_client.py", 10),
         ("tests/test_shop.py::test_it", "tests/test_shop.py", 8),
     ]
-    [send] = await look_up(services, SymbolQuery("Client.send"))
+    [send] = await look_up(repository, SymbolQuery("Client.send"))
     assert related(send, "calls", incoming=True) == [("tests/test_shop.py::with_client", "tests/test_shop.py", 13)]
     assert related(send, "calls", incoming=False) == [
         ("src/shop/_client.py::Client.check", "src/shop/_client.py", 9),
@@ -104,26 +110,25 @@ async def test_callers_are_those_of_every_file(services: Services) -> None:
     ]
     assert all(one.defined for one in send.neighbours)
     assert related(send, "contains", incoming=True) == [("src/shop/_client.py::Client", "src/shop/_client.py", 8)]
-    [cart] = await look_up(services, SymbolQuery("total", "web/lib/sum.ts"))
+    [cart] = await look_up(repository, SymbolQuery("total", "web/lib/sum.ts"))
     assert related(cart, "calls", incoming=True) == [("web/cart.ts::Cart.pay", "web/cart.ts", 2)]
-    stock = await look_up(services, SymbolQuery("load", "stock.py"))
+    stock = await look_up(repository, SymbolQuery("load", "stock.py"))
     assert related(stock[0], "calls", incoming=True) == [("tests/test_shop.py::test_it", "tests/test_shop.py", 9)]
-    prices = await look_up(services, SymbolQuery("load", "prices.py"))
+    prices = await look_up(repository, SymbolQuery("load", "prices.py"))
     assert related(prices[0], "calls", incoming=True) == [], "another function of that name is called"
 
 
-async def test_bases_and_subclasses_and_importers(services: Services) -> None:
-    await index(services, FILES)
-    [client] = await look_up(services, SymbolQuery("Client"))
+async def test_bases_and_subclasses_and_importers(repository: Services) -> None:
+    [client] = await look_up(repository, SymbolQuery("Client"))
     assert related(client, "inherits", incoming=False) == [("src/shop/base.py::Base", "src/shop/_client.py", 5)]
     assert [name for name, *_ in related(client, "contains", incoming=False)] == [
         "src/shop/_client.py::Client.send", "src/shop/_client.py::Client.check",
     ]  # fmt: skip
-    [base] = await look_up(services, SymbolQuery("Base"))
+    [base] = await look_up(repository, SymbolQuery("Base"))
     assert related(base, "inherits", incoming=True) == [("src/shop/_client.py::Client", "src/shop/_client.py", 5)]
-    [close] = await look_up(services, SymbolQuery("Base.close"))
+    [close] = await look_up(repository, SymbolQuery("Base.close"))
     assert related(close, "calls", incoming=True) == [("tests/test_shop.py::with_client", "tests/test_shop.py", 14)]
-    [module] = await look_up(services, SymbolQuery("shop/stock.py"))
+    [module] = await look_up(repository, SymbolQuery("shop/stock.py"))
     assert related(module, "imports", incoming=True) == [("tests/test_shop.py", "tests/test_shop.py", 3)]
 
 
@@ -135,10 +140,9 @@ async def test_a_part_of_a_name_finds_it_too(services: Services, name: str, expe
     assert {one.match for one in found} == {expected}
 
 
-async def test_passages_begin_with_the_definition(services: Services) -> None:
-    await index(services, FILES)
+async def test_passages_begin_with_the_definition(repository: Services) -> None:
     query = SymbolQuery("total", "prices.py", "calls")
-    found = await look_up(services, query)
+    found = await look_up(repository, query)
     passages = symbol_passages(found, query)
     assert passages[0].passage_id == found[0].definitions[0].passage_id
     assert [one.score for one in passages] == sorted((one.score for one in passages), reverse=True)
@@ -201,10 +205,9 @@ async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
     ],
 )
 async def test_relations_are_answered_completely_without_a_chat_model(
-    services: Services, question: str, said: list[str], coverage: Coverage
+    repository: Services, question: str, said: list[str], coverage: Coverage
 ) -> None:
-    await index(services, FILES)
-    answer = await answered(services, question, collection="code")
+    answer = await answered(repository, question, collection="code")
     assert answer.route["strategy"] == "code"
     assert all(part in answer.answer for part in said), answer.answer
     assert answer.coverage == coverage
@@ -214,15 +217,13 @@ async def test_relations_are_answered_completely_without_a_chat_model(
         assert texts[cited.external_id][cited.start : cited.end].rstrip() == cited.quote.rstrip()
 
 
-async def test_a_name_that_the_collection_lacks_is_searched_for_as_usual(services: Services) -> None:
-    await index(services, FILES)
-    answer = await answered(services, "Who calls the plumber?", collection="code")
+async def test_a_name_that_the_collection_lacks_is_searched_for_as_usual(repository: Services) -> None:
+    answer = await answered(repository, "Who calls the plumber?", collection="code")
     assert answer.route["strategy"] != "code"
 
 
-async def test_the_graph_leg_finds_definition_and_callers(services: Services) -> None:
-    await index(services, FILES)
-    result = await run_search(services, SearchRequest("What does Client.send do?", ("code",), legs=("graph",)))
+async def test_the_graph_leg_finds_definition_and_callers(repository: Services) -> None:
+    result = await run_search(repository, SearchRequest("What does Client.send do?", ("code",), legs=("graph",)))
     assert result.passages[0].external_id == "src/shop/_client.py"
     assert "tests/test_shop.py" in {passage.external_id for passage in result.passages}
 
