@@ -1,5 +1,5 @@
-"""The wheel is the product: installed as its users install it, into an empty environment, beside a project that has an `app/` of
-its own; the model is made at first use."""
+"""The wheel is the product: beside a project that has an `app/` of its own, with the libraries of the tests; in `make test-all`
+as its users install it, into an empty environment, where the model is made at first use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,13 +66,32 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture(scope="module")
-def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    folder = tmp_path_factory.mktemp("project")
+def project(folder: Path) -> Path:
     (folder / "app").mkdir()
     (folder / "app" / "__init__.py").write_text('NAME = "mine"\n')
     (folder / "papers").mkdir()
     (folder / "papers" / "leave.md").write_text(LEAVE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def colleague(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """A user whose environment has the wheel, and finds libraries, PostgreSQL and models in that of the tests, but not its Cairn:
+    of a folder that a .pth file names, the .pth files are not read."""
+    folder = project(tmp_path_factory.mktemp("project"))
+    call([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], folder, clean())
+    programs = folder / "venv" / "bin"
+    call([*PIP[:3], "--python", programs / "python", *PIP[3:], "--no-deps", wheel], folder, clean())
+    told = call([programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder, clean())
+    (Path(told.stdout.strip()) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (folder / "venv" / "share").symlink_to(Path(sys.prefix) / "share")
+    with temporary_home() as home:
+        yield User(folder, programs, clean() | {"CAIRN_HOME": str(home)})
+
+
+@pytest.fixture(scope="module")
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    folder = project(tmp_path_factory.mktemp("project"))
     constraints = (
         folder / "constraints.txt"
     )  # the versions of this release: what comes out tomorrow changes no test of today
@@ -113,6 +133,17 @@ def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+def test_the_wheel_answers_and_serves_beside_an_app_of_ones_own(colleague: User) -> None:
+    """With what it brings itself: statements, migrations, words of languages, the page; and nothing of the repository."""
+    script = "import app, cairn; print(app.NAME, cairn.__file__)"
+    mine, file = colleague.run("python", "-c", script).stdout.split()
+    assert mine == "mine"
+    assert Path(file).is_relative_to(colleague.folder / "venv")
+    assert ANSWER in colleague.run(NAME, "ask", "papers", QUESTION).stdout
+    it_serves_the_page_and_answers(colleague, mcp=200)
+
+
+@pytest.mark.siege
 def test_the_first_question_makes_the_models_and_the_second_finds_them(user: User) -> None:
     first = user.run("cairn", "ask", "papers", QUESTION)
     assert ANSWER in first.stdout
@@ -125,13 +156,20 @@ def test_the_first_question_makes_the_models_and_the_second_finds_them(user: Use
     assert second.stderr == ""
 
 
+@pytest.mark.siege
 def test_a_project_with_an_app_of_its_own_keeps_it(user: User) -> None:
     script = "import app, cairn, cairn.client, cairn.extend; print(app.NAME, cairn.open.__module__, cairn.client.Client.__name__)"
     assert user.run("python", "-c", script).stdout.split() == ["mine", "cairn.library", "Client"]
 
 
+@pytest.mark.siege
 def test_it_serves_the_page_and_answers(user: User) -> None:
     user.run("cairn", "ask", "papers", QUESTION)
+    it_serves_the_page_and_answers(user, mcp=501)
+
+
+def it_serves_the_page_and_answers(user: User, mcp: int) -> None:
+    """`mcp`: the status of its answer to a ping, which says what to install where that part is missing."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -153,8 +191,8 @@ def test_it_serves_the_page_and_answers(user: User) -> None:
             answer = client.post("/query", json={"question": QUESTION, "collection": "papers"}).json()
             assert answer["answer"] == ANSWER
             refused = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
-            assert refused.status_code == 501
-            assert f"pip install '{NAME}[mcp]'" in refused.text
+            assert refused.status_code == mcp
+            assert (f"pip install '{NAME}[mcp]'" in refused.text) == (mcp == 501)
     finally:
         server.terminate()
         server.wait(patience(30))
@@ -168,6 +206,7 @@ def is_ready(client: httpx2.Client, server: subprocess.Popen[bytes], log: Path) 
         return False
 
 
+@pytest.mark.siege
 def test_parts_that_are_not_installed_say_what_to_install_and_cost_nothing_else(user: User) -> None:
     """Office files are refused one by one, code is read as text, and no communities are looked for."""
     mixed = user.folder / "mixed"
@@ -188,6 +227,7 @@ def test_parts_that_are_not_installed_say_what_to_install_and_cost_nothing_else(
     assert f"pip install '{NAME}[parquet]'" in user.run("cairn", "prepare", "mixed", "--out", "prepared", code=1).stderr
 
 
+@pytest.mark.siege
 def test_the_demo_asks_about_a_folder(user: User) -> None:
     shown = user.run("cairn", "demo", "papers").stdout
     assert "30 days" in shown
