@@ -253,20 +253,25 @@ class InstallPackage(Protocol):
     def __call__(self, package: str, source: str, **groups: dict[str, str]) -> Path: ...
 
 
+def write_package(folder: Path, package: str, source: str, **groups: dict[str, str]) -> Path:
+    """See `InstallPackage`; the folder in which it lies."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / f"{package}.py").write_text(source)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [
+        line
+        for group, named in groups.items()
+        for line in (f"[cairn.{group}]", *(f"{name} = {value}" for name, value in named.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
 @pytest.fixture
 def install_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InstallPackage]:
     def install(package: str, source: str, **groups: dict[str, str]) -> Path:
-        folder = tmp_path / package
-        info = folder / f"{package}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (folder / f"{package}.py").write_text(source)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        lines = [
-            line
-            for group, named in groups.items()
-            for line in (f"[cairn.{group}]", *(f"{name} = {value}" for name, value in named.items()))
-        ]
-        (info / "entry_points.txt").write_text("\n".join(lines))
+        folder = write_package(tmp_path / package, package, source, **groups)
         monkeypatch.syspath_prepend(str(folder))
         monkeypatch.delitem(sys.modules, package, raising=False)
         forget_extensions()

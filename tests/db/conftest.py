@@ -17,11 +17,13 @@ import pytest_asyncio
 
 from cairn.db.embedded import EmbeddedServer
 from cairn.domain.principal import Principal
+from cairn.plugins import forget_extensions
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import ConfiguredChatModels
 from cairn.settings import Environment, Settings, SettingsStore, read_environment
 from cairn.wiring import Services, open_services
-from tests.conftest import Clones
+from tests.bulk_environment import HASHED
+from tests.conftest import Clones, write_package
 from tests.sharing import is_shared
 
 # the scripted model server
@@ -118,6 +120,23 @@ def chatty(request: pytest.FixtureRequest, scripted: ScriptedServer, protocol: s
 
 def talking_to(server: ScriptedServer, environment: Environment) -> Environment:
     return replace(environment, openai_base_url=server.openai_url, openai_api_key="key")
+
+
+@pytest.fixture(scope="module")
+def hashed_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For modules that index much and are about words, or about any vectors: half of their time would go into those of a model.
+    `pytest.mark.usefixtures("hashed_vectors")`"""
+    package = "hashed_for_cairn"
+    folder = write_package(
+        tmp_path_factory.mktemp("hashed"), package, HASHED, providers={"hashed": f"{package}:HASHED"}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        patch.setenv("CAIRN_EMBEDDING_MODEL", "hashed:one")
+        forget_extensions()
+        yield
+    sys.modules.pop(package, None)
+    forget_extensions()
 
 
 # --- what the tests of a module share -------------------------------------------------------------------------------------

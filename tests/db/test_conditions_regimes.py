@@ -19,6 +19,8 @@ from cairn.wiring import Services
 from tests.db.test_vector_regimes import scaled, states
 from tests.documents import text_source
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 SIZE = 240
 ASKED = "stones that mark a trail"
 KINDS = ("granite", "basalt", "dark basalt", "marble")

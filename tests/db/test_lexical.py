@@ -22,7 +22,7 @@ from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, with_sections
 from tests.sharing import SHARED
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 WORDS = [
     "granite",

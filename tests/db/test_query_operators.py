@@ -18,7 +18,7 @@ from tests.db.test_lexical import WORDS, make_texts
 from tests.documents import index_texts, text_source
 from tests.sharing import SHARED
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 STONES = {
     "granite": "Granite is a coarse rock of quartz and feldspar. It cools slowly, deep in the earth.",

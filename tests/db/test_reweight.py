@@ -17,6 +17,8 @@ from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find, make_texts, query_lexemes, reference
 from tests.documents import index_texts, text_source
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 SMALL = LexicalSettings(candidate_budget=100)
 FULL = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
 QUERIES = ("granite summit ridge", "river bridge forest trail anchor rope", "mica gneiss path marker cairn")
