@@ -23,6 +23,8 @@ from cairn.settings import Environment, Settings, SettingsStore, parse_settings
 from cairn.wiring import Services, open_services
 from tests.documents import find
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 Json = dict[str, Any]
 OTHER = "other-model"
 GUIDE = "# Lantern guide\n\n" + "\n\n".join(
@@ -100,7 +102,7 @@ async def query(services: Services, sql: str, *arguments: Any) -> list[Any]:
         return found
 
 
-async def inputs(services: Services, model: str = "all-MiniLM-L6-v2:int8") -> dict[str, tuple[list[str], bytes]]:
+async def inputs(services: Services, model: str = "hashed:one") -> dict[str, tuple[list[str], bytes]]:
     """Headings and hash of what was embedded, by the content of the chunk."""
     rows = await query(
         services,

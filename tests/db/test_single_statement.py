@@ -25,6 +25,8 @@ from cairn.settings import RagSettings, RetrieveSettings, Settings, SettingsStor
 from cairn.wiring import Services
 from tests.documents import find, text_source
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 WORDS = re.findall(
     r"\w+",
     "granite basalt cairn trail summit ridge fog moss lichen boulder scree marble slate quarry mason chisel arch bridge "
