@@ -31,7 +31,7 @@ from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 from tests.sharing import SHARED
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 
 def indexed(outcome: Outcome) -> Indexed:

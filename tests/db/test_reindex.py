@@ -17,6 +17,8 @@ from cairn.settings import ChunkingSettings, JobsSettings, Settings, SettingsSto
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 MARKDOWN = "# Guide\n\nIntroduction.\n\n" + "\n\n".join(
     f"## Chapter {i}\n\n" + f"Cairn {i} marks the trail over granite. " * 25 for i in range(6)
 )

@@ -486,7 +486,7 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(database: str, model: Path,
     pipe = tmp_path / "endless"
     pipe.mkdir()
     for number in range(400):
-        (pipe / f"{number}.txt").write_text(f"Text number {number}. " + "A sentence to embed and embed again. " * 200)
+        (pipe / f"{number}.txt").write_text(f"Text number {number}. " + "A sentence to embed and embed again. " * 20)
     with started(database, model, tmp_path, "ingest", "endless", "--verbose", stderr=subprocess.PIPE) as process:
         wait_for_documents(database)
         process.send_signal(signal.SIGINT)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from serving import Api, serving
 
 from tests.waiting import patience
@@ -32,18 +32,30 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def tab(chromium: Browser) -> Iterator[Page]:
-    """A new tab of 1280 x 800, in English. What fails in it fails the test: errors of scripts, requests to other hosts."""
+@pytest.fixture(scope="module")
+def visit(chromium: Browser) -> Iterator[BrowserContext]:
+    """What the tabs of a module have in common: what was fetched once is not fetched and compiled again."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-US")
     context.set_default_timeout(1000 * patience())
-    page = context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(visit: BrowserContext) -> Iterator[Page]:
+    """A new tab of 1280 x 800, in English, of somebody who was never there. What fails in it fails the test: errors of scripts,
+    requests to other hosts."""
+    page = visit.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
     page.on("request", lambda request: _note_foreign(request.url, wrong))
     page.on("console", lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None)
     yield page
-    context.close()
+    for opened in visit.pages:
+        if opened.url.startswith("http"):
+            opened.evaluate("localStorage.clear()")
+        opened.close()
+    visit.clear_cookies()
     assert not wrong, wrong
 
 
