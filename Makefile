@@ -4,8 +4,8 @@
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
 #   ARGS='...'      more arguments for pytest or cairn
-#   WORKERS=3       processes that share the tests, each with a PostgreSQL of its own (default: one more than cores); 0: none but
-#                   pytest itself
+#   WORKERS=3       processes that share the tests, each with a PostgreSQL of its own (default: half as many again as cores, and
+#                   one more); 0: none but pytest itself
 
 VENV ?= .venv
 CHECK_VENV ?= $(VENV)-check
@@ -16,8 +16,9 @@ LOCK_VENV ?= $(VENV)-lock
 DOCS ?=
 DIST ?= dist
 ARGS ?=
-# Each waits a third of its time for PostgreSQL, servers and pages, which others use.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
+# Each waits a third of its time for PostgreSQL, servers and pages: half as many more than cores use them on the average, and one
+# more what is left over while several wait at once.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) \* 3 / 2 + 1)
 
 PY := $(VENV)/bin/python
 TOOLS := $(CHECK_VENV)/bin
