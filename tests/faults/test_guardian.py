@@ -14,15 +14,17 @@ from cairn.interfaces.guardian import KILL_SECONDS
 from tests.waiting import patience, wait_until
 
 _SERVING = """
-import asyncio, sys
+import asyncio, ctypes, sys
 from cairn.interfaces.guardian import GuardedProcess
 
 async def work(ending):
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     ending.obey(lambda: loop.call_soon_threadsafe(stop.set))
     print("ready", flush=True)
-    if sys.argv[1] == "busy":
-        sum(range(10**15))  # in C: no signal handler runs, no thread does
+    if sys.argv[1] == "held":  # in C, with the interpreter's lock: no signal handler runs, no thread does
+        library, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+        for _ in range(2):
+            library.pthread_mutex_lock(mutex)
     await stop.wait()
     print("ended", flush=True)
     if sys.argv[1] == "thread":
@@ -52,7 +54,7 @@ def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
     _gone(guardian)
 
 
-@pytest.mark.parametrize("serving", ["busy", "thread"], indirect=True)
+@pytest.mark.parametrize("serving", ["held", "thread"], indirect=True)
 def test_what_cannot_end_is_ended(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)
     serving.send_signal(signal.SIGTERM)
