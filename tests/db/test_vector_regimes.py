@@ -35,6 +35,8 @@ from tests.conftest import REPO
 from tests.documents import find, text_source
 from tests.waiting import hang_guard, until
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 SMALL = VectorSettings(exact_below=20, dedicated_above=40, max_dedicated_indexes=2, recall_sample=20)
 
 
@@ -163,7 +165,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
     assert len(after.passages) == 10
     assert not after.exact
     assert await parts_of(small, after.trace_id) == [
-        {"regime": "dedicated", "model": "all-MiniLM-L6-v2:int8", "collections": 1, "visible_chunks": 48,
+        {"regime": "dedicated", "model": "hashed:one", "collections": 1, "visible_chunks": 48,
          "ef_search": 80, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
@@ -302,7 +304,7 @@ from uuid import UUID
 async def main():
     async with vector_ddl(sys.argv[1]) as ddl:
         print("locked", flush=True)
-        index = PlannedIndex(int(sys.argv[2]), UUID(sys.argv[3]), int(sys.argv[4]), 384, 0, True, False)
+        index = PlannedIndex(int(sys.argv[2]), UUID(sys.argv[3]), int(sys.argv[4]), 32, 0, True, False)
         await ddl.create(index, ignored)
 
 async def ignored(*progress):
@@ -402,7 +404,7 @@ async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     collection = await get_collection(small, "large")
     check = await get_recall(small, collection)
     assert check is not None
-    assert check.model == "all-MiniLM-L6-v2:int8"
+    assert check.model == "hashed:one"
     assert 0.9 < check.recall <= 1
     assert await list_recall(small, 10) == {"large": check.recall}
     analyst = await asyncpg.connect(small.owner_dsn)
@@ -428,10 +430,10 @@ SELECT tenant_id, gen_random_uuid(), id, document_id, collection_id, n, 0, 1, '{
 FROM rag.passages, generate_series(1, 50) n;
 INSERT INTO rag.embeddings (tenant_id, chunk_id, model_id, document_id, collection_id, content_hash, embedding)
 SELECT tenant_id, id, 1, document_id, collection_id, '',
-  (SELECT array_agg(random() - .5) FROM generate_series(1, 384) WHERE id IS NOT NULL)::halfvec
+  (SELECT array_agg(random() - .5) FROM generate_series(1, 32) WHERE id IS NOT NULL)::halfvec
 FROM rag.chunks WHERE content = 'x';
 UPDATE rag.collections SET chunk_count = (SELECT count(*) FROM rag.chunks);
-CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops)
+CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(32)) halfvec_cosine_ops)
   WITH (m = 2, ef_construction = 4) WHERE model_id = 1;
 ANALYZE rag.embeddings;
 """
@@ -690,7 +692,7 @@ async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
 
 OLD = """
 DROP INDEX rag.embeddings_hnsw_1;
-CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WHERE model_id = 1;
+CREATE INDEX embeddings_hnsw_1 ON rag.embeddings USING hnsw ((embedding::halfvec(32)) halfvec_cosine_ops) WHERE model_id = 1;
 UPDATE rag.vector_indexes SET exclusive = false;
 UPDATE rag.embeddings SET own = false;
 """
@@ -705,7 +707,7 @@ async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(servi
     await owner.execute(OLD)
     [name] = await catalog(small)
     await owner.execute(
-        f"DROP INDEX rag.{name}; CREATE INDEX {name} ON rag.embeddings USING hnsw ((embedding::halfvec(384)) "
+        f"DROP INDEX rag.{name}; CREATE INDEX {name} ON rag.embeddings USING hnsw ((embedding::halfvec(32)) "
         "halfvec_cosine_ops) WHERE model_id = 1"
     )
     await owner.execute("SELECT rag.make_searches()")
