@@ -82,5 +82,45 @@ async def test_a_refusal_names_titles_and_the_language_of_the_documents(services
     assert answer.answered == "no"
     assert "Zeppelin" in answer.answer
     assert "These documents are in French." in answer.answer
-    assert "“Les cerisiers”, “Les poiriers” or “Les pommiers”" in answer.answer
+    assert all(f"“{title}”" in answer.answer for title in ("Les pommiers", "Les poiriers", "Les cerisiers"))
     assert not any(form in answer.answer for form in ("EUR", "Figures", "Washington"))
+
+
+SHEDS = {
+    "sheds.md": "# Sheds\n\nOrchard has two sheds.\n\n## Opening hours\n\nThe sheds open at seven in the morning.\n",
+    "presses.md": "# Presses\n\nThe presses stand in the cellar.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("Who paints the sheds?", "or see what comes nearest, without answering this: “Sheds"),
+        ("Qui a peint les hangars Zeppelin ?", "ou voyez ce qui s'en approche le plus, sans y répondre : « "),
+        ("Wer hat die Hallen von Zeppelin gestrichen?", "oder sehen Sie nach, was dem am nächsten kommt, ohne es zu"),
+        ("¿Quién pintó los cobertizos de Zeppelin?", "o consulte lo que más se acerca, sin responder a esto: «"),
+        ("Chi ha dipinto i capannoni di Zeppelin?", "o guarda ciò che più si avvicina, senza rispondere a questo: «"),
+    ],
+)
+async def test_a_refusal_says_where_the_nearest_stands(services: Services, question: str, says: str) -> None:
+    await index(services, "sheds", SHEDS)
+    answer = await answered(services, question, collection="sheds")
+    assert (answer.answered, answer.citations) == ("no", ())
+    assert says in answer.answer
+    assert "Presses" in answer.answer
+
+
+async def test_a_refusal_names_nothing_of_a_document_that_was_not_found_for_who_asks(services: Services) -> None:
+    await index(services, "sheds", SHEDS)
+    await index(services, "cellar", {"cellar.md": "# Casks\n\nThe casks were bought from a cooper.\n"})
+    answer = await answered(services, "Who paints the casks?", collection="cellar")
+    assert answer.answered == "no"
+    assert "“Casks”" in answer.answer
+    assert not any(title in answer.answer for title in ("Sheds", "Presses"))
+
+
+async def test_where_nothing_was_read_a_refusal_names_what_there_is_to_ask_about(services: Services) -> None:
+    await index(services, "sheds", SHEDS)
+    answer = await answered(services, "Summarise the presentation of May", collection="sheds")
+    assert answer.answered == "no"
+    assert answer.answer.endswith("ask about what is there, such as “Presses” or “Sheds”.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -11,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.answer.advice import LONGEST_TITLE, join_or, places
 from cairn.answer.extract import AnsweredPart, join_parts, repeats_only
 from cairn.answer.lexrank import centrality, representative
 from cairn.domain.answer import Citation, Draft
-from cairn.domain.document import Holdings, ListedDocument
+from cairn.domain.document import Holdings, Landmark, ListedDocument
 from cairn.domain.passage import Passage
 from cairn.domain.plan import ListRequest
 from cairn.runs.gather import merge
@@ -205,3 +207,20 @@ def test_a_question_back_is_concrete_and_in_the_language_of_the_message(language
     assert word in said
     assert "Leave" in said
     assert "Leave" not in question_back("?", language, [])
+
+
+def test_a_place_is_the_title_and_the_heading_above_what_was_found_each_once() -> None:
+    marks = (Landmark(0, None, ("Doc 1",)), Landmark(100, None, ("Doc 1", "Setting up", "On Linux")))
+    first = replace(passage(1), headings=("Doc 1",), landmarks=marks)
+    found = replace(first, passage_id=UUID(int=9), matched=(120, 150))
+    untitled = replace(passage(3), title="", headings=())
+    read = [first, found, first, replace(passage(2), headings=("Doc 2", "Limits")), untitled]
+    assert places(read, 4) == ["Doc 1", "Doc 1 › On Linux", "Doc 2 › Limits", "3.md"]
+    assert places(read, 2) == ["Doc 1", "Doc 1 › On Linux"]
+
+
+def test_a_long_title_leaves_room_for_the_heading() -> None:
+    long = replace(passage(1), title="t" * 500, headings=("h\n" * 500,))
+    said = join_or(places([long], 1), "en")
+    assert said.startswith(f"“{'t' * LONGEST_TITLE} › h h")
+    assert len(said) <= 2 * LONGEST_TITLE + 5

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from cairn.domain.answer import Draft
+from cairn.domain.document import landmark_at
+from cairn.domain.passage import Passage
 from cairn.language.lexicon import replies
+from cairn.language.text import fold_line
 
 LONGEST_TITLE: Final = 80
 
@@ -21,15 +24,38 @@ def empty_collection(language: str, collection: str, others: Sequence[str]) -> D
     return Draft(f"{say.refusal} {advice}", (), False, 0.0, reasons)
 
 
-def rephrase(language: str, topics: Sequence[str]) -> str:
-    """What to say after a refusal; empty where there is no topic to name."""
-    return replies(language).rephrase.format(titles=join_or(topics, language)) if topics else ""
+def rephrase(language: str, topics: Sequence[str], nearest: Sequence[str] = ()) -> str:
+    """What to say after a refusal: where the nearest of what was read stands, else what there is to ask about; empty where there
+    is neither."""
+    say = replies(language)
+    if nearest:
+        return say.look_at.format(places=join_or(nearest, language))
+    return say.rephrase.format(titles=join_or(topics, language)) if topics else ""
+
+
+def places(passages: Sequence[Passage], most: int) -> list[str]:
+    """Where the first of the passages stand, each place once: the title of the document and the heading above what was found."""
+    found: dict[str, None] = {}
+    for passage in passages:
+        at = passage.matched[0] if passage.matched else passage.start
+        headings = landmark_at(passage.landmarks, at).headings if passage.landmarks else passage.headings
+        title, heading = _line(passage.title or passage.external_id), _line(headings[-1] if headings else "")
+        apart = heading and fold_line(heading) != fold_line(title)
+        found.setdefault(f"{title} › {heading}" if apart else title)
+        if len(found) == most:
+            break
+    return list(found)
 
 
 def join_or(names: Sequence[str], language: str) -> str:
     """Names in quotation marks of the language: “a”, “b” or “c”."""
     say = replies(language)
-    quoted = [say.quotes.format(" ".join(name.split())[:LONGEST_TITLE]) for name in names]
+    quoted = [say.quotes.format(" › ".join(map(_line, name.split(" › ")))) for name in names]
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {say.alternative} {quoted[-1]}"
+
+
+def _line(name: str) -> str:
+    """In one line, shortened."""
+    return " ".join(name.split())[:LONGEST_TITLE]

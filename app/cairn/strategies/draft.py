@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from cairn.answer.across import extract_across, is_foreign, written_in
-from cairn.answer.advice import rephrase
+from cairn.answer.advice import places, rephrase
 from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.extract import AnsweredPart, extract, join_parts, repeats_only
@@ -350,13 +350,14 @@ def said_in(answer: Turn) -> str:
 
 
 async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
-    """The refusal with what to do next: a question back where the message is ambiguous, else other words; and in which language
-    the documents are, where most of what was read is in another one."""
-    topics = await run.deps.library.topics(run.question.collection, SHOWN)
+    """The refusal with what to do next: a question back where the message is ambiguous, else other words or where the nearest of
+    `read` (best first) stands; and in which language the documents are, where most of what was read is in another one."""
+    nearest = places(read, SHOWN)
+    topics = [] if nearest else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
-        advice = question_back(run.question.text, run.plan.language, topics)
+        advice = question_back(run.question.text, run.plan.language, nearest or topics)
     else:
-        advice = rephrase(run.plan.language, topics)
+        advice = rephrase(run.plan.language, topics, nearest)
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
