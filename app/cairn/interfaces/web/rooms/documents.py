@@ -43,6 +43,8 @@ _STATES: Final[Mapping[str, tuple[Status, ...]]] = {
 _SORTS: Final[Mapping[DocumentSort, str]] = {
     "external_id": "by_name", "-updated_at": "by_newest", "-byte_size": "by_largest",
 }  # fmt: skip
+_MODELS: Final = ("auto", "e5", "minilm")
+"""What a new collection may be served by, as `POST /collections` takes it; others are for who writes settings."""
 
 
 async def show(page: Page) -> None:
@@ -137,15 +139,19 @@ class _Room:
         with ui.dialog() as dialog, ui.card():
             name = ui.input(text("documents.new"), placeholder=text("documents.new_hint")).classes("w-72")
             name.props("autofocus").on("keydown.enter", lambda: dialog.submit(name.value))
+            ui.label(text("documents.model")).classes("mt-2").props("id=model-of-collection")
+            model = ui.radio({one: text(f"documents.model_{one}") for one in _MODELS}, value=_MODELS[0]).classes("w-72")
+            model.props("dense aria-labelledby=model-of-collection")
             with ui.row().classes("w-full justify-end"):
                 ui.button(text("documents.cancel"), on_click=lambda: dialog.submit("")).props("flat")
                 ui.button(text("documents.create"), on_click=lambda: dialog.submit(name.value))
         wanted = await dialog
+        chosen = model.value
         dialog.delete()
         if not wanted:
             return
         with shown_errors():
-            await documents.create_collection(await self.page.session.services("write"), wanted)
+            await documents.create_collection(await self.page.session.services("write"), wanted, chosen)
             picker.set_options(sorted({*picker.options, wanted}), value=wanted)
 
     async def refresh(self) -> None:
