@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from string import Formatter
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 from serving import Api
 
 from cairn.interfaces.web.texts import LANGUAGES, load_words
+from cairn.language.lexicon import languages
 
 Shoot = Callable[[Page, str], None]
 
@@ -34,7 +36,8 @@ def test_a_narrow_screen_has_a_menu(api: Api, tab: Page) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
 
 
-def test_every_language_has_every_word() -> None:
+def test_every_language_of_the_product_has_every_word() -> None:
+    assert set(LANGUAGES) == {one.code for one in languages()}
     english = load_words("en")
     for language in LANGUAGES:
         words = load_words(language)
@@ -70,10 +73,14 @@ def test_the_keyboard_leads_everywhere(api: Api, tab: Page) -> None:
     expect(tab).to_have_title("Graph · Cairn")
 
 
-def test_the_page_speaks_the_language_of_the_browser(api: Api, chromium: Browser) -> None:
-    context = chromium.new_context(locale="de-DE")
+@pytest.mark.parametrize(("locale", "title"), [("de-DE", "Fragen · Cairn"), ("it-CH", "Chiedi · Cairn")])
+def test_the_page_speaks_the_language_of_the_browser(
+    api: Api, chromium: Browser, shoot: Shoot, locale: str, title: str
+) -> None:
+    context = chromium.new_context(locale=locale)
     tab = context.new_page()
     tab.goto(f"{api.url}/ui/")
-    expect(tab).to_have_title("Fragen · Cairn")
-    assert tab.evaluate("document.documentElement.lang") == "de"
+    expect(tab).to_have_title(title)
+    assert tab.evaluate("document.documentElement.lang") == locale[:2]
+    shoot(tab, f"frame-{locale[:2]}")
     context.close()

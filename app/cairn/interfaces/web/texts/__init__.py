@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
-LANGUAGES: Final = ("en", "de", "fr", "es")
+LANGUAGES: Final = ("en", "de", "fr", "es", "it")
 
 
 class Texts:
