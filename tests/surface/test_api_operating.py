@@ -169,6 +169,23 @@ def test_ready_says_what_it_stands_on(api: Api) -> None:
     assert body["queue"]["queued"] == 0
 
 
+def test_ready_names_what_an_earlier_release_read_until_it_is_read_anew(api: Api, psql: Callable[..., str]) -> None:
+    def told() -> list[str]:
+        body = api.client.get("/health/ready").json()
+        assert body["status"] == "ready"
+        return [problem for problem in body["problems"] if "cairn reread" in problem]
+
+    api.index("aged", leave="Employees have 30 days of leave.", pay="Salaries are paid on the 25th.")
+    assert told() == []
+    psql("UPDATE rag.documents SET loader_revision = 0 WHERE external_id = 'leave'", api.database)
+    api.await_until(told)
+    assert told() == [
+        "collection aged: 1 document was read by an earlier release; cairn reread aged reads what can be read better"
+    ]
+    assert api.client.post("/collections/aged/reread").status_code == 202
+    api.await_until(lambda: not told())
+
+
 @pytest.mark.parametrize("broken", ["", "[]", '{"rag": {"topk": 3}}', '{"rag": ', "\x00", '{"rag": {"topK": 0}}'])
 def test_broken_settings_keep_the_old_ones_and_show(api: Api, broken: str) -> None:
     before = api.revision

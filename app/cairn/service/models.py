@@ -171,6 +171,16 @@ async def count_outdated(services: Services, collection: str | None = None) -> d
         }
 
 
+async def outdated_notes(services: Services) -> list[str]:
+    """For whoever runs it: which collections have documents that an earlier release read, and what renews them."""
+    return [
+        f"collection {name}: {count:,} {'document was' if count == 1 else 'documents were'} read by an earlier release; "
+        f"cairn reread {name} reads what can be read better"
+        for name, count in (await count_outdated(services)).items()
+        if count
+    ]
+
+
 async def _serve(
     connection: object, services: Services, locked: Collection, model: EmbeddingModel, action: str
 ) -> None:

@@ -147,3 +147,19 @@ def test_a_new_collection_is_served_by_the_model_that_was_chosen(
     assert api.client.get(f"/collections/{name}").json()["embedding_model"] == serving
     if serving:
         expect(tab.get_by_text(serving.partition(":")[0], exact=True)).to_be_visible()
+
+
+def test_documents_that_an_earlier_release_read_are_counted(
+    api: Api, tab: Page, shoot: Shoot, psql: Callable[..., str]
+) -> None:
+    said = "Documents that an earlier release read: 1. `cairn reread aged` reads them anew."
+    api.index("aged", leave="Employees have 30 days of leave.", pay="Salaries are paid on the 25th.")
+    tab.goto(f"{api.url}/ui/documents?collection=aged")
+    expect(tab.get_by_role("listitem")).to_have_count(2)
+    expect(tab.get_by_text("an earlier release")).to_be_hidden()
+    psql("UPDATE rag.documents SET loader_revision = 0 WHERE external_id = 'leave'", api.database)
+    tab.reload()
+    expect(tab.get_by_text(said)).to_be_visible()
+    shoot(tab, "documents-outdated")
+    tab.goto(f"{api.url}/ui/operation")
+    expect(tab.get_by_role("alert").get_by_text("cairn reread aged")).to_be_visible()

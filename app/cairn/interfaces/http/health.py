@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,8 +20,17 @@ from cairn.interfaces.http import problems
 from cairn.interfaces.http.authorize import is_admin
 from cairn.interfaces.http.metrics import CONTENT_TYPE
 from cairn.interfaces.http.models import example
-from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute, databases_of, process_services
+from cairn.interfaces.http.running import (
+    Running,
+    RunningDep,
+    ServicesDep,
+    TypedRoute,
+    databases_of,
+    process_services,
+    services_of,
+)
 from cairn.service.documents import list_recall
+from cairn.service.models import outdated_notes
 from cairn.service.operation import DatabaseState, describe_service
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT
@@ -107,7 +117,8 @@ async def get_readiness(request: Request, running: RunningDep) -> Response:
     blocking = [*stopping, *(told if all(troubles.values()) else [])]
     if not admin:
         return _ready_for_anybody(request, bool(blocking))
-    found = _report(services, states[DEFAULT], workers[DEFAULT][0], [*stopping, *told], ready=not blocking)
+    notes = [] if told else await _outdated(request, running)
+    found = _report(services, states[DEFAULT], workers[DEFAULT][0], [*stopping, *told], notes, ready=not blocking)
     if several:
         found.databases = [
             _database(databases, name, state, workers[name][0], troubles[name]) for name, state in states.items()
@@ -122,6 +133,26 @@ def _ready_for_anybody(request: Request, blocked: bool) -> Response:
     if not blocked:
         return JSONResponse({"status": "ready"})
     return problems.plain(request.scope, 503, "the server cannot serve now", code="not-ready")
+
+
+COUNTED_SHARE = 0.01
+"""Of the time at most, documents are counted for probes that come as often as they like."""
+LONGEST_COUNT = 1.0
+
+
+async def _outdated(request: Request, running: Running) -> list[str]:
+    """Of the caller's tenant: another's names of collections are nobody else's. What cannot be counted now is not told."""
+    services, began = services_of(request), time.monotonic()
+    until, notes = running.outdated.get(services.principal.tenant_id, (0.0, []))
+    if began < until:
+        return notes
+    notes = []
+    with suppress(CairnError, TimeoutError):
+        async with asyncio.timeout(LONGEST_COUNT):
+            notes = await outdated_notes(services)
+    ended = time.monotonic()
+    running.outdated[services.principal.tenant_id] = (ended + (ended - began) / COUNTED_SHARE, notes)
+    return notes
 
 
 def _worker(progress: Callable[[], float] | None, queue: QueueState | None) -> tuple[dict[str, Any], str | None]:
@@ -150,13 +181,19 @@ def _queue(queue: QueueState | None) -> dict[str, Any] | None:
 
 
 def _report(
-    services: Services, database: DatabaseState, worker: dict[str, Any], told: list[str], *, ready: bool
+    services: Services,
+    database: DatabaseState,
+    worker: dict[str, Any],
+    told: list[str],
+    notes: list[str],
+    *,
+    ready: bool,
 ) -> Ready:
     settings, state = services.settings.current, describe_service(services)
     answered = {"iterative_scan": database.scan} if database.scan else {}
     return Ready(
         status="ready" if ready else "not ready",
-        problems=[*told, *([READ_ONLY] if database.read_only else []), *state.warnings],
+        problems=[*told, *([READ_ONLY] if database.read_only else []), *state.warnings, *notes],
         database={
             "answer_ms": database.answer_ms,
             **answered,

@@ -90,6 +90,7 @@ class _Room:
                 icon_button("create_new_folder", text("documents.new"), lambda: self._create(picker))
             self.counts = ui.label().classes("opacity-70")
             self.model = ui.label().classes("opacity-70")
+        self.outdated = ui.label().classes("opacity-80 break-words")
         if self.page.session.may("write"):
             self.zone = DropZone(self.page, self.collection, most_bytes // 2, file_bytes, self.refresh)
             self.zone.draw()
@@ -170,13 +171,21 @@ class _Room:
             self._show(listed, any_at_all=found.document_count > 0)
             serving = (await models.get_embedding(services, self.collection)).get(self.collection)
             self.model.text = serving.model.partition(":")[0] if serving and serving.model else ""
+            count = (await models.count_outdated(services, self.collection))[found.name]
+            outdated = self.page.text("documents.outdated", count=f"{count:,}", collection=found.name)
+            self._tell_outdated(outdated if count else "")
             self.counts.text = self.page.text(
                 "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
             )
 
+    def _tell_outdated(self, said: str) -> None:
+        self.outdated.text = said
+        self.outdated.set_visibility(bool(said))
+
     def _show_missing(self) -> None:
         text = self.page.text
         self.counts.text = self.model.text = ""
+        self._tell_outdated("")
         self.rows.clear()
         with self.rows:
             show_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))

@@ -63,7 +63,8 @@ def _heading(text: str) -> None:
 async def _show_health(page: Page, services: Services) -> None:
     text, progress = page.text, page.session.running.workers
     database, state = await operation.check_database(services), operation.describe_service(services)
-    problems = [*([database.problem] if database.problem else []), *state.warnings]
+    outdated = [] if database.problem else await models.outdated_notes(services)
+    problems = [*([database.problem] if database.problem else []), *state.warnings, *outdated]
     for problem in problems:
         ui.label(problem).classes(f"break-words {BAD}").props("role=alert")
     if not problems:
