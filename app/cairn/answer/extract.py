@@ -33,7 +33,7 @@ from cairn.answer.missing import subjects, unmentioned
 from cairn.answer.question_form import about_the_same, verdict
 from cairn.answer.quotation import Excerpt, label_place, lead_over_others, quote, says_the_same, without_white
 from cairn.answer.quotation_choice import score_quotations
-from cairn.answer.reading import ReadBy, read_candidates, score_read, with_reading
+from cairn.answer.reading import ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
 from cairn.answer.shown import ShownPart, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
@@ -81,8 +81,10 @@ async def extract(
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     words = score_quotations(measured) - SAID * _stands_in(said, found)
+    if by and is_row_of_one_document(found[int(words.argmax())], passages):
+        by = None
     read = await read_candidates(question, found, words, passages, by) if by else None
-    scores = words if read is None else score_read(read, way=terms.asked.way)
+    scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])

@@ -24,17 +24,16 @@ from cairn.providers.answer_reader import AnswerReader, Stretch, StretchReading
 
 STRETCH_CHARS: Final = 420
 """As in training."""
-MOST_READ: Final = 8
-"""Stretches; each costs about ten milliseconds."""
+MOST_READ: Final = 6
+"""Stretches; each costs about fifteen milliseconds."""
 
 UNREAD: Final = 100.0
 """Log odds by which what was not read is behind."""
-PROMISING: Final[dict[str, float]] = {"words": 0.66, "cosine": 4.91, "rank": -0.66}
-"""Weights by which the stretches are chosen that are read, and a candidate where a way to do something is asked for;"""
-READ: Final[dict[str, float]] = {"words": 0.37, "cosine": 3.13, "rank": -0.62, "stretch": 0.48, "unit": 0.60}
-"""and those by which a candidate is chosen for any other question. Both were fitted by tests/benchmarks/fit_reading.py (a
-conditional logit, as in quotation_choice.py). Of 102 questions how to do something the first show the answer to 73, both to 67:
-the reader has learnt what answers from encyclopaedias more than from manuals (docs/adr/0095-a-reader-of-our-own.md)."""
+PROMISING: Final[dict[str, float]] = {"words": 0.61, "cosine": 7.97, "rank": -0.44}
+"""Weights by which the stretches are chosen that are read;"""
+READ: Final[dict[str, float]] = {"words": 0.30, "cosine": 3.38, "rank": -0.60, "stretch": 0.68, "unit": 0.52}
+"""and those by which a candidate is chosen. Both were fitted by tests/benchmarks/fit_reading.py (a conditional logit, as in
+quotation_choice.py; docs/adr/0095-a-reader-of-our-own.md)."""
 
 Floats = NDArray[np.float64]
 
@@ -140,6 +139,12 @@ def join_readings(
     return ReadCandidates(words, cosines, ranks, stretch, unit, read)
 
 
+def is_row_of_one_document(best: Candidate, passages: Sequence[Passage]) -> bool:
+    """Whether the best candidate by words is a row of a table, and all passages are of one document. Then words choose: rank and
+    cosine tell rows of one table apart as little as the reader does (docs/adr/0095-a-reader-of-our-own.md)."""
+    return best.cells is not None and len({passage.document_id for passage in passages}) == 1
+
+
 async def read_candidates(
     question: str, found: Sequence[Candidate], words: Floats, passages: Sequence[Passage], by: ReadBy
 ) -> ReadCandidates | None:
@@ -154,11 +159,10 @@ async def read_candidates(
     return join_readings(places, readings, words, cosines, ranks)
 
 
-def score_read(read: ReadCandidates, *, way: bool) -> Floats:
-    """One score a candidate, as score_quotations; those that were not read come last. `way`: how something is done is asked."""
-    weights = PROMISING if way else READ
+def score_read(read: ReadCandidates) -> Floats:
+    """One score a candidate, as score_quotations; those that were not read come last."""
     scores: Floats = np.where(read.read, 0.0, -UNREAD)
-    for name, weight in weights.items():
+    for name, weight in READ.items():
         scores += weight * getattr(read, name)
     return scores
 

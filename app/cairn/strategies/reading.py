@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cairn.answer.answer_type import read_asked
 from cairn.answer.reading import ReadBy
 from cairn.domain.passage import Passage
 from cairn.runs.context import Run
 
 
 async def reader_for(run: Run, question: str, passages: Sequence[Passage]) -> ReadBy | None:
-    """None where it is off or not installed, and where one document is read, unless for a way to do something: there words
-    tell more (docs/adr/0095-a-reader-of-our-own.md). Vectors are those that are stored, of the collection's own model; pages of
-    the web and documents of collections that another model serves have none. Raises CairnError."""
+    """None where it is off or not installed. Vectors are those that are stored, of the collection's own model; pages of the web
+    and documents of collections that another model serves have none. Raises CairnError."""
     searcher = run.deps.searcher
     reader = searcher.reader(run.question.collection)
-    if reader is None or (len({passage.document_id for passage in passages}) == 1 and not read_asked(question).way):
+    if reader is None:
         return None
     chunks: list[list[tuple[int, int, float]]] = [[] for _ in passages]
     embedder, model = searcher.embedder_across(run.question.collection), searcher.serving(run.question.collection)
