@@ -18,7 +18,7 @@ from tests.waiting import patience
 
 LARGEST = 2_000_000
 """Bytes of the adapter: it lies in the repository."""
-SAME = 0.3
+SAME = 0.5
 """Log odds by which int8 on another processor may differ,"""
 BATCHED = 1.0
 """and by what is read together: states are made int8 batch by batch."""
@@ -43,7 +43,7 @@ def test_the_adapter_is_small_and_whole() -> None:
     adapter = read_adapter()
     assert ADAPTER.stat().st_size < LARGEST
     layers = {name.split(".")[0] for name in adapter if name.startswith("l")}
-    assert len(layers) == 8
+    assert len(layers) == 12
     for layer in layers:
         assert {name for name in adapter if name.startswith(f"{layer}.")} == {
             *(f"{layer}.{part}.{tensor}" for part in ("q", "k", "v", "ao", "fi", "fo") for tensor in ("lora_a", "lora_b", "b")),
@@ -67,8 +67,8 @@ async def test_it_reads_as_it_was_trained(reader: LocalReader) -> None:
     assert scores == pytest.approx(EXPECTED, abs=SAME)
 
 
-EXPECTED = [-0.89, 1.07, -3.44]
-"""What only speaks of it comes first here: the reader knows little of manuals (docs/models.md)."""
+EXPECTED = [-3.28, -3.38, -6.38]
+"""What only speaks of it is hardly behind: of the two as they stand here neither is a passage of a manual (docs/models.md)."""
 
 
 ASKED = [
