@@ -195,7 +195,7 @@ class Prepared:
         self.longest = np.maximum.reduceat(self.lengths, self.groups[:-1])
 
     def batches(self, rng: random.Random, tokens: int) -> Iterator[list[int]]:
-        """All questions once, in batches of like length, at most `tokens` padded; those of 16 batches or more are shuffled."""
+        """All questions once, in batches of like length and at most `tokens`, padded; each some thousand questions are shuffled."""
         order = list(range(len(self.sizes)))
         rng.shuffle(order)
         together = max(2048, tokens // 8)
@@ -414,11 +414,12 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
     mine = (batch for at, batch in enumerate(endless) if at % workers == worker and at // workers >= done)
     began, seen = time.time(), torch.zeros(4, device=device)
     step, gone = done, done / arguments.steps
-    for batch in _ahead(lambda: collate(prepared, next(mine))):
+    batches = _ahead(lambda: collate(prepared, next(mine)))
+    while gone < 1:
         pace = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - gone)
         for group, share in zip(optimiser.param_groups, (1.0, 0.5), strict=True):
             group["lr"] = pace * share
-        given = on_device(batch, device)
+        given = on_device(next(batches), device)
         lost = losses(*model(given.ids, given.mask), given)
         sum(lost).backward()
         if workers > 1:
@@ -434,8 +435,6 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
             print(f"step {step} of {arguments.steps}, {time.time() - began:.0f} s, losses {means}", flush=True)
             seen.zero_()
             torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "step": step}, kept)
-        if gone >= 1:
-            break
     for dev in arguments.dev if worker == 0 else ():
         print(f"{dev.stem}: {measure(model, Prepared(dev), device)}")
 
@@ -529,7 +528,7 @@ def main() -> None:
     trained.add_argument("run", type=Path)
     trained.add_argument("--dev", type=Path, nargs="*", default=[])
     trained.add_argument("--steps", type=int, default=2600)
-    trained.add_argument("--seconds", type=float, default=math.inf, help="after which it ends, however many steps")
+    trained.add_argument("--seconds", type=float, default=math.inf, help="of one worker, after which it ends")
     trained.add_argument("--tokens", type=int, default=BATCH_TOKENS, help="of a batch, padded; 16384 on a GPU")
     trained.add_argument("--workers", type=int, default=1)
     exported = commands.add_parser("export")
@@ -544,6 +543,8 @@ def main() -> None:
     elif arguments.command == "export":
         export(arguments.run, arguments.out)
     else:
+        if arguments.workers > 1 and arguments.seconds < math.inf:
+            parser.error("--seconds is for one worker: several would end after different steps")
         arguments.run.mkdir(parents=True, exist_ok=True)
         (arguments.run / "workers").unlink(missing_ok=True)
         if arguments.workers == 1:

@@ -68,7 +68,7 @@ async def test_it_reads_as_it_was_trained(reader: LocalReader) -> None:
 
 
 EXPECTED = [-3.28, -3.38, -6.38]
-"""What only speaks of it is hardly behind: of the two as they stand here neither is a passage of a manual (docs/models.md)."""
+"""Log odds: the command is only just ahead of what speaks of it, and neither is taken for an answer as it stands here, alone."""
 
 
 ASKED = [

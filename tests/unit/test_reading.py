@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +16,14 @@ from cairn.answer.reading import (
     MOST_READ,
     STRETCH_CHARS,
     ReadBy,
+    ReadCandidates,
     as_stretch,
     choose_places,
     cut_stretches,
     join_readings,
     nearest_cosines,
+    read_candidates,
+    score_read,
 )
 from cairn.providers.answer_reader import MOST_TOKENS, PATH_TOKENS, QUESTION_TOKENS, Stretch, StretchReading, framed
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
@@ -81,11 +85,35 @@ def test_only_the_most_promising_stretches_are_read_best_first() -> None:
     found = candidates(sources)
     scores = np.array([float(c.rank == 3 and "Ship 2" in c.text) for c in found])
     places = choose_places(found, scores, sources)
-    assert len(places) == MOST_READ
+    assert len(places) == MOST_READ == 5, "more would cost a question more than 150 ms"
     assert places[0].rank == 3
     assert any("Ship 2" in found[at].text for at in places[0].inside)
     first = as_stretch(places[0], found, sources)
     assert any("Ship 2 of fleet 3 sails." in unit for unit in first.units)
+
+
+@pytest.mark.parametrize(
+    ("words", "behind", "first"), [(0.6, 0.0, 0), (0.85, 0.0, 1), (1.8, 0.1, 0), (2.3, 0.1, 1)],
+)  # fmt: skip
+async def test_what_is_read_first_is_weighed(words: float, behind: float, first: int) -> None:
+    """The second passage, by how much better its words must be; `behind`: by how much its cosine is."""
+    sources = [passage("Ships sail on the sea."), passage("Boats row on the lake.")]
+    found, reader = candidates(sources), Knows("nothing")
+    by = ReadBy(reader, [[(0, 99, 0.9)], [(0, 99, 0.9 - behind)]])
+    assert await read_candidates("What sails?", found, np.array([0.0, words]), sources, by)
+    assert reader.seen[0].units == (sources[first].content,)
+
+
+@pytest.mark.parametrize(
+    ("surer", "enough", "too_little"),
+    [("stretch", 2.5, 2.0), ("unit", 1.9, 1.6), ("cosine", 11.8, 10.7), ("rank", -1.8, -2.2)],
+)
+def test_what_was_read_is_weighed(surer: str, enough: float, too_little: float) -> None:
+    """By how much better the words of a candidate must be than those of one that is ahead by 1 in something else."""
+    for words, first in ((enough, 0), (too_little, 1)):
+        nothing = np.zeros(2)
+        read = ReadCandidates(np.array([words, 0.0]), nothing, nothing, nothing, nothing, np.ones(2, np.bool_))
+        assert int(score_read(replace(read, **{surer: np.array([0.0, 1.0])})).argmax()) == first
 
 
 def test_source_code_is_not_read() -> None:
