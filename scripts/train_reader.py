@@ -195,7 +195,7 @@ class Prepared:
         self.longest = np.maximum.reduceat(self.lengths, self.groups[:-1])
 
     def batches(self, rng: random.Random, tokens: int) -> Iterator[list[int]]:
-        """All questions once, in batches of like length and at most `tokens`, padded; each some thousand questions are shuffled."""
+        """All questions once, in batches of like length and at most `tokens`, padded; some thousand at a time are shuffled."""
         order = list(range(len(self.sizes)))
         rng.shuffle(order)
         together = max(2048, tokens // 8)
