@@ -319,6 +319,24 @@ async def test_what_announces_a_table_is_quoted_with_it() -> None:
     assert draft.text.endswith("defeated: [1]\n\n| For | Against |\n| --- | --- |\n| 12,004 | 99,876 |")
 
 
+@pytest.mark.parametrize(
+    ("question", "shows_command"),
+    [("How do I send gunicorn metrics to statsd?", True), ("Who wrote the statsd module of gunicorn?", False)],
+)
+async def test_a_way_is_shown_with_the_command_that_its_section_leads_to(question: str, shows_command: bool) -> None:
+    text = (
+        f"{'The meeting was held in Riga. ' * 30}\n\n"
+        "Metrics of gunicorn go out by the statsd module, which Ada Kalnina wrote.\n\n"
+        "UDP keeps slow consumers apart.\n\nTell the server where they go:\n\n```\nserve --host=:8125\n```\n"
+    )
+    draft = await ask(question, passage(text), enough=0.0)
+    assert draft.citations[0].quote == "Metrics of gunicorn go out by the statsd module, which Ada Kalnina wrote."
+    assert draft.text.endswith("```\nserve --host=:8125\n```") == shows_command
+    context = draft.citations[0].context
+    assert context is not None
+    assert ("serve --host=:8125" in text[context.start : context.end]) == shows_command
+
+
 async def test_further_quotations_in_what_is_shown_are_marked_there() -> None:
     text = (
         "The Kestrel turbine was built in Riga in 1931.\n\nIn Riga the Kestrel turbine was built by Ozols and Berzins."

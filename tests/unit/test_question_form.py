@@ -80,3 +80,25 @@ def test_entries_of_a_table_of_contents_and_addresses_are_no_candidates() -> Non
         "- [Getting started](#getting-started)\n- [Home](https://example.org) of it\n\n[1.2]: https://example.org/1.2\n"
     )
     assert ["Home" in one.text for one in candidates([passage(text)])] == [True]
+
+
+@pytest.mark.parametrize(
+    ("question", "briefly"),
+    [
+        ("When was the bridge built?", True),
+        ("How many workers are started?", True),
+        ("Wer hat die Brücke gebaut?", True),
+        ("Pourquoi le pont est-il fermé ?", True),
+        ("¿Qué es un puente colgante?", True),
+        ("Quando è stato costruito il ponte?", True),
+        ("How do I start four workers?", False),
+        ("Wie richte ich einen Arbeiter ein?", False),
+        ("Comment démarrer le serveur ?", False),
+        ("¿Cómo inicio el servidor?", False),
+        ("Come avvio il server?", False),
+        ("Which command shows how many workers there are?", False),
+        ("dollar sign in a value gets eaten", False),
+    ],
+)
+def test_a_fact_is_said_briefly_and_a_way_is_not(question: str, briefly: bool) -> None:
+    assert read_asked(question).said_briefly == briefly

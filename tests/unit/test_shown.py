@@ -18,9 +18,9 @@ FILLER = "\n\n".join(
 )
 
 
-def shown(content: str, quote: str, *, row: bool = False) -> str:
+def shown(content: str, quote: str, *, row: bool = False, said_briefly: bool = False) -> str:
     at = content.index(quote)
-    around = surroundings(content, (at, at + len(quote)), row=row)
+    around = surroundings(content, (at, at + len(quote)), row=row, said_briefly=said_briefly)
     assert around.span[0] <= at
     assert at + len(quote) <= around.span[1]
     return as_markdown(around, {} if row else {at + len(quote): "[1]"})
@@ -41,6 +41,108 @@ def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_
     part = f"{'It is old. ' * 40}Then protect it.\n\n```sh\nhtpasswd -c .users ada\n\nls\n```"
     assert shown(in_long_section(part), "htpasswd -c .users ada") == (
         "Then protect it.\n\n```sh\nhtpasswd -c .users ada\n\nls\n```\n[1]"
+    )
+
+
+METRICS = """Metrics are sent over UDP. The module `statsd` turns the server into a client of it.
+
+UDP keeps the server apart from slow consumers, so that requests are not held up.
+
+Tell the server where they are sent to:
+
+```bash
+serve --statsd-host=localhost:8125
+```
+
+For IPv6 the address is in brackets:
+
+```bash
+serve --statsd-host='[::1]:8125'
+```"""
+
+
+def test_a_sentence_is_shown_with_the_code_that_its_section_leads_to() -> None:
+    text = shown(in_long_section(METRICS), "The module `statsd` turns the server into a client of it.")
+    assert text == METRICS.split("\n\nFor")[0].replace("client of it.", "client of it. [1]")
+
+
+def test_what_a_sentence_says_is_shown_without_that_code() -> None:
+    text = shown(
+        in_long_section(METRICS), "The module `statsd` turns the server into a client of it.", said_briefly=True
+    )
+    assert text == METRICS.split("\n\n", maxsplit=1)[0] + " [1]"
+
+
+@pytest.mark.parametrize(
+    ("announcing", "answering"),
+    [
+        ("Set the following options.", "- `a`: first\n- `b`: second"),
+        ("Dies sind die folgenden Werte.", "| Wert |  |\n| --- | --- |\n| a | b |"),
+        ("Voici la commande.", "```\nls\n```"),
+        ("Se usa la siguiente orden.", "```\nls\n```"),
+        ("Si usano le opzioni seguenti.", "1. `a`\n2. `b`"),
+    ],
+)
+def test_a_section_leads_to_what_a_paragraph_announces_in_any_language(announcing: str, answering: str) -> None:
+    part = f"It was made in spring.\n\n{announcing}\n\n{answering}\n\nThat is all."
+    assert shown(in_long_section(part), "It was made in spring.") == (
+        f"It was made in spring. [1]\n\n{announcing}\n\n{answering}"
+    )
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "It is old.\n\n```\nls\n```",  # nothing announces it
+        f"{'It is old. ' * 30}Do this:\n\n```\nls\n```",  # far away
+        "## Signals\n\nDo this:\n\n```\nls\n```",  # another section
+        "Do this:\n\n```\n" + "ls -l\n" * 200 + "```",  # too long, and half of it says nothing
+    ],
+)
+def test_a_section_does_not_lead_to_what_is_not_announced_near_or_short(behind: str) -> None:
+    part = f"It was made in spring.\n\n{behind}"
+    assert shown(in_long_section(part), "It was made in spring.") == "It was made in spring. [1]"
+
+
+def test_as_much_of_a_list_that_a_section_leads_to_is_shown_as_there_is_room_for() -> None:
+    items = "\n".join(f"- Item {n} is about stone {n}, which lies on the ridge" for n in range(60))
+    text = shown(in_long_section(f"It was made in spring.\n\nThese are there:\n\n{items}"), "It was made in spring.")
+    assert text.startswith("It was made in spring. [1]\n\nThese are there:\n\n- Item 0 is")
+    assert text.endswith(", which lies on the ridge\n- …")
+    assert len(text) <= MOST_SHOWN + 20
+
+
+def test_code_that_is_quoted_leads_no_further() -> None:
+    text = shown(in_long_section(METRICS), "serve --statsd-host=localhost:8125")
+    assert text == "Tell the server where they are sent to:\n\n```bash\nserve --statsd-host=localhost:8125\n```\n[1]"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This directive starts a new file each day.",
+        "Diese Anweisung beginnt jeden Tag eine neue Datei.",
+        "Cette directive commence chaque jour un nouveau fichier.",
+        "Esta directiva empieza un archivo cada día.",
+        "Questa direttiva comincia un file ogni giorno.",
+    ],
+)
+def test_what_explains_the_code_before_it_is_shown_with_that_and_not_with_the_next(sentence: str) -> None:
+    part = f"A log may grow:\n\n```\nlog daily\n```\n\n{sentence}\n\n```\nlog weekly\n```"
+    assert shown(in_long_section(part), sentence) == f"```\nlog daily\n```\n\n{sentence} [1]"
+
+
+def test_what_points_back_is_shown_with_the_paragraph_before_it() -> None:
+    part = "Larger tools share work among servers.\n\nThese tools need a broker. Some need two.\n\nIt costs more."
+    assert shown(in_long_section(part), "These tools need a broker.") == (
+        "Larger tools share work among servers.\n\nThese tools need a broker. [1] Some need two."
+    )
+
+
+def test_a_sentence_that_points_into_its_own_paragraph_is_shown_in_it() -> None:
+    part = "```\nlog daily\n```\n\nA log is a file. This file grows. It never ends."
+    assert shown(in_long_section(f"{part} {'It is old. ' * 30}"), "This file grows.") == (
+        "A log is a file. This file grows. [1] It never ends."
     )
 
 

@@ -117,7 +117,7 @@ async def extract_across(
     if confidence.present < ENOUGH:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     best = quote(order[0], found, scores, terms, passages)
-    draft = quoted_draft(best, (), passages, first, language)
+    draft = quoted_draft(best, (), passages, first, language, terms.asked)
     said = replies(language).written_in
     note = said.get(written_in(passages[best.rank]) or "") or said.get("other", "")
     return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)

@@ -75,6 +75,11 @@ class Asked:
         """Whether a kind of thing is asked for that a text shows by its form."""
         return self.number or self.time or self.person or self.outcome
 
+    @property
+    def said_briefly(self) -> bool:
+        """Whether a sentence or two say it: a number, a date, who, why, what something is; not how something is done."""
+        return not self.way and (self.anything or self.reason or self.definition)
+
 
 def read_asked(question: str) -> Asked:
     """What the question asks for, in any of the languages."""

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from cairn.answer.answer_type import Asked
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.confidence import PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
@@ -100,7 +101,7 @@ async def extract(
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
-    draft = quoted_draft(best, further, passages, first, language)
+    draft = quoted_draft(best, further, passages, first, language, terms.asked)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     return replace(
@@ -277,8 +278,8 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 
 
 def quoted_draft(
-    best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str
-) -> Draft:
+    best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked
+) -> Draft:  # fmt: skip
     """The best quotation with what stands around it, and the further ones marked there, or on a line each where they stand
     elsewhere. The number of the first is `first`."""
     numbers = list(accumulate((len(one.spans) for one in (best, *further)), initial=first))[1:-1]
@@ -287,13 +288,14 @@ def quoted_draft(
     passage = passages[best.rank]
     text = best.cited(first)
     if not is_code_type(passage.media_type):
-        around = surroundings(passage.content, best.spans[-1], row=best.kind == "row")
-        marks = {} if best.kind == "row" else {best.spans[0][1]: best.marks(first)}
+        row = best.kind == "row"
+        around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly)
+        marks = {} if row else {best.spans[0][1]: best.marks(first)}
         for one, n in zip(further, numbers, strict=True):
             if (place := _place_in(around, one, passages, passage)) is not None:
                 marks[place] = one.marks(n)
                 elsewhere.remove((one, n))
-        text = f"{text}\n\n{as_markdown(around, marks)}" if best.kind == "row" else as_markdown(around, marks)
+        text = f"{text}\n\n{as_markdown(around, marks)}" if row else as_markdown(around, marks)
         cited[0] = replace(cited[0], context=_context(around, cited[0], passage))
     if elsewhere:
         say = replies(language)

@@ -16,9 +16,10 @@ from typing import Final
 from cairn.answer.quotation import with_code_only
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
 from cairn.language.code_fences import opens_fence
-from cairn.language.lexicon import any_of
+from cairn.language.lexicon import any_of, every
 from cairn.language.linear import bounded
 from cairn.language.sentences import Span, is_item, is_rule, split_sentences
+from cairn.language.text import fold
 
 MOST_SHOWN: Final = 900
 """Characters, about: what a telephone shows at once."""
@@ -34,6 +35,8 @@ MOST_ANNOUNCED: Final = 1300
 """Up to the end of what a sentence announces: half a list says as little as none."""
 NEAR: Final = 5
 """Blocks behind a sentence among which is what it announces."""
+ON_THE_WAY: Final = 300
+"""Characters of prose, at most, between a sentence and the list or code that its section leads to."""
 WINDOW: Final = 4000
 """Of a passage, before and behind the quotation, that is read: chunkers of others may make long ones."""
 
@@ -47,13 +50,15 @@ class ShownPart:
     blocks: tuple[Block, ...]
 
 
-def surroundings(content: str, quoted: Span, *, row: bool = False) -> ShownPart:
+def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
     A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it; a
-    paragraph with what it introduces. `row`: of a row its table alone, as far as there is room.
+    paragraph with what it introduces, or with what it speaks of ("This directive ..."); and the list or code that the section
+    leads to. That is left out where what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the
+    command behind it. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -66,9 +71,11 @@ def surroundings(content: str, quoted: Span, *, row: bool = False) -> ShownPart:
         begins, ends = _section(blocks, at)
         whole = _whole_section(blocks, begins, ends)
         span = whole or _part(text, blocks, (begins, ends), at, quoted)
+        if not whole and not said_briefly:
+            span = span[0], _led_to(text, blocks[begins:ends], span)
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
-        if text[quoted[1] - 1] == ":" or _ANNOUNCES.search(text, *quoted):
+        if _announces(text, quoted):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     inside = tuple(block for block in blocks if block.start < span[1] and span[0] < block.end)
@@ -141,6 +148,11 @@ def _continued(text: str, blocks: Sequence[Block], begins: int, ends: int, span:
 _ANNOUNCES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.announces)}(?!\w)", re.IGNORECASE)
 
 
+def _announces(text: str, span: Span) -> bool:
+    """Whether a sentence says that what it speaks of stands behind it."""
+    return text[span[1] - 1] == ":" or _ANNOUNCES.search(text, *span) is not None
+
+
 def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
     """Where that ends which a sentence in the block `at` announces: the next list, code or table, or terms with what is said of
     each, as far as there is room; where the block ends if none is near."""
@@ -159,6 +171,21 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
     return blocks[at].end
 
 
+def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
+    """Where the next list, code or table of the section ends that a paragraph shortly behind what is shown announces; where that
+    ends if there is none, or one is shown already: then it is that which answers. Code is shown whole or not at all."""
+    if any(block.kind != "prose" and block.start < span[1] and span[0] < block.end for block in section):
+        return span[1]
+    for before, block in pairwise(section):
+        if block.kind == "prose" or block.start < span[1]:
+            continue
+        if block.start - span[1] > ON_THE_WAY or not _announces(text, (_last_sentence(text, before), before.end)):
+            break
+        end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
+        return end if end == block.end or (end and block.kind != "code") else span[1]
+    return span[1]
+
+
 def _is_term(text: str, blocks: Sequence[Block], at: int) -> bool:
     """Whether a block names what the one behind it says something of."""
     pair = blocks[at : at + 2]
@@ -172,6 +199,9 @@ def _is_term(text: str, blocks: Sequence[Block], at: int) -> bool:
 
 def _part(text: str, blocks: Sequence[Block], section: tuple[int, int], at: int, quoted: Span) -> Span:
     block = blocks[at]
+    around = _around(text, block, quoted, MOST_SHOWN)
+    if at > section[0] and _points_back(text, block, around, quoted) and around[1] - blocks[at - 1].start <= MOST_SHOWN:
+        return blocks[at - 1].start, around[1]
     start = _introduction(text, blocks[at - 1], block) if at > section[0] else block.start
     span = _around(text, block, quoted, MOST_SHOWN - (block.start - start))
     if span[0] == block.start:
@@ -190,8 +220,24 @@ def _introduction(text: str, before: Block, block: Block) -> int:
     said = text[before.start : before.end]
     if block.kind == "prose":
         return before.start if _only_names(said) else block.start
-    pieces = _pieces(text, before)
-    return before.start if len(said) <= INTRODUCTION or not pieces else pieces[-1][0]
+    return before.start if len(said) <= INTRODUCTION else _last_sentence(text, before)
+
+
+def _last_sentence(text: str, block: Block) -> int:
+    """Where the last sentence of a paragraph begins."""
+    pieces = _pieces(text, block)
+    return pieces[-1][0] if pieces else block.start
+
+
+_POINTS_BACK: Final = every(lambda one: one.carry.demonstratives)
+
+
+def _points_back(text: str, block: Block, span: Span, quoted: Span) -> bool:
+    """Whether what is shown of a paragraph begins with "this" or the like, so that it is about the block before it, and not about
+    the one behind it."""
+    if block.kind != "prose" or span[0] != block.start or _announces(text, quoted):
+        return False
+    return fold(text[block.start : block.end].split(maxsplit=1)[0]) in _POINTS_BACK
 
 
 def _only_names(said: str) -> bool:
