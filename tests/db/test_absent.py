@@ -53,6 +53,22 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "what is the price of kafka?",
+        "which revenue did miller mills report in 2019?",
+        "what was tesla's revenue in 2021?",
+        "what was the revenue of redis in 2021?",
+    ],
+)
+async def test_a_name_without_capitals_makes_no_sure_answer(services: Services, question: str) -> None:
+    await index(services, "absent", DOCUMENTS)
+    answer = await answered(services, question, collection="absent")
+    assert answer.answered != "yes"
+    assert not answer.answer.startswith("Harrow Farms reported")
+
+
+@pytest.mark.parametrize(
     ("question", "said"),
     [
         ("What is the default of broker_url?", "redis://localhost"),
@@ -69,6 +85,21 @@ async def test_a_name_of_the_document_or_of_its_first_page_is_enough(
     answer = await answered(services, question, collection="absent")
     assert answer.answered != "no"
     assert said in answer.answer
+
+
+LOGS = {
+    "logs.md": "# Logs\n\nThe command `orchard log` shows the log of runs of the timer.\n",
+    "news.md": "# News\n\nEarlier the presses were hired.\n",
+}
+
+
+@pytest.mark.parametrize("question", ["command to see the log of earlier runs", "command to see the log of Kafka runs"])
+async def test_a_word_in_a_message_without_capitals_is_no_name_where_it_is_answered(
+    services: Services, question: str
+) -> None:
+    await index(services, "logs", LOGS | {"kafka.md": "# Kafka\n\nKafka was sold.\n"})
+    answer = await answered(services, question, collection="logs")
+    assert ("orchard log" in answer.answer) == ("Kafka" not in question)
 
 
 async def test_a_refusal_names_titles_and_the_language_of_the_documents(services: Services) -> None:

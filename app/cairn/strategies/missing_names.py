@@ -82,7 +82,7 @@ async def only_about_what_is_asked(
     the question names, and something of what it wants to know; else what `again` takes from the passages that do, else a refusal
     that says what is missing. A guess at best, where what is missing may be no name, or be said in other words. Raises
     CairnError."""
-    named = [one for one in _named(run, text) if not _is_word(one, passages)]
+    named = [one for one in _named(run, text) if not _is_word(one, passages, draft)]
     if not draft.found or not named:
         return draft
     # what asks how two things are related need not be said of them
@@ -131,8 +131,17 @@ def _named(run: Run, text: str) -> list[Subject]:
     return [one for one in found if one.kind != "file" and not _is_bound(one, text)]
 
 
-def _is_word(one: Subject, passages: Sequence[Passage]) -> bool:
-    """Whether what may be a name is a word: written without a capital, or, where nouns have capitals, anywhere."""
+A_WORD: Final = 0.25
+"""Confidence of an answer from which a word of a message without capitals is no name: the fourth of "the log of earlier runs"."""
+
+
+def _is_word(one: Subject, passages: Sequence[Passage], draft: Draft) -> bool:
+    """Whether what may be a name is a word: written without a capital, or, where nouns have capitals, anywhere. So is what the
+    message writes without one itself, where no passage writes it with one amid a sentence, and it is answered all the same."""
+    if one.kind == "name" and one.text.islower() and one.text.isalpha():
+        amid = re.compile(rf"(?<=[\w,;)] ){re.escape(one.text)}(?!\w)", re.IGNORECASE)
+        written = (match[0] for passage in passages for match in amid.finditer(passage.content))
+        return draft.confidence >= A_WORD and not any(word[0].isupper() for word in written)
     if one.sure or one.kind == "year":
         return False
     if one.kind == "name":
