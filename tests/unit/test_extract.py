@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cairn.answer.confidence import SURE
-from cairn.answer.extract import extract
+from cairn.answer.extract import extract, name_others
 from cairn.answer.quotation import without_markup
 from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
@@ -440,3 +440,23 @@ async def test_lines_of_source_code_are_never_a_sure_answer() -> None:
     draft = await ask("What is the default pause of pause?", source, enough=0.0)
     assert draft.found
     assert draft.confidence < SURE
+
+
+async def test_what_else_may_answer_is_kept_ready_and_named_by_its_place() -> None:
+    """None of what is shown already, nothing that only announces or says the same, and code as code."""
+    rust = "# Rust\n\nThe crane of the harbour is oiled like this:\n\n```\noil crane\n```\n"
+    log = "The crane of the harbour was painted. The crane of the harbour is oiled on Mondays."
+    passages = [
+        passage("The crane of the harbour is oiled on Mondays.", title="Guide"),
+        passage(rust, title="Rust"),
+        passage(log, title="Log"),
+    ]
+    draft = await ask("On which day is the crane of the harbour oiled?", *passages)
+    assert draft.citations[0].quote == "The crane of the harbour is oiled on Mondays."
+    told = [(cited.n, shown) for cited, shown in draft.others]
+    assert told == [(2, "The crane of the harbour was painted."), (3, "`oil crane`")]
+    named = name_others(draft, "fr")
+    lines = "- Log: The crane of the harbour was painted. [2]\n- Rust: `oil crane` [3]"
+    assert named.text == f"{draft.text}\n\nOu peut-être :\n{lines}"
+    assert [cited.n for cited in named.citations] == [1, 2, 3]
+    assert name_others(named, "fr") == named

@@ -32,9 +32,17 @@ from cairn.answer.evidence import (
 )
 from cairn.answer.missing import subjects, unmentioned
 from cairn.answer.question_form import about_the_same, verdict
-from cairn.answer.quotation import Excerpt, label_place, lead_over_others, quote, says_the_same, without_white
+from cairn.answer.quotation import (
+    MOST_CHARS,
+    Excerpt,
+    label_place,
+    lead_over_others,
+    quote,
+    says_the_same,
+    without_white,
+)
 from cairn.answer.quotation_choice import score_quotations
-from cairn.answer.reading import ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
+from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
 from cairn.answer.shown import ShownPart, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
@@ -52,6 +60,8 @@ HALF: Final = 0.5
 """Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
 AS_MUCH: Final = 0.9
 """Share of what the best holds of the question that it must hold."""
+OTHERS: Final = 2
+"""Other places that are named where the best is not sure."""
 SAID: Final = 1.0
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
@@ -104,12 +114,8 @@ async def extract(
     draft = quoted_draft(best, further, passages, first, language, terms.asked)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
-    return replace(
-        draft,
-        confidence=confidence.value,
-        insufficiencies=missing,
-        evidence=features,
-    )
+    others = _others(draft, order, found, scores, terms, passages)[: settings.max_sentences - 1]
+    return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
@@ -266,6 +272,33 @@ def _also(
     return chosen[1:]
 
 
+def _others(
+    draft: Draft, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    passages: Sequence[Passage],
+) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
+    """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something."""
+    n = draft.citations[-1].n + 1
+    places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
+    taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
+    chosen: list[tuple[Citation, str]] = []
+    known = [found[order[0]]]
+    for at in order[1:]:
+        if len(chosen) == OTHERS or scores[at] <= scores[order[0]] - UNREAD / 2:
+            break
+        candidate, passage = found[at], passages[found[at].rank]
+        start, end = (passage.start + place for place in (candidate.unit.start, candidate.unit.end))
+        if candidate.announces or any(of == passage.document_id and start < e and s < end for of, s, e in taken):
+            continue
+        made = quote(at, found, scores, terms, passages)
+        if len(made.shown) > MOST_CHARS or any(says_the_same(candidate, other) for other in known):
+            continue
+        cited = citation(n + len(chosen), passage, made.spans[-1])
+        chosen.append((cited, _as_item(made)))
+        taken.append((cited.document_id, cited.start, cited.end))
+        known.append(candidate)
+    return tuple(chosen)
+
+
 def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
     ours, theirs = passages[one.rank], passages[other.rank]
     if ours.document_id != theirs.document_id:
@@ -302,6 +335,23 @@ def quoted_draft(
         lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in elsewhere]
         text += "\n\n" + "\n".join((say.also, *lines))
     return Draft(text, tuple(cited), True, 1.0)
+
+
+def _as_item(made: Excerpt) -> str:
+    """A quotation in a line of a list."""
+    if made.kind != "code":
+        return made.shown
+    return "\n" + indent(f"```\n{made.shown}\n```", "  ") + "\n " if "\n" in made.shown else f"`{made.shown}`"
+
+
+def name_others(draft: Draft, language: str) -> Draft:
+    """The draft with what else may answer, a line each."""
+    if not draft.others:
+        return draft
+    say = replies(language)
+    lines = [f"- {label_place(cited, say)}: {shown} [{cited.n}]" for cited, shown in draft.others]
+    text = "\n".join((f"{draft.text}\n\n{say.perhaps}", *lines))
+    return replace(draft, text=text, citations=(*draft.citations, *(cited for cited, _ in draft.others)), others=())
 
 
 def _place_in(around: ShownPart, one: Excerpt, passages: Sequence[Passage], shown: Passage) -> int | None:

@@ -106,6 +106,7 @@ class Draft:
     answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
     was wrong with a model's reply (cut off, repeating itself), for the answer's own list. `evidence`: what speaks for the
     first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
+    `others`: what else may answer, best first, and how each reads; named where this is not sure.
     """
 
     text: str
@@ -115,6 +116,7 @@ class Draft:
     insufficiencies: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
+    others: tuple[tuple[Citation, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

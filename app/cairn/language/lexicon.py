@@ -669,7 +669,9 @@ class Replies(_Section):
     """Before and after an outline."""
     more: str = ""
     also: str = ""
-    """Before other places that say it."""
+    """Before other places that say it;"""
+    perhaps: str = ""
+    """and before those that may answer instead, where the first is not sure."""
     nothing_on: str = ""
     """Of a part or subject of a question, `{name}`, that nothing answers."""
     written_in: Mapping[str, str] = Field(default_factory=dict)

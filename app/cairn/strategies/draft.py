@@ -21,7 +21,7 @@ from cairn.answer.across import extract_across, is_foreign, written_in
 from cairn.answer.advice import places, rephrase
 from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
-from cairn.answer.extract import AnsweredPart, extract, join_parts, repeats_only
+from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
@@ -229,6 +229,8 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:
         draft = await advise(run, draft, sources)
+    elif draft.confidence < SURE:
+        draft = name_others(draft, run.plan.language)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
