@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 from pydantic import Field
 
 from cairn.domain.ids import new_id
@@ -31,6 +31,9 @@ from cairn.strategies.agents.tools.tool import LONGEST_TEXT, Arguments, Text, To
 from cairn.strategies.agents.tools.use import use
 from cairn.wiring import Services, open_services
 from tests.db.runs import change, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 BIOGRAPHIES = {
     "curie.md": "# Marie Curie\n\nMarie Curie was born in Warsaw in 1867. Marie Curie worked with Pierre Curie in Paris. She was "
@@ -41,12 +44,27 @@ BIOGRAPHIES = {
 }
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def people(services_of_module: Services) -> Services:
+    """Biographies, for tests that only read."""
+    await fill(services_of_module, BIOGRAPHIES, "people")
+    return services_of_module
+
+
 @pytest.fixture
-async def services(environment: Environment) -> AsyncIterator[Services]:
-    async with open_services(environment, SettingsStore()) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        await fill(opened, BIOGRAPHIES, "people")
-        yield opened
+def filled(people: Services) -> Services:
+    """With settings that only the test has."""
+    own = replace(people, settings=SettingsStore())
+    change(own, "rag", reranking_enabled=False)
+    return own
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def changing(services: Services) -> Services:
+    """The same, for tests that change documents."""
+    change(services, "rag", reranking_enabled=False)
+    await fill(services, BIOGRAPHIES, "people")
+    return services
 
 
 async def toolbox(services: Services, collection: str = "people", **more: Any) -> Toolbox:
@@ -58,7 +76,7 @@ async def toolbox(services: Services, collection: str = "people", **more: Any) -
     return open_toolbox(run, TOOLS)
 
 
-def test_all_tools_are_there() -> None:
+async def test_all_tools_are_there() -> None:
     assert set(REACT_TOOLS) == {
         "retrieve_vector", "retrieve_graph", "lookup_entity", "compare_entities", "synthesize", "verify_claim",
         "database_stats", "ask_clarification", "final_answer", "exhaustive_search", "aggregate",
@@ -68,8 +86,8 @@ def test_all_tools_are_there() -> None:
     assert not words & {"tenant", "tenant_id", "collection", "collections", "filters", "sql"}
 
 
-async def test_searches_number_passages_and_say_what_is_not_there_as_a_fact(services: Services) -> None:
-    box = await toolbox(services)
+async def test_searches_number_passages_and_say_what_is_not_there_as_a_fact(filled: Services) -> None:
+    box = await toolbox(filled)
     found = await use(box, "retrieve_vector", {"query": "born in Warsaw", "top_k": 1})
     assert found.success
     assert found.passages[0].external_id == "curie.md"
@@ -77,12 +95,12 @@ async def test_searches_number_passages_and_say_what_is_not_there_as_a_fact(serv
     again = await use(box, "retrieve_vector", {"query": "Curie Warsaw"})
     assert again.passages[0].external_id == "curie.md"
     assert [p.external_id for p in box.passages].count("curie.md") == 1
-    empty = await use(await toolbox(services, "nowhere"), "retrieve_vector", {"query": "tigers"})
+    empty = await use(await toolbox(filled, "nowhere"), "retrieve_vector", {"query": "tigers"})
     assert (empty.observation, empty.data) == ('The documents contain no passage about "tigers".', [])
 
 
-async def test_exhaustive_search_counts_completely(services: Services) -> None:
-    box = await toolbox(services)
+async def test_exhaustive_search_counts_completely(filled: Services) -> None:
+    box = await toolbox(filled)
     found = await use(box, "exhaustive_search", {"query": "Nobel Prize"})
     assert found.data
     assert sorted(found.data) == ["curie.md", "einstein.md"]
@@ -92,8 +110,8 @@ async def test_exhaustive_search_counts_completely(services: Services) -> None:
     assert "no passage" in nothing.observation
 
 
-async def test_aggregates_are_exact_and_say_how_complete_they_are(services: Services) -> None:
-    box = await toolbox(services)
+async def test_aggregates_are_exact_and_say_how_complete_they_are(filled: Services) -> None:
+    box = await toolbox(filled)
     stats = await use(box, "database_stats", {})
     assert stats.data["documents"] == 3
     assert "There are 3 documents" in stats.observation
@@ -119,8 +137,8 @@ async def test_aggregates_are_exact_and_say_how_complete_they_are(services: Serv
     assert "of: " in wrong.observation
 
 
-async def test_entities_and_what_they_are_related_to(services: Services) -> None:
-    box = await toolbox(services)
+async def test_entities_and_what_they_are_related_to(filled: Services) -> None:
+    box = await toolbox(filled)
     graph = await use(box, "retrieve_graph", {"query": "Where was Marie Curie born?"})
     assert graph.success
     assert '"Marie Curie"' in graph.observation
@@ -137,8 +155,8 @@ async def test_entities_and_what_they_are_related_to(services: Services) -> None
     assert not alone.success
 
 
-async def test_claims_are_verified_against_passages(services: Services) -> None:
-    box = await toolbox(services)
+async def test_claims_are_verified_against_passages(filled: Services) -> None:
+    box = await toolbox(filled)
     true = await use(box, "verify_claim", {"claim": "Marie Curie was born in Warsaw in 1867."})
     assert true.data["supported"] is True
     false = await use(box, "verify_claim", {"claim": "Marie Curie was born in Berlin in 1943."})
@@ -146,8 +164,8 @@ async def test_claims_are_verified_against_passages(services: Services) -> None:
     assert "do not support" in false.observation
 
 
-async def test_what_was_found_is_put_together_with_the_same_numbers(services: Services) -> None:
-    box = await toolbox(services)
+async def test_what_was_found_is_put_together_with_the_same_numbers(filled: Services) -> None:
+    box = await toolbox(filled)
     early = await use(box, "synthesize", {"question": "Where was Marie Curie born?"})
     assert early.data is None
     await use(box, "retrieve_vector", {"query": "Albert Einstein Ulm", "top_k": 1})
@@ -160,8 +178,8 @@ async def test_what_was_found_is_put_together_with_the_same_numbers(services: Se
 # --- citations ------------------------------------------------------------------------------------------------------
 
 
-async def test_places_are_found_and_opened_by_whole_ids(services: Services) -> None:
-    box = await toolbox(services)
+async def test_places_are_found_and_opened_by_whole_ids(filled: Services) -> None:
+    box = await toolbox(filled)
     found = await use(box, "search_docs", {"query": "born in Warsaw"})
     first = found.data[0]
     assert set(first) == {"docId", "chunkId", "chunkIndex", "snippet", "score"}
@@ -175,8 +193,8 @@ async def test_places_are_found_and_opened_by_whole_ids(services: Services) -> N
 
 
 @pytest.mark.parametrize("how", ["truncated", "invented", "no hex", "crossed", "sql", "number"])
-async def test_other_ids_are_told_apart(services: Services, how: str) -> None:
-    box = await toolbox(services)
+async def test_other_ids_are_told_apart(filled: Services, how: str) -> None:
+    box = await toolbox(filled)
     one, other = (await use(box, "search_docs", {"query": "born in Warsaw"})).data[:2]
     given: dict[str, Any] = {
         "truncated": {"docId": one["docId"][:30], "chunkId": one["chunkId"][:13]},
@@ -194,24 +212,24 @@ async def test_other_ids_are_told_apart(services: Services, how: str) -> None:
         assert one["docId"] in opened.observation, "the one that is meant"
 
 
-async def test_what_the_question_may_not_see_is_not_opened(services: Services, environment: Environment) -> None:
+async def test_what_the_question_may_not_see_is_not_opened(changing: Services, environment: Environment) -> None:
     """Another collection, another tenant, filtered out, deleted."""
-    box = await toolbox(services)
+    box = await toolbox(changing)
     place = (await use(box, "search_docs", {"query": "born in Warsaw"})).data[0]
     ids = {"docId": place["docId"], "chunkId": place["chunkId"]}
-    await fill(services, {"x.md": "# X\n\nSomething else entirely."}, "elsewhere")
+    await fill(changing, {"x.md": "# X\n\nSomething else entirely."}, "elsewhere")
     for more in ({"collection": "elsewhere"}, {"filters": {"year": 1900}}):
-        assert not (await use(await toolbox(services, **more), "open_citation", ids)).success
+        assert not (await use(await toolbox(changing, **more), "open_citation", ids)).success
     async with open_services(replace(environment, tenant="other"), SettingsStore()) as theirs:
         await fill(theirs, {"y.md": "# Y\n\nAnother tenant."}, "people")
         assert not (await use(await toolbox(theirs), "open_citation", ids)).success
-    document = next(d for d in await list_documents(services, "people") if d.external_id == "curie.md")
-    await delete_document(services, "people", document.id)
-    assert not (await use(await toolbox(services), "open_citation", ids)).success
+    document = next(d for d in await list_documents(changing, "people") if d.external_id == "curie.md")
+    await delete_document(changing, "people", document.id)
+    assert not (await use(await toolbox(changing), "open_citation", ids)).success
 
 
-async def test_every_tool_keeps_to_the_filters_of_the_caller(services: Services) -> None:
-    box = await toolbox(services, filters={"year": 1900})
+async def test_every_tool_keeps_to_the_filters_of_the_caller(filled: Services) -> None:
+    box = await toolbox(filled, filters={"year": 1900})
     given = {
         "retrieve_vector": {"query": "Marie Curie"}, "exhaustive_search": {"query": "Nobel"},
         "retrieve_graph": {"query": "Marie Curie"}, "lookup_entity": {"name": "Marie Curie"},
@@ -229,8 +247,8 @@ async def test_every_tool_keeps_to_the_filters_of_the_caller(services: Services)
 # --- calling --------------------------------------------------------------------------------------------------------
 
 
-async def test_unknown_tools_and_wrong_arguments_are_explained(services: Services) -> None:
-    box = await toolbox(services)
+async def test_unknown_tools_and_wrong_arguments_are_explained(filled: Services) -> None:
+    box = await toolbox(filled)
     unknown = await use(box, "retrieve_vectors", {"query": "x"})
     assert not unknown.success
     assert "Did you mean retrieve_vector" in unknown.observation
@@ -249,8 +267,8 @@ async def test_unknown_tools_and_wrong_arguments_are_explained(services: Service
     assert [used.success for used in box.used] == [False, False, False, True, False, True]
 
 
-async def test_a_repeated_call_is_told_and_not_made(services: Services) -> None:
-    box = await toolbox(services)
+async def test_a_repeated_call_is_told_and_not_made(filled: Services) -> None:
+    box = await toolbox(filled)
     first = await use(box, "retrieve_vector", {"query": "born in Warsaw"})
     second = await use(box, "retrieve_vector", {"query": "Born in  WARSAW", "top_k": 5})
     assert "was called before" in second.observation
@@ -274,9 +292,9 @@ async def _broken(box: Toolbox, asked: Any) -> ToolResult:
 @pytest.mark.parametrize(
     ("how", "said"), [("slow", "took too long"), ("expected", "did not work"), ("bug", "did not work")]
 )
-async def test_a_tool_that_breaks_or_hangs_says_so_without_internals(services: Services, how: str, said: str) -> None:
-    change(services, "agents", tool_seconds=0.2)
-    box = await toolbox(services)
+async def test_a_tool_that_breaks_or_hangs_says_so_without_internals(filled: Services, how: str, said: str) -> None:
+    change(filled, "agents", tool_seconds=0.2)
+    box = await toolbox(filled)
     box.tools = {**box.tools, "broken": Tool("broken", "search", "breaks", _Given, _broken)}
     result = await use(box, "broken", {"how": how})
     assert not result.success
@@ -286,14 +304,14 @@ async def test_a_tool_that_breaks_or_hangs_says_so_without_internals(services: S
     assert any("tool broken" in note for note in box.run.record.degraded)
 
 
-async def test_a_search_is_answered_from_the_cache_until_its_collection_changes(services: Services) -> None:
+async def test_a_search_is_answered_from_the_cache_until_its_collection_changes(changing: Services) -> None:
     """Across runs; the entry dies with the epoch."""
 
     async def cached() -> bool:
-        box = await toolbox(services)
+        box = await toolbox(changing)
         await use(box, "retrieve_vector", {"query": "born in Warsaw"})
         return box.run.record.searches[0].result.from_cache
 
     assert [await cached(), await cached()] == [False, True]
-    await fill(services, {"new.md": "# New\n\nSomebody else was born in Warsaw in 1901."}, "people")
+    await fill(changing, {"new.md": "# New\n\nSomebody else was born in Warsaw in 1901."}, "people")
     assert await cached() is False
