@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import pytest_asyncio
 
 from cairn.answer.confidence import word_of
 from cairn.domain.answer import PROBABLE
@@ -10,6 +11,9 @@ from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, answered, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 LETTERS: dict[str, tuple[str, dict[str, object]]] = {
     "one.md": ("# Harbour dues\n\nThe dues were raised by Dr. Anna Weber in Bremen.", {"author": "Jane Lee", "year": 2021}),
@@ -24,9 +28,16 @@ async def fill_letters(services: Services, names: tuple[str, ...] = tuple(LETTER
         assert isinstance(outcome, Indexed), outcome
 
 
-async def test_a_quotation_has_a_word_that_follows_from_its_number(services: Services) -> None:
-    await fill(services)
-    made = await answered(services, LEAVE)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def filled(services_of_module: Services) -> Services:
+    """The handbook and the letters, which the tests only ask."""
+    await fill(services_of_module)
+    await fill_letters(services_of_module)
+    return services_of_module
+
+
+async def test_a_quotation_has_a_word_that_follows_from_its_number(filled: Services) -> None:
+    made = await answered(filled, LEAVE)
     assert made.evidence is not None
     assert made.confidence_word in PROBABLE
     assert made.confidence_word == word_of(
@@ -37,29 +48,25 @@ async def test_a_quotation_has_a_word_that_follows_from_its_number(services: Ser
 @pytest.mark.parametrize(
     "message", ["hello", "Merci beaucoup !", "Hallo!", "gracias", "grazie mille", "asdfgh", "xkcdqw zzz"]
 )
-async def test_small_talk_claims_nothing(services: Services, message: str) -> None:
-    await fill(services)
-    made = await answered(services, message)
+async def test_small_talk_claims_nothing(filled: Services, message: str) -> None:
+    made = await answered(filled, message)
     assert (made.confidence_word, made.citations) == (None, ())
 
 
-async def test_a_refusal_is_no_confidence(services: Services) -> None:
-    await fill(services)
-    made = await answered(services, "What was Tesla's revenue in 2022?")
+async def test_a_refusal_is_no_confidence(filled: Services) -> None:
+    made = await answered(filled, "What was Tesla's revenue in 2022?")
     assert (made.answered, made.confidence_word) == ("no", None)
 
 
-async def test_a_summary_is_not_probable(services: Services) -> None:
-    await fill(services)
-    made = await answered(services, "summarize leave.md")
+async def test_a_summary_is_not_probable(filled: Services) -> None:
+    made = await answered(filled, "summarize leave.md")
     assert (made.answered, made.confidence_word) == ("yes", None)
     assert made.citations
 
 
-async def test_what_is_counted_is_exact(services: Services) -> None:
-    await fill(services)
+async def test_what_is_counted_is_exact(filled: Services) -> None:
     for question in ("How many documents are there?", "Which documents mention salaries?"):
-        made = await answered(services, question)
+        made = await answered(filled, question)
         assert (made.confidence_word, made.coverage.complete) == ("exact", True), question
 
 
@@ -74,10 +81,9 @@ async def test_what_is_counted_is_exact(services: Services) -> None:
     ],
 )  # fmt: skip
 async def test_names_are_recognised_and_others_may_be_there(
-    services: Services, question: str, begins: str, note: str
+    filled: Services, question: str, begins: str, note: str
 ) -> None:
-    await fill_letters(services)
-    made = await answered(services, question, collection="letters")
+    made = await answered(filled, question, collection="letters")
     assert made.answer.startswith(begins)
     assert note in made.answer
     assert "Weber" in made.answer
@@ -96,9 +102,8 @@ async def test_names_are_recognised_and_others_may_be_there(
         ("documents from 2021", "1 other document states no year"),
     ],
 )
-async def test_a_list_by_a_field_says_who_does_not_state_it(services: Services, question: str, note: str) -> None:
-    await fill_letters(services)
-    made = await answered(services, question, collection="letters")
+async def test_a_list_by_a_field_says_who_does_not_state_it(filled: Services, question: str, note: str) -> None:
+    made = await answered(filled, question, collection="letters")
     assert note in made.answer, made.answer
     assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
 
@@ -111,9 +116,8 @@ async def test_a_list_by_a_field_says_who_does_not_state_it(services: Services, 
         ("combien de rapports y a-t-il ?", "ce qu'aucun n'indique"),
     ],
 )
-async def test_nothing_is_claimed_of_what_documents_do_not_state(services: Services, question: str, said: str) -> None:
-    await fill_letters(services)
-    made = await answered(services, question, collection="letters")
+async def test_nothing_is_claimed_of_what_documents_do_not_state(filled: Services, question: str, said: str) -> None:
+    made = await answered(filled, question, collection="letters")
     assert said in made.answer
     assert (made.confidence_word, made.coverage.complete) == ("recognised", False)
 
@@ -125,9 +129,8 @@ async def test_where_all_documents_state_it_a_list_is_exact(services: Services) 
     assert (made.confidence_word, made.coverage.complete, made.insufficiencies) == ("exact", True, ())
 
 
-async def test_whom_no_document_has_for_an_author_is_looked_for_in_the_texts(services: Services) -> None:
-    await fill_letters(services)
-    made = await answered(services, "documents by author John Smith", collection="letters")
+async def test_whom_no_document_has_for_an_author_is_looked_for_in_the_texts(filled: Services) -> None:
+    made = await answered(filled, "documents by author John Smith", collection="letters")
     assert made.answer.startswith("1 of 3 documents mentions “John Smith”")
     assert made.confidence_word == "exact", (
         "of what the texts mention nothing is left out, and nobody is said to have written it"
