@@ -194,18 +194,23 @@ async def services_of_tenant(services_of_module: Services) -> AsyncIterator[Serv
         yield opened
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def chatty_of_tenant(chatty_of_module: Services) -> AsyncIterator[Services]:
-    # a client remembers that its server takes no tools, and a circuit its failures
-    store = chatty_of_module.settings
+@asynccontextmanager
+async def asking_anew(opened: Services) -> AsyncIterator[Services]:
+    """With clients of models that no test has used: one remembers that its server takes no tools, and a circuit its failures."""
+    store = opened.settings
     circuits = Circuits(
         lambda: Limits(store.current.providers.circuit_failures, store.current.providers.circuit_seconds)
     )
-    chats = ConfiguredChatModels(chatty_of_module.environment, circuits)
-    models = replace(chatty_of_module.models, chats=chats, circuits=circuits)
-    async with tenant_of(replace(chatty_of_module, chat_for=chats.get, circuits=circuits, models=models)) as opened:
-        yield opened
+    chats = ConfiguredChatModels(opened.environment, circuits)
+    models = replace(opened.models, chats=chats, circuits=circuits)
+    yield replace(opened, chat_for=chats.get, circuits=circuits, models=models)
     await chats.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def chatty_of_tenant(chatty_of_module: Services) -> AsyncIterator[Services]:
+    async with asking_anew(chatty_of_module) as anew, tenant_of(anew) as opened:
+        yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
@@ -21,9 +22,11 @@ from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_document, index_now, list_documents
 from cairn.settings import Environment, Settings, SettingsStore, parse_settings
 from cairn.wiring import Services, open_services
+from tests.db.conftest import asking_anew, talking_to, tenant_of
 from tests.documents import find
+from tests.sharing import SHARED
 
-pytestmark = pytest.mark.usefixtures("hashed_vectors")
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 Json = dict[str, Any]
 OTHER = "other-model"
@@ -66,16 +69,28 @@ def model() -> Describing:
     return Describing()
 
 
-@pytest.fixture
-def scripted(model: Describing) -> Iterator[ScriptedServer]:
-    with ScriptedServer(dimensions=8, answer=model) as running:
+@pytest.fixture(scope="module")
+def describing() -> Iterator[ScriptedServer]:
+    with ScriptedServer(dimensions=8) as running:
         yield running
 
 
 @pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, settings()) as opened:
+def scripted(describing: ScriptedServer, model: Describing) -> ScriptedServer:
+    describing.begin(model)
+    return describing
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened_of_module(environment_of_module: Environment, describing: ScriptedServer) -> AsyncIterator[Services]:
+    async with open_services(talking_to(describing, environment_of_module), settings()) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def services(opened_of_module: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    async with asking_anew(opened_of_module) as anew, tenant_of(anew) as opened:
+        opened.settings.current = settings().current
         yield opened
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 from runs import answered, change, fill
 
 from cairn.domain.document import Source
@@ -16,6 +18,10 @@ from cairn.service.documents import create_collection, index_now
 from cairn.service.models import flip_model, get_embedding, rollback_model, start_backfill
 from cairn.settings import Environment, Settings, SettingsStore
 from cairn.wiring import Services, open_services
+from tests.db.conftest import tenant_of
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 MINILM, OTHER = "all-MiniLM-L6-v2:int8", "multilingual-e5-small:int8"
 MANUAL = (
@@ -36,13 +42,29 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> object:
     return model, model._session, model.tokens._processor
 
 
-@pytest.fixture
-async def choosing(environment: Environment) -> AsyncIterator[Services]:
-    """As shipped: the first documents of a collection decide."""
-    store = SettingsStore()
-    store.current = Settings.model_validate({"rag": {"embeddingModel": "auto"}})
-    async with open_services(environment, store) as opened:
+def as_shipped() -> Settings:
+    """The first documents of a collection decide."""
+    return Settings.model_validate({"rag": {"embeddingModel": "auto"}})
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened_of_module(environment_of_module: Environment, loaded: object) -> AsyncIterator[Services]:
+    async with open_services(environment_of_module, SettingsStore(initial=as_shipped())) as opened:
         yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def choosing(opened_of_module: Services) -> AsyncIterator[Services]:
+    async with tenant_of(opened_of_module) as opened:
+        opened.settings.current = as_shipped()
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def english(opened_of_module: Services) -> Services:
+    """A manual, which tests only ask."""
+    await fill(opened_of_module, FILES, "manual")
+    return replace(opened_of_module, settings=SettingsStore(initial=as_shipped()))
 
 
 def manual(name: str = "manual.txt") -> Source:
@@ -134,11 +156,10 @@ FRENCH = {
     ],
 )
 async def test_a_question_in_another_language_is_answered(
-    choosing: Services, question: str, quoted: str, said: str
+    english: Services, question: str, quoted: str, said: str
 ) -> None:
     """It is quoted as it stands, and told in which language that is."""
-    await fill(choosing, FILES, "manual")
-    answer = await answered(choosing, question, collection="manual")
+    answer = await answered(english, question, collection="manual")
     assert quoted in answer.answer, answer.answer
     assert answer.answer.endswith(said)
     assert answer.citations
@@ -155,10 +176,9 @@ async def test_it_goes_the_other_way_round_too(choosing: Services) -> None:
     assert "Le document cité" not in same.answer
 
 
-async def test_what_no_document_says_is_refused_in_any_language(choosing: Services) -> None:
-    await fill(choosing, FILES, "manual")
+async def test_what_no_document_says_is_refused_in_any_language(english: Services) -> None:
     for question in ("Quelle est la hauteur de la tour Eiffel ?", "Wer hat den Faust geschrieben?"):
-        answer = await answered(choosing, question, collection="manual")
+        answer = await answered(english, question, collection="manual")
         assert answer.answered == "no", answer.answer
 
 
