@@ -29,9 +29,13 @@ def pdf(stream: bytes) -> bytes:
 
 
 def deflate(block: bytes, times: int) -> bytes:
-    """`block` repeated, compressed without ever being whole in memory."""
-    packer = zlib.compressobj(9)
-    return b"".join([packer.compress(block) for _ in range(times)] + [packer.flush()])
+    """`block` repeated, without ever being whole in memory: it is compressed once, since what ends in a full flush may be repeated."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    once = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    check = 1
+    for _ in range(times):
+        check = zlib.adler32(block, check)
+    return b"\x78\xda" + once * times + packer.flush() + check.to_bytes(4, "big")
 
 
 def docx(document: bytes | Iterator[bytes], extra_entries: int = 0) -> bytes:

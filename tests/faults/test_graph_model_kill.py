@@ -11,6 +11,7 @@ from test_reindex_kill import Yard, provider, yard
 from cairn.ingest.extraction import enqueue
 from cairn.service.jobs import get_job
 from tests.documents import index_texts
+from tests.waiting import until
 
 __all__ = ["provider", "yard"]
 
@@ -31,7 +32,7 @@ async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: Sc
     async def asked_four_times() -> bool:
         return len(provider.requests) == 4
 
-    await yard.until(asked_four_times)
+    await until(asked_four_times, 60)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (await get_job(services, job.id)).status == "running", "killed too late: the test is void"
@@ -41,7 +42,7 @@ async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: Sc
     async def ended() -> bool:
         return (await get_job(services, job.id)).ended
 
-    await yard.until(ended)
+    await until(ended, 60)
     done = await get_job(services, job.id)
     assert done.status == "succeeded", done.error
     assert done.result is not None

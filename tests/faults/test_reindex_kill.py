@@ -30,7 +30,7 @@ from cairn.settings import SettingsStore, parse_settings, read_environment
 from cairn.wiring import Services, open_services
 from tests.conftest import REPO
 from tests.documents import find, index_texts, text_source
-from tests.waiting import hang_guard
+from tests.waiting import until
 
 pytestmark = pytest.mark.fault
 
@@ -43,8 +43,11 @@ SMALLER = {"passageSize": 600, "passageOverlap": 50, "chunkSize": 200, "chunkOve
 class Yard:
     """A served tenant, and worker processes beside it that can be killed."""
 
-    def __init__(self, services: Services, variables: dict[str, str], folder: Path) -> None:
+    def __init__(
+        self, services: Services, superuser: asyncpg.Connection, variables: dict[str, str], folder: Path
+    ) -> None:
         self.services = services
+        self._superuser = superuser
         self._variables = variables
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -69,17 +72,8 @@ class Yard:
 
     async def query(self, sql: str, *arguments: Any) -> list[Any]:
         """As the superuser, who sees everything."""
-        connection = await asyncpg.connect(self._variables["CAIRN_DATABASE_URL"])
-        try:
-            found: list[Any] = await connection.fetch(sql, *arguments)
-            return found
-        finally:
-            await connection.close()
-
-    async def until(self, true: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
-        async with hang_guard(seconds):
-            while not await true():
-                await asyncio.sleep(0.02)
+        found: list[Any] = await self._superuser.fetch(sql, *arguments)
+        return found
 
     async def expire(self, job: Job) -> None:
         """As if the job's lease were over."""
@@ -90,7 +84,7 @@ class Yard:
     async def killed(self, job: Job, halfway: Callable[[], Awaitable[int]], mark: int, **more: Any) -> Job:
         """The job as it ended: its worker was killed when `halfway` passed the mark, and another one ended it."""
         process = self.start(**more)
-        await self.until(lambda: _passed(halfway, mark))
+        await until(lambda: _passed(halfway, mark), 60)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert (await get_job(self.services, job.id)).status == "running", "killed too late: the test is void"
@@ -100,7 +94,7 @@ class Yard:
         async def ended() -> bool:
             return (await get_job(self.services, job.id)).ended
 
-        await self.until(ended, 120)
+        await until(ended, 120)
         return await get_job(self.services, job.id)
 
 
@@ -122,9 +116,11 @@ async def yard(database: str, tmp_path: Path, provider: ScriptedServer) -> Async
         "OPENAI_BASE_URL": provider.openai_url, "OPENAI_API_KEY": "key",
     }  # fmt: skip
     async with open_services(read_environment(variables), SettingsStore()) as services:
-        made = Yard(services, variables, tmp_path)
+        superuser = await asyncpg.connect(database)
+        made = Yard(services, superuser, variables, tmp_path)
         yield made
         made.end_all()
+        await superuser.close()
 
 
 @asynccontextmanager
@@ -181,7 +177,7 @@ async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: 
     await model_service.flip_model(services, "test", OTHER)
     found = await find(services, "stone 7", legs=("vector",), cache=False, top_k=200)
     assert len(found.passages) == total
-    await yard.until(lambda: _nothing_left(yard))
+    await until(lambda: _nothing_left(yard))
 
 
 @pytest.mark.siege
@@ -213,7 +209,7 @@ async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     assert ended.result["redone"] <= len(texts) - 6, "what was done is not done again"
     assert await yard.query(HALF) == []
     assert await yard.query(DRIFT) == []
-    await yard.until(lambda: _nothing_left(yard))
+    await until(lambda: _nothing_left(yard))
     await same_as_fresh(yard, [text_source(name, text) for name, text in texts.items()])
 
 

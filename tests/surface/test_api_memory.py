@@ -9,7 +9,7 @@ from bomb_files import docx
 from serving import Api
 
 MEGABYTE = 1 << 20
-BOMBS = 3
+BOMBS = 2
 UNPACKED = 300 * MEGABYTE
 """What each would be in memory, if it were unpacked where others are served."""
 LEFT = 200 * MEGABYTE

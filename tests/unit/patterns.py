@@ -20,6 +20,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _CALLS = {"compile", "search", "match", "sub", "subn", "finditer", "fullmatch", "split", "findall"}
 _OURS = ("bounded", "bound")
+_NAMED = re.compile(rf"\bre\s*\.|\b(?:{'|'.join(_OURS)})\b")
+"""In every module that `_regex_call` finds one in."""
 _ELSEWHERE = ("langchain", "llama_index")
 """Modules that need a framework which is not installed here; they have no patterns."""
 
@@ -104,9 +106,10 @@ def _make_lazy(modules: list[ModuleType]) -> None:
 def _in_functions(module: ModuleType) -> Iterator[tuple[str, str, int]]:
     """Patterns written out where they are used. What is put into one at run time is a name there: "alice"."""
     path = Path(module.__file__ or "")
-    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
+    source = path.read_text(encoding="utf-8")
+    if not _NAMED.search(source):
+        return
+    for function in _functions(ast.parse(source)):
         for call in ast.walk(function):
             if isinstance(call, ast.Call) and call.args and (name := _regex_call(call)):
                 pattern = _written(call.args[0], vars(module))
@@ -114,6 +117,15 @@ def _in_functions(module: ModuleType) -> Iterator[tuple[str, str, int]]:
                     if name in _OURS:
                         pattern = importlib.import_module("cairn.language.linear").bound(pattern)
                     yield f"{path.relative_to(ROOT)}:{call.lineno}", pattern, _flags(call)
+
+
+def _functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Each with those within it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+        else:
+            yield from _functions(child)
 
 
 def _regex_call(call: ast.Call) -> str | None:
