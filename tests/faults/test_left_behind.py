@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from serving import starter
 
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS
 from cairn.service.documents import get_collection, get_document, index_later, index_now, list_documents
@@ -29,7 +30,7 @@ from tests.waiting import hang_guard
 pytestmark = pytest.mark.fault
 
 REPO = Path(__file__).resolve().parents[2]
-LONG = "\n\n".join(f"Paragraph {n} says that stone {n} lies beside stone {n + 1} on the trail." for n in range(20_000))
+LONG = "\n\n".join(f"Paragraph {n} says that stone {n} lies beside stone {n + 1} on the trail." for n in range(5_000))
 
 
 @pytest.fixture
@@ -46,10 +47,6 @@ async def owner(database: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(database)
     yield connection
     await connection.close()
-
-
-def begin(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 async def later(owner: Any, seconds: float) -> None:
@@ -71,10 +68,8 @@ async def test_a_document_whose_process_was_killed_is_failed_and_can_be_handed_o
         **os.environ,
         "CAIRN_DATABASE_URL": database,
         "CAIRN_HOME": str(tmp_path),
-        "PYTHONPATH": str(REPO / "app"),
     }
-    command = [sys.executable, "-m", "cairn", "ingest", str(file.parent), "--collection", "left"]
-    process = begin(command, environment)
+    process = starter().start(environment, tmp_path / "log", "ingest", str(file.parent), "--collection", "left")
     try:
         async with hang_guard(60):
             while not await owner.fetchval(
@@ -121,7 +116,8 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
         job = await jobs.enqueue(connection, services.principal, "work", {"seconds": 600}, max_attempts=3)
     script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3}
     command = [sys.executable, str(script), database, str(tmp_path / "journal"), json.dumps(settings)]
-    process = begin(command, {**os.environ, "PYTHONPATH": str(REPO / "app")})
+    environment = {**os.environ, "PYTHONPATH": str(REPO / "app")}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         async with hang_guard(30):
             while (await get_job(services, job.id)).status != "running":

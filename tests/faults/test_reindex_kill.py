@@ -7,8 +7,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -20,6 +18,8 @@ import pytest
 from recounts import DRIFT, HALF
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
+from serving import starter
+from starter import StartedProcess
 
 from cairn.domain.job import Job
 from cairn.service import models as model_service
@@ -28,7 +28,6 @@ from cairn.service.jobs import get_job
 from cairn.service.search import get_trace
 from cairn.settings import SettingsStore, parse_settings, read_environment
 from cairn.wiring import Services, open_services
-from tests.conftest import REPO
 from tests.documents import find, index_texts, text_source
 from tests.waiting import until
 
@@ -50,18 +49,15 @@ class Yard:
         self._superuser = superuser
         self._variables = variables
         self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[StartedProcess] = []
 
-    def start(self, **sections: Any) -> subprocess.Popen[bytes]:
+    def start(self, **sections: Any) -> StartedProcess:
         """`cairn worker` with these sections of the settings."""
         settings = self._folder / f"worker-{len(self._processes)}" / "settings.json"
         settings.parent.mkdir()
         settings.write_text(json.dumps({"jobs": QUICK, **sections}))
-        with settings.with_name("log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "cairn", "worker"], cwd=REPO, stdout=log, stderr=log,
-                env={**os.environ, **self._variables, "CAIRN_SETTINGS": str(settings)},
-            )  # fmt: skip
+        own = {**os.environ, **self._variables, "CAIRN_SETTINGS": str(settings)}
+        process = starter().start(own, settings.with_name("log"), "worker")
         self._processes.append(process)
         return process
 

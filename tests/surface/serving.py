@@ -100,7 +100,7 @@ def serving(
         "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO / "app"),
     }  # fmt: skip
     (folder / "log").write_bytes(b"")
-    process = _starter().start({**os.environ, **own, **environment}, folder / "log")
+    process = starter().start({**os.environ, **own, **environment}, folder / "log")
     client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=patience(60), trust_env=False)
     api = Api(process, port, dsn, folder, client, own_settings)
     try:
@@ -118,11 +118,11 @@ def serving(
 
 
 @functools.cache
-def _starter() -> Starter:
+def starter() -> Starter:
     """One for this process, which ends with it."""
-    starter = Starter()
-    atexit.register(starter.close)
-    return starter
+    started = Starter()
+    atexit.register(started.close)
+    return started
 
 
 def _await_live(api: Api) -> None:

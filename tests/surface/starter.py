@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -83,11 +84,13 @@ class Starter:
         self._begun: list[int] = []
         self._ended: dict[int, int] = {}
 
-    def start(self, environment: dict[str, str], log: Path) -> StartedProcess:
-        """A server with exactly this environment, which writes to the log."""
+    def start(self, environment: dict[str, str], log: Path, *command: str) -> StartedProcess:
+        """A server, or another command, with exactly this environment, which writes to the log."""
         with self._lock:
             self._channel.send(
-                json.dumps({"environment": environment, "log": str(log), "folder": os.getcwd()}).encode()
+                json.dumps(
+                    {"environment": environment, "log": str(log), "folder": os.getcwd(), "command": command}
+                ).encode()
             )
             while not self._begun:
                 self._read(None)
@@ -140,7 +143,8 @@ def answer(channel: socket.socket) -> None:
             wanted = json.loads(asked)
             if (pid := os.fork()) == 0:
                 channel.close()
-                become(serve, [out, woken], **wanted)
+                command = wanted.pop("command")
+                become(partial(run, command) if command else serve, [out, woken], **wanted)
             channel.send(json.dumps(["begun", pid]).encode())
 
 
@@ -195,6 +199,12 @@ def serve() -> None:
         run(environment, SettingsStore(environment.settings_path))
     except CairnError as error:
         sys.exit(f"{error.code}: {error.detail}")
+
+
+def run(command: list[str]) -> None:
+    from cairn.interfaces.cli.main import run as run_command
+
+    sys.exit(run_command(command))
 
 
 if __name__ == "__main__":

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+from commands import Cairn, in_process
 from scripted_server import ScriptedServer
-from serving import REPO, Api, serving
-
-from tests.waiting import patience
+from serving import Api, serving
 
 COLLECTION = "circles"
 CIRCLES = {
@@ -29,11 +25,10 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def circles(api: Api) -> Iterator[Api]:
+@pytest.fixture(scope="module")
+def circles(api: Api) -> Api:
     api.index(COLLECTION, **TEXTS)
-    yield api
-    api.client.delete(f"/collections/{COLLECTION}")
+    return api
 
 
 def listed(api: Api, status: int = 200, **query: Any) -> Any:
@@ -42,17 +37,15 @@ def listed(api: Api, status: int = 200, **query: Any) -> Any:
     return answer.json()
 
 
-def cairn(api: Api, *arguments: str) -> subprocess.CompletedProcess[str]:
-    own = {
-        "CAIRN_DATABASE_URL": api.dsn,
-        "CAIRN_HOME": str(api.folder),
-        "COLUMNS": "200",
-        "PYTHONPATH": str(REPO / "app"),
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments], env={**os.environ, **own}, cwd=api.folder, capture_output=True,
-        text=True, check=False, timeout=patience(120),
-    )  # fmt: skip
+@pytest.fixture
+def cairn(circles: Api, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Cairn]:
+    """Commands on the server's database."""
+    for name, value in {"DATABASE_URL": circles.dsn, "HOME": str(circles.folder)}.items():
+        monkeypatch.setenv(f"CAIRN_{name}", value)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(circles.folder)
+    yield in_process(capfd)
+    structlog.reset_defaults()  # commands point it at the stderr of their time
 
 
 def test_communities_are_listed_with_sentences_that_stand_in_their_documents(circles: Api) -> None:
@@ -89,12 +82,13 @@ def test_a_text_finds_those_that_it_is_about(circles: Api) -> None:
     assert listed(circles, q="marmalade") == {"items": [], "next_cursor": None}
 
 
-def test_a_deleted_document_is_quoted_no_more(circles: Api) -> None:
-    documents = circles.client.get(f"/collections/{COLLECTION}/documents").json()["items"]
+def test_a_deleted_document_is_quoted_no_more(api: Api) -> None:
+    api.index("fewer", **TEXTS)
+    documents = api.client.get("/collections/fewer/documents").json()["items"]
     for one in documents:
         if one["external_id"].startswith("ships"):
-            circles.client.delete(f"/collections/{COLLECTION}/documents/{one['id']}")
-    said = str(listed(circles))
+            api.client.delete(f"/collections/fewer/documents/{one['id']}")
+    said = str(listed(api, collection="fewer"))
     assert "Calypso" not in said
     assert "Granite Hill" in said
 
@@ -115,26 +109,24 @@ def test_what_cannot_be_answered_is_a_problem(circles: Api, query: dict[str, Any
     assert listed(circles, status, **query)["status"] == status
 
 
-def test_the_command_prints_titles_and_sentences(circles: Api) -> None:
-    done = cairn(circles, "graph", "communities", "-c", COLLECTION)
-    assert done.returncode == 0, done.stderr
-    assert "belong together" in done.stdout
-    said = cairn(circles, "graph", "communities", "granite", "-c", COLLECTION, "--json")
-    assert [one["id"] for one in json.loads(said.stdout)] == [
-        one["id"] for one in listed(circles, q="granite")["items"]
-    ]
-    none = cairn(circles, "graph", "communities", "marmalade", "-c", COLLECTION)
-    assert (none.returncode, none.stdout) == (0, "")
-    assert cairn(circles, "graph", "communities", "granite", "-c", COLLECTION, "--level", "1").returncode == 2
+def test_the_command_prints_titles_and_sentences(circles: Api, cairn: Cairn) -> None:
+    done = cairn("graph", "communities", "-c", COLLECTION)
+    assert done.code == 0, done.err
+    assert "belong together" in done.out
+    said = cairn("graph", "communities", "granite", "-c", COLLECTION, "--json")
+    assert [one["id"] for one in said.json] == [one["id"] for one in listed(circles, q="granite")["items"]]
+    none = cairn("graph", "communities", "marmalade", "-c", COLLECTION)
+    assert (none.code, none.out) == (0, "")
+    assert cairn("graph", "communities", "granite", "-c", COLLECTION, "--level", "1").code == 2
 
 
-def test_extraction_that_is_switched_off_says_so(circles: Api) -> None:
+def test_extraction_that_is_switched_off_says_so(circles: Api, cairn: Cairn) -> None:
     answer = circles.client.post("/graph/extract", json={"collection": COLLECTION})
     assert answer.status_code == 422
     assert "graph.model.enabled" in answer.json()["detail"]
-    done = cairn(circles, "graph", "extract", "-c", COLLECTION)
-    assert done.returncode == 2
-    assert "graph.model.enabled" in done.stderr
+    done = cairn("graph", "extract", "-c", COLLECTION)
+    assert done.code == 2
+    assert "graph.model.enabled" in done.err
 
 
 def test_extraction_is_ordered_once_and_done_by_a_job(

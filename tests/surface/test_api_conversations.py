@@ -27,7 +27,7 @@ from tests.waiting import patience
 
 Json = dict[str, Any]
 
-SEEDS: Final = range(*map(int, os.environ.get("CAIRN_CONVERSATIONS", "12").split("-")))
+SEEDS: Final = range(*map(int, os.environ.get("CAIRN_CONVERSATIONS", "8").split("-")))
 STRATEGIES: Final = ("react", "planned", "iterative", "corrective")
 SECONDS: Final = 4.0
 CALLS: Final = 14
