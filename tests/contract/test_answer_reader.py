@@ -1,11 +1,9 @@
-"""The reader that make install builds: that it is the one that was trained, tells what answers from what only speaks of it, and
-stays small."""
+"""The reader that make install builds: that it is the one that was trained, and tells what answers from what only speaks of
+it. What it holds: test_models_memory.py."""
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 from cairn.errors import ProviderError
 from cairn.providers.answer_reader import NOT_READ, LocalReader, Stretch, find_answer_reader
 from cairn.providers.answer_reader_graph import ADAPTER, read_adapter, reader_file
-from tests.waiting import patience
 
 LARGEST = 2_000_000
 """Bytes of the adapter: it lies in the repository."""
@@ -113,27 +110,3 @@ def test_without_the_model_there_is_no_reader(tmp_path: Path) -> None:
     (tmp_path / reader_file()).write_bytes(b"no model")
     with pytest.raises(ProviderError, match="The reader failed"):
         asyncio.run(LocalReader(tmp_path).read("Who?", [ANSWER]))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
-def test_its_memory_stays_small(folder: Path) -> None:
-    """At its peak a process that reads 40 questions has grown by less than 250 MB."""
-    program = """
-import asyncio, re, sys
-from pathlib import Path
-from cairn.providers.answer_reader import LocalReader, Stretch
-def peak():
-    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024
-async def main():
-    reader = LocalReader(Path(sys.argv[1]))
-    for n in range(40):
-        await reader.read(f"What is {n}?", [Stretch("", ("about the flow of air over a wing at speed " * 10,))] * 8)
-    await reader.close()
-before = peak()
-asyncio.run(main())
-print(peak() - before)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(folder)], check=True, capture_output=True, text=True, timeout=patience(120)
-    )
-    assert int(done.stdout) < 250

@@ -29,7 +29,7 @@ def pdf(stream: bytes) -> bytes:
 
 
 def deflate(block: bytes, times: int) -> bytes:
-    """`block` repeated, without ever being whole in memory: it is compressed once, since what ends in a full flush may be repeated."""
+    """`block` repeated, never whole in memory, and compressed once: what ends in a full flush may be repeated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     once = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
     check = 1

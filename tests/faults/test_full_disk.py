@@ -108,9 +108,7 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
     assert process.poll() is None, "the same process"
     assert index(served, "later", "Stone 9 lies on the ridge.").status_code == 200
     found = httpx2.post(f"{served.url}/search", json={"query": "stone ridge", "collection": "disk"}, timeout=patience())
-    assert {"kept-0", "kept-1", "later"} | acknowledged <= {
-        one["external_id"] for one in found.json()["results"]
-    }
+    assert {"kept-0", "kept-1", "later"} | acknowledged <= {one["external_id"] for one in found.json()["results"]}
     assert "disk is full" in served.log("serve"), "its log has the reason too"
 
 

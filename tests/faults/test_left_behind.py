@@ -49,6 +49,10 @@ async def owner(database: str) -> AsyncIterator[Any]:
     await connection.close()
 
 
+def begin(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 async def later(owner: Any, seconds: float) -> None:
     """As if so much time had passed for documents."""
     await owner.execute("UPDATE rag.documents SET updated_at = updated_at - $1::interval", timedelta(seconds=seconds))
@@ -116,8 +120,7 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
         job = await jobs.enqueue(connection, services.principal, "work", {"seconds": 600}, max_attempts=3)
     script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3}
     command = [sys.executable, str(script), database, str(tmp_path / "journal"), json.dumps(settings)]
-    environment = {**os.environ, "PYTHONPATH": str(REPO / "app")}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = begin(command, {**os.environ, "PYTHONPATH": str(REPO / "app")})
     try:
         async with hang_guard(30):
             while (await get_job(services, job.id)).status != "running":

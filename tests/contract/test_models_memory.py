@@ -1,0 +1,59 @@
+"""What the local models hold at their peak, in a process that has all of them as a server has."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cairn.providers.answer_reader import find_answer_reader
+from cairn.providers.e5 import find_e5
+from cairn.providers.minilm import find_model
+from tests.waiting import patience
+
+PROGRAM = """
+import asyncio, json, re, sys
+from pathlib import Path
+from cairn.providers.answer_reader import LocalReader, Stretch
+from cairn.providers.e5 import E5
+from cairn.providers.minilm import MiniLM
+
+TEXT = "about the flow of air over a wing at speed " * 10
+TEXTS = [f"chunk {n} " + TEXT for n in range(64)]
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+([0-9]+) kB", open("/proc/self/status").read())[1]) // 1024
+
+async def read(reader):
+    for n in range(10):
+        await reader.read(f"What is {n}?", [Stretch("", (TEXT,))] * 8)
+
+async def main():
+    before, grown = peak(), []
+    for made, use in ((MiniLM, lambda model: model.embed(TEXTS)), (E5, lambda model: model.embed(TEXTS)), (LocalReader, read)):
+        model = made(Path(sys.argv[1 + len(grown)]))
+        await use(model)
+        await model.close()
+        grown.append(peak() - before)
+    print(json.dumps(grown))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
+def test_memory_of_all_local_models_stays_small(tmp_path: Path) -> None:
+    """Megabytes by which the peak of a process has grown when it has embedded 64 chunks by MiniLM, then by E5, and then read
+    80 stretches: seven batches each, and more."""
+    folders = [find(tmp_path) for find in (find_model, find_e5, find_answer_reader)]
+    if None in folders:
+        pytest.skip("a model is missing: make install builds them")
+    command = [sys.executable, "-c", PROGRAM, *map(str, folders)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience(120))
+    minilm, both, all_of_them = json.loads(done.stdout)
+    assert minilm < 200
+    assert both < 300
+    assert all_of_them < 350
