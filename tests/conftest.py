@@ -23,6 +23,7 @@ from cairn.db import runtime
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.plugins import forget_extensions
+from cairn.providers import onnx_model
 from cairn.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
 
@@ -241,6 +242,15 @@ def loaded_model(closed_world: None, tmp_path_factory: pytest.TempPathFactory) -
         return None
     model = MiniLM(folder)
     return model, model._session, model.tokens._tokenizer
+
+
+_held: dict[object, object] = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """Holds the other models, too, which a test has at its end: the reader takes .45 s of a processor to load."""
+    _held.update(onnx_model._loaded)
 
 
 # --- data -----------------------------------------------------------------------------------------------------------

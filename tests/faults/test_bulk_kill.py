@@ -92,7 +92,9 @@ def contents(folder: Path) -> dict[str, Any]:
     return {one.values["external_id"]: (one.values, np.asarray(one.vectors).tolist()) for one in rows}
 
 
-def test_preparing_goes_on_where_it_was_killed(start: Start, texts: Path, tmp_path: Path) -> None:
+def test_preparing_and_then_loading_goes_on_where_it_was_killed(
+    start: Start, texts: Path, tmp_path: Path, database: str
+) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     process = start("prepare", texts, "--out", out, seconds=0.05)
     wait_until(lambda: len(list(out.glob("part-*.parquet"))) >= 2, 60)
@@ -104,8 +106,25 @@ def test_preparing_goes_on_where_it_was_killed(start: Start, texts: Path, tmp_pa
     again = ended(start("prepare", texts, "--out", out, "--json"))
 
     assert (again["unchanged"], again["documents"], again["failed"]) == (there, DOCUMENTS - there, [])
-    assert ended(start("prepare", texts, "--out", whole, "--json"))["documents"] == DOCUMENTS
+    at_once = ended(start("prepare", texts, "--out", whole, "--json"))
+    assert at_once["documents"] == DOCUMENTS
     assert contents(out) == contents(whole)
+
+    process = start("load", out)
+    wait_until(lambda: _query(database, "SELECT count(*) FROM rag.documents WHERE status = 'indexed'") >= 5, 60)
+    killed(process)
+    loaded = _query(database, "SELECT count(*) FROM rag.documents WHERE status = 'indexed'")
+    assert 0 < loaded < DOCUMENTS, "killed too late: the test is void"
+
+    again = ended(start("load", out, "--json"))
+
+    assert again["counts"]["unchanged"] >= loaded
+    assert again["counts"]["unchanged"] + again["counts"]["added"] == DOCUMENTS
+    assert not again["failed"]
+    assert _query(database, "SELECT count(*) FROM rag.embeddings") == at_once["chunks"]
+    assert asyncio.run(_faults(database)) == {}
+    assert _query(database, "SELECT string_agg(state, ' ') FROM rag.vector_indexes") == "ready"
+    assert _query(database, "SELECT count(*) FROM rag.embeddings WHERE NOT own") == 0
 
 
 @pytest.mark.siege
@@ -116,26 +135,6 @@ def test_two_processes_prepare_into_one_folder(start: Start, texts: Path, tmp_pa
     assert [ended(process)["documents"] for process in both] == [DOCUMENTS // 2] * 2
     ended(start("prepare", texts, "--out", whole, "--json"))
     assert contents(out) == contents(whole)
-
-
-def test_loading_goes_on_where_it_was_killed(start: Start, texts: Path, tmp_path: Path, database: str) -> None:
-    out = tmp_path / "out"
-    chunks = ended(start("prepare", texts, "--out", out, "--json"))["chunks"]
-    process = start("load", out)
-    wait_until(lambda: _query(database, "SELECT count(*) FROM rag.documents WHERE status = 'indexed'") >= 5, 60)
-    killed(process)
-    there = _query(database, "SELECT count(*) FROM rag.documents WHERE status = 'indexed'")
-    assert 0 < there < DOCUMENTS, "killed too late: the test is void"
-
-    again = ended(start("load", out, "--json"))
-
-    assert again["counts"]["unchanged"] >= there
-    assert again["counts"]["unchanged"] + again["counts"]["added"] == DOCUMENTS
-    assert not again["failed"]
-    assert _query(database, "SELECT count(*) FROM rag.embeddings") == chunks
-    assert asyncio.run(_faults(database)) == {}
-    assert _query(database, "SELECT string_agg(state, ' ') FROM rag.vector_indexes") == "ready"
-    assert _query(database, "SELECT count(*) FROM rag.embeddings WHERE NOT own") == 0
 
 
 def _query(dsn: str, sql: str) -> Any:
