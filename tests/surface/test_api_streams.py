@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -179,17 +180,25 @@ def test_many_who_leave_leave_nothing_behind(talking: Api, chat: ScriptedServer,
 # --- jobs ---------------------------------------------------------------------------------------------------------------
 
 
-def test_cancelled_job_ends_its_stream_with_done(launch: Callable[..., Any]) -> None:
-    """Enough text for some seconds of embedding, so that it is cancelled while it runs."""
-    text = " ".join(f"Stone {n} lies on stone {n + 1} and marks bend {n * 7} of the trail." for n in range(6000))
-    with launch() as api:
-        job = api.client.post("/collections/long/documents", files=[("files", ("long.txt", text.encode()))]).json()
-        with api.client.stream("GET", f"/jobs/{job['id']}/events") as stream:
+@contextlib.contextmanager
+def at_work(launch: Callable[..., Any], chat: ScriptedServer) -> Iterator[tuple[Api, str]]:
+    """A server and the path of a job of its worker, which waits for vectors that never come."""
+    with launch(settings={"rag": {"embeddingModel": "other-model"}}) as api:
+        api.index("stones", a=TEXT)
+        chat.script("stall")
+        asked = len(chat.requests)
+        files = [("files", ("long.txt", b"Its vectors are not there yet."))]
+        job = api.client.post("/collections/long/documents", files=files).json()
+        api.await_until(lambda: len(chat.requests) > asked)
+        yield api, f"/jobs/{job['id']}"
+
+
+def test_cancelled_job_ends_its_stream_with_done(launch: Callable[..., Any], chat: ScriptedServer) -> None:
+    with at_work(launch, chat) as (api, path):
+        with api.client.stream("GET", f"{path}/events") as stream:
             events = read_events(stream)
-            for event in events:
-                if event.data["status"] == "running":
-                    break
-            answer = api.client.post(f"/jobs/{job['id']}/cancel")
+            assert next(events).data["status"] == "running"
+            answer = api.client.post(f"{path}/cancel")
             assert answer.json()["cancel_requested"]
             last = [*events][-1]
         assert (last.event, last.data["status"]) == ("done", "cancelled")
@@ -238,14 +247,13 @@ def test_stopping_lets_a_request_in_flight_finish(launch: Callable[..., Any], ch
     assert api.process.returncode == 0
 
 
-def test_stopping_hands_a_running_job_back(launch: Callable[..., Any], psql: Psql) -> None:
-    text = " ".join(f"Stone {n} lies on stone {n + 1} and marks bend {n * 7} of the trail." for n in range(20000))
-    with launch() as api:
-        job = api.client.post("/collections/long/documents", files=[("files", ("long.txt", text.encode()))]).json()
-        api.await_until(lambda: api.client.get(f"/jobs/{job['id']}").json()["status"] == "running")
+def test_stopping_hands_a_running_job_back(launch: Callable[..., Any], chat: ScriptedServer, psql: Psql) -> None:
+    with at_work(launch, chat) as (api, path):
+        assert api.client.get(path).json()["status"] == "running"
         api.terminate()
     assert api.process.returncode == 0
     # queued again, or, where its worker had to be cut off, to be taken over when the lease is over
-    state = psql(f"SELECT status FROM rag.jobs WHERE id = '{job['id']}'", api.database)
+    job = path.rpartition("/")[2]
+    state = psql(f"SELECT status FROM rag.jobs WHERE id = '{job}'", api.database)
     assert state in ("queued", "running")
-    assert psql(f"SELECT count(*) FROM rag.uploads WHERE job_id = '{job['id']}'", api.database) == "1"
+    assert psql(f"SELECT count(*) FROM rag.uploads WHERE job_id = '{job}'", api.database) == "1"
