@@ -22,6 +22,7 @@ from cairn.db.tenant_import import import_tenant
 from cairn.domain.principal import Principal
 from cairn.errors import MigrationError
 from cairn.settings import VectorSettings
+from tests.conftest import temporary_home
 from tests.migration_support import Release
 
 
@@ -29,6 +30,14 @@ from tests.migration_support import Release
 def bare_server(make_home: Callable[[], Path]) -> Iterator[EmbeddedServer]:
     """A cluster without the roles of Cairn."""
     with ensure_running(make_home(), durable=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def owned() -> Iterator[EmbeddedServer]:
+    """A cluster whose database `owner` belongs to a role of that name, which has made the roles of Cairn."""
+    with temporary_home() as home, ensure_running(home, durable=False) as running:
+        asyncio.run(migrate(asyncio.run(database_of(running, "owner", "CREATEROLE"))))
         yield running
 
 
@@ -93,9 +102,11 @@ async def test_without_createrole_the_message_is_all_an_administrator_needs(bare
     await serve_with(plain)
 
 
-async def test_the_next_release_and_its_backfill(bare_server: EmbeddedServer, tmp_path: Path) -> None:
-    """Under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant."""
-    dsn = await database_of(bare_server, "owner", "CREATEROLE")
+async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path: Path) -> None:
+    """Under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant. In a second database of the owner."""
+    await run(owned.dsn("postgres"), "CREATE DATABASE next OWNER owner", "SELECT")
+    await run(owned.dsn("next"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
+    dsn = owned.dsn("next", "owner")
     await migrate(dsn)
     await run(
         dsn,
@@ -151,24 +162,22 @@ async def test_an_owner_backs_up_and_restores(bare_server: EmbeddedServer, tmp_p
     assert await run(second, "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rag')") == [(0,)]
 
 
-async def test_strangers_may_not_connect(bare_server: EmbeddedServer) -> None:
+async def test_strangers_may_not_connect(owned: EmbeddedServer) -> None:
     """CONNECT and TEMPORARY are revoked from PUBLIC; analysts may connect and not write, not even temporary tables."""
-    dsn = await database_of(bare_server, "owner", "CREATEROLE")
-    await migrate(dsn)
-    await run(bare_server.dsn("postgres"), "CREATE ROLE stranger LOGIN", "CREATE ROLE reader LOGIN", "SELECT")
+    dsn = owned.dsn("owner", "owner")
+    await run(owned.dsn("postgres"), "CREATE ROLE stranger LOGIN", "CREATE ROLE reader LOGIN", "SELECT")
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="CONNECT"):
-        await run(bare_server.dsn("owner", "stranger"), "SELECT 1")
+        await run(owned.dsn("owner", "stranger"), "SELECT 1")
     await run(dsn, "SELECT rag.ensure_tenant('t')", "SELECT rag.grant_analyst('reader', 't')")
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="temporary"):
-        await run(bare_server.dsn("owner", "reader"), "CREATE TEMP TABLE t (a int)", "SELECT")
+        await run(owned.dsn("owner", "reader"), "CREATE TEMP TABLE t (a int)", "SELECT")
 
 
-async def test_analysts_are_watched_and_what_is_missing_is_told(bare_server: EmbeddedServer) -> None:
+async def test_analysts_are_watched_and_what_is_missing_is_told(owned: EmbeddedServer) -> None:
     """An owner who is no superuser is made a member of the logins that it made, and cannot take functions from everybody."""
-    dsn = await database_of(bare_server, "owner", "CREATEROLE")
-    await migrate(dsn)
+    dsn = owned.dsn("owner", "owner")
     await run(dsn, "SELECT rag.ensure_tenant('t')", "CREATE ROLE mine LOGIN CONNECTION LIMIT 4", "SELECT")
-    await run(bare_server.dsn("postgres"), "CREATE ROLE theirs LOGIN", "SELECT")
+    await run(owned.dsn("postgres"), "CREATE ROLE theirs LOGIN", "SELECT")
     warnings: dict[str, list[str]] = {}
     owner = await asyncpg.connect(dsn)
     try:
@@ -182,13 +191,13 @@ async def test_analysts_are_watched_and_what_is_missing_is_told(bare_server: Emb
         assert "GRANT pg_signal_backend, pg_read_all_stats TO owner;" in watched
         assert "ALTER ROLE theirs CONNECTION LIMIT 4;" in limit
 
-        sleeping = [await asyncpg.connect(bare_server.dsn("owner", login)) for login in warnings]
+        sleeping = [await asyncpg.connect(owned.dsn("owner", login)) for login in warnings]
         for session in sleeping:
             await session.execute("BEGIN; SELECT 1")
         await asyncio.sleep(1.2)
         assert tuple(await owner.fetchrow("SELECT * FROM rag.end_overdue_analysts(1, 1)")) == (1, 1)
         for statement in (watched, large):  # an administrator runs them
-            await run(bare_server.dsn("owner"), statement.partition("run: ")[2].rstrip(";"), "SELECT")
+            await run(owned.dsn("owner"), statement.partition("run: ")[2].rstrip(";"), "SELECT")
         assert (await owner.fetchrow("SELECT * FROM rag.end_overdue_analysts(1, 1)"))["ended"] == 1
         assert await owner.fetch("SELECT * FROM rag.open_to_everybody()") == []
         for session in sleeping:
@@ -197,9 +206,8 @@ async def test_analysts_are_watched_and_what_is_missing_is_told(bare_server: Emb
         await owner.close()
 
 
-async def test_an_owner_without_rights_moves_tenants(bare_server: EmbeddedServer, tmp_path: Path) -> None:
-    dsn = await database_of(bare_server, "mover", "CREATEROLE")
-    await migrate(dsn)
+async def test_an_owner_without_rights_moves_tenants(owned: EmbeddedServer, tmp_path: Path) -> None:
+    dsn = owned.dsn("owner", "owner")
     database = await Database.open(dsn, max_size=1)
     try:
         async with database.connection() as connection:
