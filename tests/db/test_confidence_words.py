@@ -135,3 +135,24 @@ async def test_whom_no_document_has_for_an_author_is_looked_for_in_the_texts(fil
     assert made.confidence_word == "exact", (
         "of what the texts mention nothing is left out, and nobody is said to have written it"
     )
+
+
+QUAY = {
+    "quay.md": "# Quay\n\nThe loading engineers walk along the quay in the morning. They carry lamps and gloves.",
+    "night.md": "# Night\n\nAt night the engineers of the quay rest. Nobody is loading then.",
+    "rain.md": "# Rain\n\nIn the rain the quay is closed for walks; the engineers stay in the shed.",
+}
+
+
+async def test_who_is_not_sure_names_what_else_may_answer(services: Services) -> None:
+    """A line each, as further citations, and none where the first is likely."""
+    await index_now(services, "quay", [Source(name, name, text.encode()) for name, text in QUAY.items()])
+    unsure = await answered(services, "why do engineers rest in the shed?", collection="quay")
+    assert unsure.confidence_word == "not_sure", unsure
+    assert "\n\nOr perhaps:\n- " in unsure.answer
+    assert all(f"[{cited.n}]" in unsure.answer for cited in unsure.citations)
+    assert len({cited.document_id for cited in unsure.citations}) > 1
+    await fill(services)
+    sure = await answered(services, LEAVE)
+    assert sure.confidence_word != "not_sure"
+    assert "perhaps" not in sure.answer
