@@ -115,7 +115,7 @@ async def extract(
     draft = quoted_draft(best, further, passages, first, language, terms.asked)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
-    others = _others(draft, order, found, scores, terms, passages)[: settings.max_sentences - 1]
+    others = _others(draft, order, found, scores, terms, passages)[: settings.max_sentences - len(draft.citations)]
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 

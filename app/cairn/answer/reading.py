@@ -29,9 +29,9 @@ MOST_READ: Final = 5
 
 UNREAD: Final = 100.0
 """Log odds by which what was not read is behind."""
-PROMISING: Final[dict[str, float]] = {"words": 0.61, "cosine": 7.97, "rank": -0.44}
+PROMISING: Final[dict[str, float]] = {"words": 0.58, "cosine": 8.81, "rank": -0.45}
 """Weights by which the stretches are chosen that are read;"""
-READ: Final[dict[str, float]] = {"words": 0.30, "cosine": 3.38, "rank": -0.60, "stretch": 0.68, "unit": 0.52}
+READ: Final[dict[str, float]] = {"words": 0.28, "cosine": 4.18, "rank": -0.55, "stretch": 0.54, "unit": 0.52}
 """and those by which a candidate is chosen. Both were fitted by tests/benchmarks/fit_reading.py (a conditional logit, as in
 quotation_choice.py; docs/adr/0095-a-reader-of-our-own.md)."""
 
