@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from serving import Api
 
 from tests.pdf_files import Sheet, pdf_file
@@ -73,7 +73,9 @@ def open_room(api: Api, tab: Page, address: str = "?collection=handbook") -> Non
     expect(tab.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
-def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page, shoot: Shoot) -> None:
+def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader_thinks(
+    handbook: Api, tab: Page, shoot: Shoot
+) -> None:
     open_room(handbook, tab)
     shoot(tab, "ask-empty")
     ask(tab, "How many days of leave do employees have?")
@@ -88,14 +90,33 @@ def test_an_answer_leads_to_the_words_where_they_stand(handbook: Api, tab: Page,
     shoot(tab, "ask-viewer")
     tab.keyboard.press("Escape")
     expect(tab.locator(".viewer")).to_have_count(0)
+    commented = _rate(tab)
     tab.reload()
     expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    expect(commented).to_have_attribute("aria-pressed", "true")
+    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+    expect(tab.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
+    commented.click()
+    expect(tab.get_by_role("textbox", name="What was good or bad about it?")).to_have_value("short and right")
+    tab.keyboard.press("Escape")
     tab.get_by_role("button", name="Open source 1").click()
     expect(tab.locator(".viewer mark")).to_contain_text("30 days")
     said = {"role": "user", "content": "How many days of leave do employees have?"}
     told = handbook.client.post("/v1/chat/completions", json={"model": "handbook", "messages": [said]}).json()
     tab.goto(told["choices"][0]["message"]["annotations"][0]["url_citation"]["url"])  # from another program
     expect(tab.locator(".viewer mark")).to_contain_text("30 days of leave")
+
+
+def _rate(tab: Page) -> Locator:
+    """A thumb up and a comment; the button of comments."""
+    tab.get_by_role("button", name="Good answer").click()
+    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+    commented = tab.get_by_role("button", name="Comment on the answer")
+    commented.click()
+    tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
+    tab.get_by_role("button", name="Send", exact=True).click()
+    expect(commented).to_have_attribute("aria-pressed", "true")  # it is stored
+    return commented
 
 
 def test_the_badge_says_in_a_word_what_an_answer_is_worth(handbook: Api, tab: Page) -> None:
@@ -130,24 +151,48 @@ window.connectNow = () => { const last = held.reverse(); held = null; last.forEa
 """What waits for the connection goes on when the test says so, and what began to wait last goes first."""
 
 
-@pytest.mark.parametrize("sent_by", ["Enter", "the button"])
-def test_a_question_that_is_sent_before_the_page_is_connected_is_answered(
-    handbook: Api, tab: Page, sent_by: str
-) -> None:
+def test_a_question_that_is_sent_before_the_page_is_connected_is_answered(handbook: Api, tab: Page) -> None:
+    """By Enter. What the document says of markup is shown as text."""
+    box = _open_unconnected(handbook, tab)
+    box.fill("How much does the gate stone of Xanadu weigh?")
+    box.press("Enter")
+    _connect(tab)
+    expect(tab.locator(".answer")).to_contain_text("812 pounds")
+    assert tab.locator(".turn img").count() == 0
+
+
+def test_a_narrow_screen_asks_and_reads(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    """Also where the button is pressed before the page is connected."""
+    tab.set_viewport_size({"width": 400, "height": 750})
+    tab.emulate_media(color_scheme="dark")
+    _open_unconnected(handbook, tab).fill("How many days of leave do employees have?")
+    tab.get_by_role("button", name="Ask", exact=True).click()
+    _connect(tab)
+    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    shoot(tab, "ask-narrow")
+    tab.locator(".answer a").first.click()
+    expect(tab.locator(".viewer mark")).to_be_in_viewport()
+    shoot(tab, "ask-narrow-viewer")
+
+
+def _open_unconnected(api: Api, tab: Page) -> Locator:
+    """The box for questions of a page that is not connected until `_connect`."""
     tab.add_init_script(HOLD_CONNECTION)
-    open_room(handbook, tab)
-    box = tab.get_by_role("textbox", name="Ask your documents")
-    box.fill("How many days of leave do employees have?")
-    if sent_by == "Enter":
-        box.press("Enter")
-    else:
-        tab.get_by_role("button", name="Ask", exact=True).click()
+    open_room(api, tab)
+    return tab.get_by_role("textbox", name="Ask your documents")
+
+
+def _connect(tab: Page) -> None:
     tab.wait_for_function("isConnected()")
     tab.evaluate("connectNow()")
-    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
 
 
-def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page, shoot: Shoot) -> None:
+def test_a_pdf_is_shown_as_a_page_with_the_words_marked_and_its_pages_are_turned(
+    handbook: Api, tab: Page, shoot: Shoot
+) -> None:
+    """Also quickly: clicks come before the page that a click before them asked for. None leads out of the document, and an older
+    page is not drawn over a newer one."""
     open_room(handbook, tab)
     ask(tab, "How many tons of granite did the quarry sell in 2024?")
     expect(tab.locator(".answer")).to_contain_text("4200 tons")
@@ -158,69 +203,24 @@ def test_a_pdf_is_shown_as_a_page_with_the_words_marked(handbook: Api, tab: Page
     tab.get_by_role("button", name="Previous page").click()
     expect(tab.get_by_role("img", name="Page 1 of")).to_be_visible()
     expect(tab.locator(".viewer .spot")).to_have_count(0)
-    tab.get_by_role("tab", name="Text").click()
-    expect(tab.locator(".viewer mark")).to_contain_text("4200 tons")
-
-
-def test_pages_that_are_turned_quickly_end_where_they_were_turned_to(handbook: Api, tab: Page) -> None:
-    """Clicks come before the page that a click before them asked for: none leads out of the document, and an older page is not
-    drawn over a newer one."""
-    open_room(handbook, tab)
-    ask(tab, "How many tons of granite did the quarry sell in 2024?")
-    tab.get_by_role("button", name="Open source 1").click()
-    expect(tab.get_by_role("img", name="Page 2 of")).to_be_visible()
     turns = "(viewer, labels) => labels.forEach(label => viewer.querySelector(`[aria-label='${label}']`).click())"
     back, forth = "Previous page", "Next page"
-    for clicks, page in (([back] * 3, 1), ([forth] * 3, 2), ([back, forth, back], 1), ([forth, back, forth], 2)):
+    for clicks, page in (([forth] * 3, 2), ([back] * 3, 1), ([forth, back, forth], 2), ([back, forth, back], 1)):
         tab.locator(".viewer").evaluate(turns, clicks)
         expect(tab.get_by_role("img", name=f"Page {page} of")).to_be_visible()
         expect(tab.locator(".viewer").get_by_text(f"{page} / 2")).to_be_visible()
         expect(tab.locator(".viewer").get_by_role("button", name=back if page == 2 else forth)).to_be_enabled()
         tab.wait_for_timeout(500)
         expect(tab.get_by_role("img", name=f"Page {page} of")).to_be_visible()
-
-
-def test_markup_of_a_document_is_text(handbook: Api, tab: Page) -> None:
-    open_room(handbook, tab)
-    ask(tab, "How much does the gate stone of Xanadu weigh?")
-    expect(tab.locator(".answer")).to_contain_text("812 pounds")
-    assert tab.locator(".turn img").count() == 0
-
-
-def test_what_the_reader_thinks_is_kept(handbook: Api, tab: Page) -> None:
-    open_room(handbook, tab)
-    ask(tab, "Which class are trips by train booked in?")
-    tab.get_by_role("button", name="Good answer").click()
-    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
-    tab.get_by_role("button", name="Comment on the answer").click()
-    tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
-    tab.get_by_role("button", name="Send", exact=True).click()
-    commented = tab.get_by_role("button", name="Comment on the answer")
-    expect(commented).to_have_attribute("aria-pressed", "true")  # it is stored
-    tab.reload()
-    expect(commented).to_have_attribute("aria-pressed", "true")
-    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
-    expect(tab.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
-    tab.get_by_role("button", name="Comment on the answer").click()
-    expect(tab.get_by_role("textbox", name="What was good or bad about it?")).to_have_value("short and right")
-
-
-def test_a_narrow_screen_asks_and_reads(handbook: Api, tab: Page, shoot: Shoot) -> None:
-    tab.set_viewport_size({"width": 400, "height": 750})
-    tab.emulate_media(color_scheme="dark")
-    open_room(handbook, tab)
-    ask(tab, "How many days of leave do employees have?")
-    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
-    shoot(tab, "ask-narrow")
-    tab.locator(".answer a").first.click()
-    expect(tab.locator(".viewer mark")).to_be_in_viewport()
-    shoot(tab, "ask-narrow-viewer")
+    tab.get_by_role("tab", name="Text").click()
+    expect(tab.locator(".viewer mark")).to_contain_text("4200 tons")
 
 
 def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, shoot: Shoot) -> None:
+    open_room(handbook, tab)
     for question in ("Who has to consent to trips by plane?", "What sold the quarry in 2024?"):
-        open_room(handbook, tab)
+        tab.get_by_role("button", name="New conversation").click()
+        expect(tab.locator(".turn")).to_have_count(0)
         ask(tab, question)
         expect(tab.locator(".answer")).to_be_visible()
         expect(tab.locator(".conversations").get_by_text(question)).to_be_visible()

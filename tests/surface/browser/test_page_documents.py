@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 from serving import Api
 
@@ -117,36 +116,27 @@ def test_files_can_be_dropped(api: Api, tab: Page) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "serving"),
-    [
-        (None, None),
-        ("minilm: source code, and English at half the time to add it.", "all-MiniLM-L6-v2:int8"),
-    ],
-    ids=["automatic", "minilm"],
-)
-def test_a_new_collection_is_served_by_the_model_that_was_chosen(
-    api: Api, tab: Page, shoot: Shoot, sentence: str | None, serving: str | None
-) -> None:
-    name = f"made-{serving.partition(':')[0] if serving else 'auto'}"
+def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=library")
-    tab.get_by_label("New collection").click()
-    form = tab.get_by_role("dialog")
-    choices = form.get_by_role("radio")
-    expect(choices).to_have_count(3)
-    expect(form.get_by_role("radio", name="Automatic:")).to_be_checked()
-    expect(form.get_by_role("radio", name="e5: prose in many languages")).to_have_count(1)
-    if sentence:
-        form.get_by_role("radio", name=sentence).click()
-        expect(form.get_by_role("radio", name=sentence)).to_be_checked()
-    shoot(tab, f"documents-{name}")
-    form.get_by_label("New collection").fill(name)
-    form.get_by_role("button", name="Create").click()
-    expect(form).to_have_count(0)
-    expect(tab.get_by_label("Collection", exact=True)).to_have_value(name)
-    assert api.client.get(f"/collections/{name}").json()["embedding_model"] == serving
-    if serving:
-        expect(tab.get_by_text(serving.partition(":")[0], exact=True)).to_be_visible()
+    minilm = "minilm: source code, and English at half the time to add it."
+    for name, sentence, serving in (("made-auto", None, None), ("made-minilm", minilm, "all-MiniLM-L6-v2:int8")):
+        tab.get_by_label("New collection").click()
+        form = tab.get_by_role("dialog")
+        choices = form.get_by_role("radio")
+        expect(choices).to_have_count(3)
+        expect(form.get_by_role("radio", name="Automatic:")).to_be_checked()
+        expect(form.get_by_role("radio", name="e5: prose in many languages")).to_have_count(1)
+        if sentence:
+            form.get_by_role("radio", name=sentence).click()
+            expect(form.get_by_role("radio", name=sentence)).to_be_checked()
+        shoot(tab, f"documents-{name}")
+        form.get_by_label("New collection").fill(name)
+        form.get_by_role("button", name="Create").click()
+        expect(form).to_have_count(0)
+        expect(tab.get_by_label("Collection", exact=True)).to_have_value(name)
+        assert api.client.get(f"/collections/{name}").json()["embedding_model"] == serving
+        if serving:
+            expect(tab.get_by_text(serving.partition(":")[0], exact=True)).to_be_visible()
 
 
 def test_documents_that_an_earlier_release_read_are_counted(

@@ -36,7 +36,8 @@ def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> 
     shoot(tab, "operation-narrow")
 
 
-def test_a_key_is_made_and_revoked(api: Api, tab: Page, shoot: Shoot) -> None:
+def test_keys_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Page, shoot: Shoot) -> None:
+    api.index("handbook", leave="Employees have 30 days of leave per year.")
     tab.goto(f"{api.url}/ui/operation?part=keys")
     tab.get_by_label("Name of the key").fill("reader of the page")
     tab.get_by_role("button", name="Create").click()
@@ -50,11 +51,7 @@ def test_a_key_is_made_and_revoked(api: Api, tab: Page, shoot: Shoot) -> None:
     key.get_by_label("Revoke").click()
     tab.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(key).to_contain_text("revoked")
-
-
-def test_cache_and_models(api: Api, tab: Page) -> None:
-    api.index("handbook", leave="Employees have 30 days of leave per year.")
-    tab.goto(f"{api.url}/ui/operation?part=models")
+    tab.get_by_role("tab", name="Models").click()
     expect(tab.get_by_text("384 dimensions")).to_be_visible()
     expect(tab.get_by_text("chunks · scanned exactly")).to_be_visible()
     tab.get_by_role("button", name="Reindex ").first.click()
