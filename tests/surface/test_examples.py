@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import Cairn
 from serving import REPO, Api
 
 from tests.waiting import patience
@@ -42,20 +43,22 @@ def test_each_example_is_listed_and_run_here() -> None:
     assert all(name in Path(__file__).read_text() for name in listed)
 
 
-def test_ask_a_folder_and_what_was_not_answered(folder: Path, used_home: Path) -> None:
+def test_ask_a_folder_and_what_was_not_answered(
+    folder: Path, database: str, monkeypatch: pytest.MonkeyPatch, cairn: Cairn
+) -> None:
     command = [sys.executable, EXAMPLES / "ask_a_folder.py", "handbook", QUESTION]
-    done = run(command, folder, CAIRN_HOME=str(used_home))
+    done = run(command, folder)
     assert done.stdout.splitlines()[0] == ANSWER
     assert "[1] handbook/leave.md Leave: Employees have 30 days of leave per year." in done.stdout
     assert re.search(r"^(found|likely) \(\d+%\)$", done.stdout, re.MULTILINE)
     assert "could not be read: handbook/broken.pdf" in done.stderr
-    missing = run([*command[:2], "nowhere", QUESTION], folder, 1, CAIRN_HOME=str(used_home))
+    missing = run([*command[:2], "nowhere", QUESTION], folder, 1)
     assert missing.stderr.startswith("invalid-input: there is no file or folder")
 
-    run([*command[:2], "handbook", "Who won the World Cup in 1998?"], folder, CAIRN_HOME=str(used_home))
-    run([*command[:2], "handbook", "who won the world cup in 1998?"], folder, CAIRN_HOME=str(used_home))
-    report = [sys.executable, "-m", "cairn", "sql", "--csv", (EXAMPLES / "unanswered.sql").read_text()]
-    header, *rows = run(report, folder, CAIRN_HOME=str(used_home)).stdout.splitlines()
+    for question in ("Who won the World Cup in 1998?", "who won the world cup in 1998?"):
+        assert cairn("ask", question, "--collection", "example").code == 0
+    monkeypatch.setenv("CAIRN_ANALYST_DATABASE_URL", database)
+    header, *rows = cairn("sql", "--csv", (EXAMPLES / "unanswered.sql").read_text()).out.splitlines()
     assert header.startswith("question,asked,not_answered")
     assert [row.split(",")[:3] for row in rows] == [["who won the world cup in 1998?", "2", "2"]]
 
