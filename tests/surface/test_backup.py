@@ -81,19 +81,16 @@ def test_what_was_backed_up_answers_the_same(
 ) -> None:
     def state(home: str) -> list[Any]:
         monkeypatch.setenv("CAIRN_HOME", str(homes / home))
-        with ensure_running(homes / home):  # so that commands need not start it each time
-            found = [
-                cairn("search", "dark rock of lava", "--json", "--mode", mode).json for mode in ("lexical", "vector")
-            ]
-            found.append(cairn("ask", "What is basalt?", "--json").json)
-            found += [cairn("documents", "list", "--json").json, cairn("graph", "entities", "--json").json]
+        found = [cairn("search", "dark rock of lava", "--json", "--mode", mode).json for mode in ("lexical", "vector")]
+        found.append(cairn("ask", "What is basalt?", "--json").json)
+        found += [cairn("documents", "list", "--json").json, cairn("graph", "entities", "--json").json]
         return [json.dumps(_lasting(item), indent=1) for item in found]
 
     for name, text in TEXTS.items():
         (tmp_path / name).write_text(text)
     file = homes / "cairn.dump"
     monkeypatch.setenv("CAIRN_HOME", str(homes / "first"))
-    with ensure_running(homes / "first"):
+    with ensure_running(homes / "first"):  # so that commands need not start it each time
         assert cairn("ingest", *(tmp_path / name for name in TEXTS)).code == 0
         monkeypatch.setenv("CAIRN_TENANT", "second")
         assert cairn("ingest", tmp_path / "rocks.md").code == 0
@@ -108,22 +105,22 @@ def test_what_was_backed_up_answers_the_same(
     monkeypatch.setenv("CAIRN_HOME", str(homes / "second"))
     restored = cairn("restore", file)
     assert restored.code == 0, restored.err
-    assert differences(_schema(homes / "second"), _schema(homes / "first")) == []
-    assert state("second") == state("first")
-    counts = _rows_without_a_tenant(homes / "second")
-    assert counts == _rows_without_a_tenant(homes / "first")
-    assert counts[0] == 0
-    assert counts[1] != counts[2] != 0
+    with ensure_running(homes / "first"), ensure_running(homes / "second"):
+        assert differences(_schema(homes / "second"), _schema(homes / "first")) == []
+        assert state("first") == state("second")
+        counts = _rows_without_a_tenant(homes / "second")
+        assert counts == _rows_without_a_tenant(homes / "first")
+        assert counts[0] == 0
+        assert counts[1] != counts[2] != 0
 
-    monkeypatch.setenv("CAIRN_HOME", str(homes / "second"))
-    for tenant in ("default", "second"):
-        monkeypatch.setenv("CAIRN_TENANT", tenant)
-        deeds = [(one["action"], one["target"]) for one in cairn("audit", "--action", "database", "--json").json]
-        assert deeds == [("database.restore", "cairn.dump"), ("database.backup", "cairn.dump")]
-    refused = cairn("restore", file)
-    assert refused.code == 1
-    assert re.fullmatch(r"cairn: the database is not empty: .*\n", refused.err)
-    assert cairn("documents", "list", "--json").code == 0
+        for tenant in ("default", "second"):
+            monkeypatch.setenv("CAIRN_TENANT", tenant)
+            deeds = [(one["action"], one["target"]) for one in cairn("audit", "--action", "database", "--json").json]
+            assert deeds == [("database.restore", "cairn.dump"), ("database.backup", "cairn.dump")]
+        refused = cairn("restore", file)
+        assert refused.code == 1
+        assert re.fullmatch(r"cairn: the database is not empty: .*\n", refused.err)
+        assert cairn("documents", "list", "--json").code == 0
 
 
 @pytest.fixture
