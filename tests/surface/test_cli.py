@@ -276,6 +276,7 @@ def test_ask_answers_with_citations_that_name_file_page_and_section(cairn: Cairn
     assert cited["external_id"] == "library/guide.md"
     assert GUIDE[cited["start"] : cited["end"]] == cited["quote"]
     assert "pile of stones" in cited["quote"]
+    assert cited["headings"][-1] == "Trail markers"
     shown = cairn("ask", "When must a rope be retired?", "-c", "books")
     assert '[1] Field guide, section "Rope care" (library/guide.md)' in shown.out
 
@@ -290,13 +291,6 @@ def test_a_citation_names_the_page_of_its_quote(cairn: Cairn, tmp_path: Path) ->
     cited = cairn("ask", "What is a carabiner?", "--json").json["citations"][0]
     assert cited["quote"] == "A carabiner is a metal loop with a gate."
     assert cited["page"] == 2
-
-
-def test_a_citation_names_the_section_of_its_quote(cairn: Cairn, library: Path) -> None:
-    assert cairn("ingest", library / "guide.md").code == 0
-    cited = cairn("ask", "What is a cairn?", "--json").json["citations"][0]
-    assert "pile of stones" in cited["quote"]
-    assert cited["headings"][-1] == "Trail markers"
 
 
 def test_ask_and_search_say_how_to_fill_an_empty_collection(cairn: Cairn, library: Path) -> None:
@@ -556,7 +550,7 @@ def test_documents_of_an_earlier_release_are_read_anew(cairn: Cairn, tmp_path: P
 
 def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, database: str, psql: Any) -> None:
     assert cairn("jobs", "list").out == "No jobs.\n"
-    assert cairn("ingest", library).code in (0, 1)
+    assert cairn("ingest", library / "guide.md").code == 0
     done = cairn("reindex", "default", "--force")
     assert done.code == 0, done.err
     listed = cairn("jobs", "list", "--json").json
@@ -577,7 +571,7 @@ def test_jobs_are_listed_shown_and_tried_again(cairn: Cairn, library: Path, data
 
 
 def test_deeds_are_listed_newest_first(cairn: Cairn, library: Path) -> None:
-    assert cairn("ingest", library).code in (0, 1)
+    assert cairn("ingest", library / "guide.md").code == 0
     assert cairn("graph", "export", "--output", library / "graph.xml").code == 0
     assert cairn("cache", "--clear").code == 0
     actions = [event["action"] for event in cairn("audit", "--json").json]
@@ -592,7 +586,7 @@ def test_deeds_are_listed_newest_first(cairn: Cairn, library: Path) -> None:
 
 
 def test_the_cache_is_shown_and_emptied(cairn: Cairn, library: Path) -> None:
-    assert cairn("ingest", library).code in (0, 1)
+    assert cairn("ingest", library / "guide.md").code == 0
     before = cairn("cache", "--json").json
     for _ in range(2):
         assert cairn("search", "pile of stones").code == 0
