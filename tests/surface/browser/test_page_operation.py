@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+import structlog
 from playwright.sync_api import Page, expect
-from serving import REPO, Api
+from serving import Api
 
+from cairn.interfaces.cli.main import run
 from tests.waiting import patience
 
 Shoot = Callable[[Page, str], None]
@@ -66,8 +67,8 @@ def test_keys_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Pa
     expect(tab.get_by_role("listitem").filter(has_text="cache.clear").first).to_be_visible()
 
 
-def _evaluate(api: Api, folder: Path, model: Path) -> None:
-    """By words and by vectors, as `cairn eval` does."""
+def _evaluate(folder: Path) -> None:
+    """By words and by vectors, as `cairn eval` does; in a thread, since Playwright keeps an event loop in this one."""
     folder.mkdir()
     texts = {
         "rope": "Wash ropes in cold water without soap.",
@@ -77,19 +78,20 @@ def _evaluate(api: Api, folder: Path, model: Path) -> None:
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "how do I clean a rope"}))
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\trope\t1\n")
-    environment = {
-        **os.environ, "CAIRN_DATABASE_URL": api.dsn, "CAIRN_HOME": str(api.folder), "CAIRN_MODEL_DIR": str(model),
-        "PYTHONPATH": str(REPO / "app"),
-    }  # fmt: skip
-    command = [sys.executable, "-m", "cairn", "eval", "retrieval", str(folder), "--mode", "all"]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=patience(60))
-    assert done.returncode == 0, done.stderr
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(run, ["eval", "retrieval", str(folder), "--mode", "all"]).result() == 0
+    structlog.reset_defaults()
 
 
-def test_evaluations_are_compared(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, model: Path) -> None:
+def test_evaluations_are_compared(
+    api: Api, tab: Page, shoot: Shoot, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_DATABASE_URL", api.dsn)
+    monkeypatch.setenv("CAIRN_HOME", str(api.folder))
+    monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
     tab.goto(f"{api.url}/ui/operation?part=quality")
     expect(tab.get_by_text("No evaluation runs yet")).to_be_visible()
-    _evaluate(api, tmp_path / "ropes", model)
+    _evaluate(tmp_path / "ropes")
     tab.reload()
     boxes = tab.get_by_role("listitem").get_by_role("checkbox")
     expect(boxes.first).to_be_visible()

@@ -21,7 +21,9 @@ def stocked(api: Api) -> Api:
     return api
 
 
-def test_a_query_shows_how_passages_were_found(stocked: Api, tab: Page, shoot: Shoot) -> None:
+def test_a_query_shows_how_passages_were_found_and_bad_filters_are_explained(
+    stocked: Api, tab: Page, shoot: Shoot
+) -> None:
     tab.goto(f"{stocked.url}/ui/search?collection=handbook")
     expect(tab.get_by_text("Look at how passages are found")).to_be_visible()
     tab.get_by_label("Words or a question").fill("how many days of leave?")
@@ -38,6 +40,11 @@ def test_a_query_shows_how_passages_were_found(stocked: Api, tab: Page, shoot: S
     tab.keyboard.press("Escape")
     best.get_by_label("Open").click()
     expect(tab.locator(".viewer mark")).to_contain_text("30 days")
+    tab.keyboard.press("Escape")
+    tab.get_by_text("Settings of the search").click()
+    tab.get_by_label("Filters (JSON)").first.fill("[1]")
+    tab.get_by_role("button", name="Search", exact=True).click()
+    expect(tab.get_by_text("the filters are a JSON object")).to_be_visible()
 
 
 def test_two_settings_and_a_link_to_them(stocked: Api, tab: Page, shoot: Shoot) -> None:
@@ -51,8 +58,3 @@ def test_two_settings_and_a_link_to_them(stocked: Api, tab: Page, shoot: Shoot) 
     tab.set_viewport_size({"width": 400, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
     shoot(tab, "search-narrow")
-
-
-def test_bad_filters_are_explained(stocked: Api, tab: Page) -> None:
-    tab.goto(f"{stocked.url}/ui/search?collection=handbook&q=lift&filters=[1]")
-    expect(tab.get_by_text("the filters are a JSON object")).to_be_visible()
