@@ -131,7 +131,8 @@ def stored(done: Done, file: Path) -> list[dict[str, Any]]:
 
 
 def test_runs_are_stored_with_what_they_were_made_with(cairn: Cairn, gear: Path, rows: Rows, tmp_path: Path) -> None:
-    """Pinned to epoch, settings and code; the figures are those of the stored rankings."""
+    """Pinned to epoch, settings and code; the figures are those of the stored rankings. The examples of the documentation run
+    over them."""
     runs = stored(cairn("retrieval", gear, "--mode", "all", "--name", "first", "--json", "r.json"), tmp_path / "r.json")
 
     seen = rows("SELECT * FROM analyst.eval_runs ORDER BY run_id")
@@ -167,10 +168,10 @@ def test_runs_are_stored_with_what_they_were_made_with(cairn: Cairn, gear: Path,
     # the embedding model understands these questions, whose words mostly do not occur
     assert seen[1]["ndcg_at_10"] > 0.7
     assert any("nobody" in result["missed"] for result in results)
+    _run_examples(rows)
 
 
-def test_the_examples_of_the_documentation_run(cairn: Cairn, gear: Path, rows: Rows) -> None:
-    assert cairn("retrieval", gear, "--mode", "all").code == 0
+def _run_examples(rows: Rows) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
     worst, between = (rows(statement) for statement in re.findall(r"```sql\n(.*?)```", text, re.DOTALL))
     assert sorted(row["query_id"] for row in worst) == sorted(QUERIES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import tempfile
@@ -13,7 +14,9 @@ import pytest
 import structlog
 from commands import Cairn, in_process
 
+from cairn.db.dump_file import DumpedRows, DumpFile
 from cairn.db.programs import find_program
+from cairn.errors import BackupError
 from tests.catalog import differences, read_catalog
 
 Psql = Callable[..., str]
@@ -205,32 +208,57 @@ FORGED = [
     (b"COPY pg_catalog.pg_authid (rolname, rolsuper) FROM stdin;\n", "none of Cairn: 'pg_catalog.pg_authid'"),
     (b"COPY rag.alembic_version (version_num) FROM stdin;\n", "none of Cairn: 'rag.alembic_version'"),
     (b"COPY rag.passages (tenant_id, search_vector) FROM stdin;\n", "column 'passages.search_vector'"),
-    (b'COPY rag."jobs\n" (tenant_id) FROM stdin;\n', "a statement where rows should be"),
     (b"COPY rag.jobs (tenant_id) FROM PROGRAM 'touch %s';\n", "a statement where rows should be"),
-    (b"COPY rag.jobs (tenant_id) FROM stdin; SELECT 1;\n", "a statement where rows should be"),
-    (b"\\! touch %s\n", "a statement where rows should be"),
-    (b"SET x = 1; COPY (SELECT 1) TO PROGRAM 'touch %s';\n", "a statement where rows should be"),
-    (b"SET session_authorization = $$x$$;\n", "a statement where rows should be"),
     (b"COPY rag.jobs (tenant_id, id, kind, nothing) FROM stdin;\n", "column 'jobs.nothing'"),
     (b"COPY rag.jobs (tenant_id, id) FROM stdin;\n", "could not be restored: extra data after last expected column"),
-    (b"-- none\n", "a statement where rows should be"),
 ]
 """Texts in the place of the line that begins the rows of a table, and why each is refused."""
+
+STATEMENTS = [
+    FORGED[3][0],
+    b'COPY rag."jobs\n" (tenant_id) FROM stdin;\n',
+    b"COPY rag.jobs (tenant_id) FROM stdin; SELECT 1;\n",
+    b"\\! touch %s\n",
+    b"SET x = 1; COPY (SELECT 1) TO PROGRAM 'touch %s';\n",
+    b"SET session_authorization = $$x$$;\n",
+    b"-- none\n",
+]
+
+
+def forge(whole: bytes, text: bytes, marker: Path) -> bytes:
+    """The archive with a text in the place of the line that begins the rows of jobs."""
+    begin = whole.index(JOBS)
+    end = whole.index(b"FROM stdin;\n", begin) + len(b"FROM stdin;\n")
+    text = text.replace(b"%s", str(marker).encode())
+    if missing := end - begin - len(text):
+        text = b"--".ljust(missing - 1, b"-") + b"\n" + text
+    assert len(text) == end - begin
+    return whole[:begin] + text + whole[end:]
 
 
 def test_a_forged_archive_is_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
     """What pg_restore prints before the rows of a table is a text of the archive, and may be any."""
     file = attack("SELECT 1")
     whole = file.read_bytes()
-    begin = whole.index(JOBS)
-    end = whole.index(b"FROM stdin;\n", begin) + len(b"FROM stdin;\n")
     for forged, why in FORGED:
-        text = forged.replace(b"%s", str(marker).encode())
-        if missing := end - begin - len(text):
-            text = b"--".ljust(missing - 1, b"-") + b"\n" + text
-        assert len(text) == end - begin
-        file.write_bytes(whole[:begin] + text + whole[end:])
+        file.write_bytes(forge(whole, forged, marker))
         assert why in refused(file), forged
+
+
+async def read_jobs(file: Path) -> None:
+    async for part in DumpFile(find_program("pg_restore", None), file).read(["jobs"], []):
+        assert isinstance(part, DumpedRows)
+
+
+def test_statements_of_a_forged_archive_are_refused_where_it_is_read(attack: Attack, marker: Path) -> None:
+    """Each of them, as the restore reads it: the first was refused above by the whole command."""
+    file = attack("SELECT 1")
+    whole = file.read_bytes()
+    for forged in STATEMENTS:
+        file.write_bytes(forge(whole, forged, marker))
+        with pytest.raises(BackupError, match="it has a statement where rows should be"):
+            asyncio.run(read_jobs(file))
+        assert not marker.exists()
 
 
 def test_rows_that_end_in_a_statement_are_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
