@@ -39,6 +39,10 @@ from tests.pdf_files import Sheet, pdf_file
 
 pa, pq = need_pyarrow()
 
+NOTES = 8
+READABLE = NOTES + 5
+"""Of the files of `folder`: one is not."""
+
 SETTINGS = {"rag": {"embeddingModel": "hashed:one"}}
 LOCAL = Settings(rag=RagSettings(embedding_model="minilm"))
 
@@ -57,7 +61,7 @@ The schooner pays for nine days. Fees are due in advance, says the Harbour Offic
 """ + "".join(
     f"\n## Berth {number}\n\nBerth {number} is for ships of {number * 10} metres. Ada Lovelace measured it in {1800 + number}. "
     f"Ropes are on the quay, and the pilot of berth {number} lives in Porto. Whoever leaves before noon pays half.\n"
-    for number in range(1, 30)
+    for number in range(1, 12)
 )
 CODE = '''"""Counts ships."""
 import math
@@ -87,26 +91,32 @@ def figures(sheet: Any) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Of several formats, one of which cannot be read."""
+    """Files that are read in this process; one is blank."""
     found = tmp_path / "harbour"
     found.mkdir()
     (found / "guide.md").write_text(GUIDE)
     (found / "register.py").write_text(CODE)
     (found / "deutsch.txt").write_text(GERMAN)
     (found / "page.html").write_text(PAGE)
-    (found / "figures.xlsx").write_bytes(workbook(figures))
     (found / "codes.txt").write_text("QX-12 QX-13 QX-14\n")
     (found / "empty.md").write_text("   ")
-    (found / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
-    sheets = [Sheet(), Sheet()]
-    sheets[0].text(50, 100, "The harbour opens at six in the morning and closes at nine.")
-    sheets[1].text(50, 100, "Pilots are called by flag. The Harbour Office pays them.")
-    (found / "hours.pdf").write_bytes(pdf_file(*sheets))
-    for number in range(30):
+    for number in range(NOTES):
         (found / f"note-{number:02}.txt").write_text(
             f"Note {number}: the schooner number {number} left Lisbon for Porto."
         )
     return found
+
+
+@pytest.fixture
+def all_formats(folder: Path) -> Path:
+    """And those that a process of its own reads, one of which cannot be read."""
+    (folder / "figures.xlsx").write_bytes(workbook(figures))
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    sheets = [Sheet(), Sheet()]
+    sheets[0].text(50, 100, "The harbour opens at six in the morning and closes at nine.")
+    sheets[1].text(50, 100, "Pilots are called by flag. The Harbour Office pays them.")
+    (folder / "hours.pdf").write_bytes(pdf_file(*sheets))
+    return folder
 
 
 @pytest.fixture
@@ -180,19 +190,19 @@ def assert_same(found: dict[str, list[str]], expected: dict[str, list[str]]) -> 
 
 
 async def test_prepared_and_loaded_is_as_ingested(
-    pair: tuple[Services, Services], folder: Path, tmp_path: Path
+    pair: tuple[Services, Services], all_formats: Path, tmp_path: Path
 ) -> None:
     """Every row of every table that documents have rows in, files and graph and statistics included."""
     ordinary, bulk = pair
-    expected = await ingest_files(ordinary, "test", select_files([folder]), nothing)
+    expected = await ingest_files(ordinary, "test", select_files([all_formats]), nothing)
 
-    report = await prepared(bulk, folder, tmp_path / "out")
+    report = await prepared(bulk, all_formats, tmp_path / "out")
     outcome = await loaded(bulk, tmp_path / "out")
 
     assert [one.external_id for one in report.failed] == ["harbour/broken.pdf"]
     assert report.failed[0].error == next(one.error for one in expected.failed)
     assert [Path(one.path).name for one in report.skipped] == ["empty.md"]
-    assert (report.documents, report.chunks) == (37, sum(one.chunk_count for one in outcome.indexed))
+    assert (report.documents, report.chunks) == (READABLE + 2, sum(one.chunk_count for one in outcome.indexed))
     assert outcome.counts == {**expected.counts, "failed": 0, "skipped": 0}
     one, two = await rows(ordinary), await rows(bulk)
     one["documents"] = [
@@ -209,12 +219,12 @@ async def test_prepared_and_loaded_is_as_ingested(
 
 
 async def test_with_the_local_model_a_document_alone_is_as_ingested(
-    environment: Environment, psql: Callable[..., str], folder: Path, tmp_path: Path
+    environment: Environment, psql: Callable[..., str], all_formats: Path, tmp_path: Path
 ) -> None:
     """Its int8 vectors depend on what is embedded together, so each document is ingested by itself."""
     async with opened_twice(environment, psql, SettingsStore()) as (ordinary, bulk):
         for name in ("guide.md", "register.py", "hours.pdf"):
-            only = select_files([folder / name], folder.parent)
+            only = select_files([all_formats / name], all_formats.parent)
             await ingest_files(ordinary, "test", only, nothing)
             await prepare_files(environment, LOCAL, only, tmp_path / name, nothing)
             await loaded(bulk, tmp_path / name)
@@ -224,7 +234,7 @@ async def test_with_the_local_model_a_document_alone_is_as_ingested(
 async def test_a_large_load_builds_the_index_at_its_end(
     environment: Environment, hashed: Path, folder: Path, tmp_path: Path
 ) -> None:
-    async with open_services(environment, settings_store(vector={"bulkAbove": 20, "dedicatedAbove": 30})) as services:
+    async with open_services(environment, settings_store(vector={"bulkAbove": 8, "dedicatedAbove": 12})) as services:
         await prepared(services, folder, tmp_path / "out")
         await loaded(services, tmp_path / "out")
         assert [one["state"] for one in await plan(services)] == ["building"]
@@ -258,13 +268,15 @@ async def test_the_language_of_the_collection_decides_where_a_document_does_not_
 
 
 @pytest.mark.siege
-async def test_dask_prepares_in_two_processes(pair: tuple[Services, Services], folder: Path, tmp_path: Path) -> None:
+async def test_dask_prepares_in_two_processes(
+    pair: tuple[Services, Services], all_formats: Path, tmp_path: Path
+) -> None:
     """A function of (id, bytes) and the settings, mapped over a bag: the same rows as in this process."""
     import dask.bag
 
     ordinary, bulk = pair
-    names = sorted(set(os.listdir(folder)) - {"empty.md", "broken.pdf"})
-    sources = [cairn.Source(f"harbour/{name}", name, (folder / name).read_bytes()) for name in names]
+    names = sorted(set(os.listdir(all_formats)) - {"empty.md", "broken.pdf"})
+    sources = [cairn.Source(f"harbour/{name}", name, (all_formats / name).read_bytes()) for name in names]
 
     bag = dask.bag.from_sequence(sources, npartitions=4).map(cairn.prepare_document, settings=SETTINGS)
     made: list[PreparedRow] = bag.compute(scheduler="processes", num_workers=2)
@@ -291,14 +303,14 @@ async def test_the_program_of_the_documents_runs(
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps(SETTINGS))
     monkeypatch.setenv("CAIRN_SETTINGS", str(settings))
-    notes = [folder / f"note-{number:02}.txt" for number in range(30)]
+    notes = [folder / f"note-{number:02}.txt" for number in range(NOTES)]
     files = [(file.name, file.read_bytes()) for file in notes]
 
     with dask.config.set(num_workers=2):
         exec(program.replace("/shared/prepared", str(tmp_path / "out")), {"files": files})
 
     assert len(open_folder(tmp_path / "out").parts) > 1
-    assert (await loaded(bulk, tmp_path / "out")).counts["added"] == 30
+    assert (await loaded(bulk, tmp_path / "out")).counts["added"] == NOTES
 
 
 def _plain(row: PreparedRow) -> dict[str, Any]:
@@ -330,17 +342,17 @@ async def test_what_is_unchanged_costs_nothing_and_what_changed_is_replaced(
     await prepared(bulk, folder, out)
     first = await loaded(bulk, out)
     again = await prepared(bulk, folder, out)
-    assert (again.documents, again.unchanged) == (0, 37)
-    assert (await loaded(bulk, out)).counts["unchanged"] == 37
+    assert (again.documents, again.unchanged) == (0, READABLE)
+    assert (await loaded(bulk, out)).counts["unchanged"] == READABLE
 
     (folder / "guide.md").write_text(GUIDE.replace("nine days", "eleven days"))
     (folder / "page.html").unlink()
     changed = await prepared(bulk, folder, out)
-    assert (changed.documents, changed.unchanged) == (1, 35)
+    assert (changed.documents, changed.unchanged) == (1, READABLE - 2)
     opened = open_folder(out)
-    assert (len(opened.places), opened.superseded) == (37, 1)
+    assert (len(opened.places), opened.superseded) == (READABLE, 1)
     second = await loaded(bulk, out)
-    assert second.counts == {**first.counts, "added": 0, "replaced": 1, "unchanged": 36}
+    assert second.counts == {**first.counts, "added": 0, "replaced": 1, "unchanged": READABLE - 1}
     assert (await find(bulk, "eleven", legs=("lexical",))).passages
     # what is not there any more is no reason to delete anything
     assert "harbour/page.html" in {one.external_id for one in await list_documents(bulk, "test")}
@@ -356,12 +368,12 @@ async def test_several_processes_write_into_one_folder_and_folders_can_be_joined
 ) -> None:
     out, other = tmp_path / "out", tmp_path / "other"
     settings = bulk.settings.current
-    halves = [[folder / f"note-{number:02}.txt" for number in range(first, 30, 2)] for first in (0, 1)]
+    halves = [[folder / f"note-{number:02}.txt" for number in range(first, NOTES, 2)] for first in (0, 1)]
     for half, place in zip(halves, (out, other), strict=True):
         await prepare_files(bulk.environment, settings, select_files(half, folder.parent), place, nothing)
     for part in other.glob("*.parquet"):
         shutil.copy(part, out)
-    assert (await loaded(bulk, out)).counts["added"] == 30
+    assert (await loaded(bulk, out)).counts["added"] == NOTES
 
 
 async def test_ids_of_other_files_are_refused_and_replaced_on_demand(
