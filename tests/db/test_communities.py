@@ -24,6 +24,9 @@ from cairn.store import graph
 from cairn.store.jobs import enqueue
 from cairn.wiring import Services
 from tests.db.graphs import key, plain, publish, remove, with_graph
+from tests.sharing import ALONE, SHARED
+
+pytestmark = SHARED
 
 CIRCLES = {
     "stones": ("Granite Hill", "Basalt Bay", "Marble Arch", "Slate Ridge"),
@@ -111,9 +114,7 @@ async def test_only_what_changed_is_written_and_ids_stay(services: Services) -> 
     assert {key for key in after if after[key] != before[key]} <= {holding(before, "Marble Arch")}
 
 
-async def test_a_deleted_document_leaves_no_text_and_the_rest_is_summed_up_anew(
-    services: Services, database: str
-) -> None:
+async def test_a_deleted_document_leaves_no_text_and_the_rest_is_summed_up_anew(services: Services) -> None:
     """Design section 3: the sentence goes in the transaction of the document; every table is looked through."""
     collection_id = await filled(services)
     secret = await publish(services, "c", document("ships", 77))
@@ -126,7 +127,7 @@ async def test_a_deleted_document_leaves_no_text_and_the_rest_is_summed_up_anew(
     [ships] = await summaries(services, collection_id, text="Calypso")
     assert (ships.title, ships.written) == ("Ships of note 77", "As note 77 says [1].")
     await remove(services, "c", secret.document_id)
-    assert await everywhere(database, "note 77") == []
+    assert await everywhere(services.owner_dsn, "note 77") == []
     [ships] = await summaries(services, collection_id, text="Calypso")
     assert ships.written == ""
     assert (await refreshed(services, collection_id)).written >= 1
@@ -271,6 +272,7 @@ CREATE TRIGGER fail_second BEFORE INSERT ON rag.communities FOR EACH STATEMENT E
 """
 
 
+@ALONE
 async def test_a_job_that_failed_midway_is_completed_by_the_next_attempt(
     services: Services, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

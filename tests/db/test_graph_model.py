@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
@@ -23,10 +24,14 @@ from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_collection, list_documents
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
+from tests.db.conftest import asking_anew, talking_to, tenant_of
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.graphs import contents
 from tests.documents import find, index_texts
+from tests.sharing import SHARED
 from tests.waiting import hang_guard
+
+pytestmark = SHARED
 
 
 @pytest.fixture
@@ -35,15 +40,23 @@ def model() -> Extracting:
 
 
 @pytest.fixture
-def scripted(model: Extracting) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=model) as running:
-        yield running
+def scripted(scripted_of_module: ScriptedServer, model: Extracting) -> ScriptedServer:
+    scripted_of_module.begin(model)
+    return scripted_of_module
 
 
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, settings()) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened_of_module(
+    environment_of_module: Environment, scripted_of_module: ScriptedServer
+) -> AsyncIterator[Services]:
+    async with open_services(talking_to(scripted_of_module, environment_of_module), settings()) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def services(opened_of_module: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    async with asking_anew(opened_of_module) as anew, tenant_of(anew) as opened:
+        opened.settings.current = settings().current
         yield opened
 
 

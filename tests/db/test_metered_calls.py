@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import pytest
+import pytest_asyncio
 from playing import Playing
 from quick import QUICK
 from scripted_replies import Json, Reply
@@ -21,10 +21,13 @@ from cairn.domain.question import Question
 from cairn.providers.openai_chat import OpenAIChat
 from cairn.service.ask import start
 from cairn.service.search import get_trace, make_request, run_search
-from cairn.settings import Environment, SettingsStore
-from cairn.wiring import Services, open_services
+from cairn.wiring import Services
+from tests.db.conftest import asking_anew, tenant_of
 from tests.db.runs import LEAVE, answered, change, fill
+from tests.sharing import SHARED
 from tests.waiting import until
+
+pytestmark = SHARED
 
 SEEDS: Final = range(int(os.environ.get("CAIRN_CONVERSATIONS", "1")))
 ASKED: Final = (
@@ -60,16 +63,15 @@ def model() -> Model:
 
 
 @pytest.fixture
-def scripted(model: Model) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answer=model) as running:
-        yield running
+def scripted(scripted_of_module: ScriptedServer, model: Model) -> ScriptedServer:
+    scripted_of_module.begin(model)
+    return scripted_of_module
 
 
-@pytest.fixture
-async def services(environment: Environment, scripted: ScriptedServer) -> AsyncIterator[Services]:
+@pytest_asyncio.fixture(loop_scope="module")
+async def services(chatty_of_module: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
     """With a chat model that writes and, for every answer, reranks."""
-    with_model = replace(environment, openai_base_url=scripted.openai_url, openai_api_key="key")
-    async with open_services(with_model, SettingsStore()) as opened:
+    async with asking_anew(chatty_of_module) as anew, tenant_of(anew) as opened:
         chat = opened.chat_for(opened.settings.current)
         assert isinstance(chat, OpenAIChat)
         chat._retry = QUICK

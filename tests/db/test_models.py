@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 from scripted_server import ScriptedServer
 
 from cairn.domain.document import Source
@@ -24,36 +25,38 @@ from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_collection, index_now, list_documents
 from cairn.service.jobs import cancel_job, get_job
 from cairn.service.search import get_trace, run_search
-from cairn.settings import Environment, JobsSettings, Settings, SettingsStore, read_environment
+from cairn.settings import Environment, JobsSettings, Settings, SettingsStore
 from cairn.store import audit, models
 from cairn.wiring import Services, open_services
+from tests.db.conftest import asking_anew, tenant_of
 from tests.documents import find, index_texts, text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 OTHER = "other-model"
 LOCAL = "all-MiniLM-L6-v2:int8"
-TEXTS = {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(30)}
+TEXTS = {f"d{i}": f"Note {i}: hikers pile stone {i} into a cairn." for i in range(12)}
 
 
 @pytest.fixture
-def second_model() -> Iterator[ScriptedServer]:
+def second_model(scripted_of_module: ScriptedServer) -> ScriptedServer:
     """Another model with another dimension (8)."""
-    with ScriptedServer() as server:
-        yield server
+    scripted_of_module.begin(lambda messages: "")
+    return scripted_of_module
 
 
-@pytest.fixture
-def environment(database: str, tmp_path: Path, second_model: ScriptedServer) -> Environment:
-    return read_environment(
-        {"CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(tmp_path), "CAIRN_TENANT": "one",
-         "OPENAI_BASE_URL": second_model.openai_url, "OPENAI_API_KEY": "key"}
-    )  # fmt: skip
-
-
-@pytest.fixture
-async def services(environment: Environment) -> AsyncIterator[Services]:
-    quick = Settings(jobs=JobsSettings(retry_seconds=0))
-    async with open_services(environment, SettingsStore(initial=quick)) as opened:
+@pytest_asyncio.fixture(loop_scope="module")
+async def services(chatty_of_module: Services, second_model: ScriptedServer) -> AsyncIterator[Services]:
+    async with asking_anew(chatty_of_module) as anew, tenant_of(anew) as opened:
+        opened.settings.current = Settings(jobs=JobsSettings(retry_seconds=0))
         yield opened
+
+
+@pytest.fixture
+def environment(services: Services) -> Environment:
+    """That of the test's tenant."""
+    return services.environment
 
 
 async def models_used(services: Services, **more: Any) -> set[str]:
@@ -89,12 +92,12 @@ async def test_backfill_flip_and_roll_back(services: Services) -> None:
     """The whole way: the old model serves until the flip, each step is one transaction, and the way back is instant."""
     await index_texts(services, TEXTS)
     job = await model_service.start_backfill(services, "test", OTHER)
-    with pytest.raises(ConflictError, match="30 chunks"):
+    with pytest.raises(ConflictError, match="12 chunks"):
         await model_service.flip_model(services, "test", OTHER)
     assert await models_used(services) == {LOCAL}
     done = await run(services, job)
-    assert done.result == {"embedded": 30, "model": OTHER}
-    assert (done.progress.done, done.progress.total) == (30, 30)
+    assert done.result == {"embedded": 12, "model": OTHER}
+    assert (done.progress.done, done.progress.total) == (12, 12)
     assert await models_used(services) == {LOCAL}
     # to compare before the flip
     assert await models_used(services, model=OTHER) == {OTHER}
@@ -121,13 +124,13 @@ async def test_what_is_written_meanwhile_is_not_missing_after_the_flip(services:
     """Ingestion makes vectors for the model that comes and for the one that went."""
     await backfilled(services)
     await index_texts(services, {"late": "A note that came between backfill and flip.", "d1": "A new text."})
-    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 13
     await model_service.flip_model(services, "test", OTHER)
     await index_texts(services, {"later": "A note that came after the flip."})
     await delete_document(services, "test", (await list_documents(services, "test"))[0].id)
-    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 13
     await model_service.rollback_model(services, "test")
-    assert len((await find(services, "note", legs=("vector",), top_k=100)).passages) == 31
+    assert len((await find(services, "note", legs=("vector",), top_k=100)).passages) == 13
 
 
 async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(services: Services) -> None:
@@ -150,25 +153,25 @@ async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(servi
     from cairn.ingest.pipeline import ingest
 
     await asyncio.gather(ingest(services.database, target, sources()), change())
-    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 31
+    assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 13
     assert "slow" in {p.external_id for p in (await find(services, "slowly", legs=("vector",), top_k=100)).passages}
 
 
 async def test_an_interrupted_backfill_goes_on(services: Services, second_model: ScriptedServer) -> None:
     """The provider fails in the middle; the next attempt embeds only what is left."""
-    texts = {f"d{i}": f"Note {i} on stones." for i in range(300)}
+    texts = {f"d{i}": f"Note {i} on stones." for i in range(140)}
     await index_texts(services, texts)
     job = await model_service.start_backfill(services, "test", OTHER)
     count = len(second_model.requests)
     second_model.script("ok", "401")
     failed = await run(services, job)
     assert failed.status == "failed"
-    assert 0 < await vectors_of(services, OTHER) < 300
+    assert 0 < await vectors_of(services, OTHER) < 140
     again = await run(services, await model_service.start_backfill(services, "test", OTHER))
     assert again.status == "succeeded"
-    assert await vectors_of(services, OTHER) == 300
+    assert await vectors_of(services, OTHER) == 140
     embedded = sum(len(request.body["input"]) for request in second_model.requests[count:])
-    assert embedded <= 300 + 128  # the failed batch is asked twice, none of the others
+    assert embedded <= 140 + 128  # the failed batch is asked twice, none of the others
 
 
 async def test_collections_with_different_models_are_searched_together(services: Services) -> None:
@@ -177,7 +180,7 @@ async def test_collections_with_different_models_are_searched_together(services:
     await index_texts(services, {"x": "A cairn of stone in another collection."}, collection="second")
     result = await run_search(services, SearchRequest("cairn of stone", ("test", "second"), legs=("vector",), top_k=40))
     assert {p.collection for p in result.passages} == {"test", "second"}
-    assert len(result.passages) == 31
+    assert len(result.passages) == 13
     assert all(0 <= p.score <= 1.0001 for p in result.passages)
 
 
@@ -189,7 +192,7 @@ async def test_other_settings_do_not_change_what_serves(services: Services, envi
     async with open_services(environment, SettingsStore(initial=changed)) as later:
         assert await models_used(later) == {LOCAL}
         await index_texts(later, {"more": "One more note for the old collection."})
-        assert await vectors_of(later, LOCAL) == 31
+        assert await vectors_of(later, LOCAL) == 13
         await index_texts(later, {"new": "A note in a new collection."}, collection="new")
         assert await models_used(later, collection="new") == {OTHER}
 
@@ -216,7 +219,7 @@ async def test_forgetting_a_model_frees_its_vectors(services: Services) -> None:
     await model_service.forget_model(services, "test", LOCAL)
     assert await vectors_of(services, LOCAL) == 0
     await index_texts(services, {"new": "A note after that."})
-    assert (await vectors_of(services, LOCAL), await vectors_of(services, OTHER)) == (0, 31)
+    assert (await vectors_of(services, LOCAL), await vectors_of(services, OTHER)) == (0, 13)
     with pytest.raises(ConflictError, match="not served by another"):
         await model_service.rollback_model(services, "test")
 
