@@ -11,6 +11,9 @@ from cairn.service.documents import get_collection, list_documents
 from cairn.store import graph
 from cairn.wiring import Services
 from tests.db.graphs import NAMES, contents, key, plain, publish, random_document, remove, with_graph
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 
 async def _id(services: Services, name: str) -> UUID:

@@ -11,7 +11,10 @@ from cairn.store import lexical
 from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find
 from tests.documents import index_texts, with_sections
+from tests.sharing import SHARED
 from tests.unit.test_language import SENTENCES
+
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 TEXTS = {
     "en": "The hikers were climbing the mountains and built cairns from the stones that they had found on the ridges.",
@@ -81,14 +84,14 @@ async def test_uncertain_passages_follow_document_collection_and_setting(service
 
 async def test_a_handful_of_passages_in_another_language_neither_drown_nor_win(services: Services) -> None:
     """An idf of their own would be tiny (N = 2) for what they are about, and large for words that are common elsewhere."""
-    texts = {f"e{i}": f"{TEXTS['en']} Number {i} tells of granite and the weather." for i in range(60)}
+    texts = {f"e{i}": f"{TEXTS['en']} Number {i} tells of granite and the weather." for i in range(30)}
     texts |= {"fr": TEXTS["fr"], "es": TEXTS["es"]}
     await index_texts(services, texts)
     found = await find(services, "the chevaux and the mountain", legs=("lexical",))
     assert found.passages[0].external_id == "fr", "a rare word counts as rare among all passages"
     await index_texts(services, {"quote": f"{TEXTS['es']} Decía: the weather and the granite."})
     assert (await configurations(services))["quote"] == ["spanish"]
-    found = await find(services, "the weather and the granite of number 7", legs=("lexical",), top_k=62)
+    found = await find(services, "the weather and the granite of number 7", legs=("lexical",), top_k=33)
     scores = {
         str(passage): score for passage, score in zip(found.legs[0].passage_ids, found.legs[0].scores, strict=True)
     }
@@ -144,7 +147,7 @@ async def test_pruned_lists_equal_the_full_scan_in_several_languages(services: S
     texts = {
         f"{name}{i}": f"{text} Humboldt {i % 9} Chimborazo {i % 7} {' '.join(WORDS[i % 11 :: 11])}"
         for name, text in TEXTS.items()
-        for i in range(60)
+        for i in range(30)
     }
     await index_texts(services, texts)
     collection = await get_collection(services, "test")
@@ -161,5 +164,5 @@ async def test_pruned_lists_equal_the_full_scan_in_several_languages(services: S
 @pytest.mark.parametrize(
     "text", ["def pool(size): return [connect() for _ in range(size)]", "Alice, Bob, Carol", "12 | 13 | 14"]
 )
-def test_passages_without_prose_follow_their_document(text: str) -> None:
+async def test_passages_without_prose_follow_their_document(text: str) -> None:
     assert passage_configuration(text, "german") == "german"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from cairn.service.documents import refresh_communities
 from cairn.wiring import Services
 from tests.db.runs import answered, change, fill
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 SUBJECTS = {
     "Ada Lovelace": ("Charles Babbage", "Luigi Menabrea", "Analytical Engine"),

@@ -16,8 +16,9 @@ from cairn.service.jobs import get_job
 from cairn.settings import ChunkingSettings, JobsSettings, Settings, SettingsStore
 from cairn.wiring import Services
 from tests.documents import find, index_texts, text_source
+from tests.sharing import SHARED
 
-pytestmark = pytest.mark.usefixtures("hashed_vectors")
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 MARKDOWN = "# Guide\n\nIntroduction.\n\n" + "\n\n".join(
     f"## Chapter {i}\n\n" + f"Cairn {i} marks the trail over granite. " * 25 for i in range(6)

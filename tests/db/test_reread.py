@@ -22,6 +22,9 @@ from cairn.settings import IngestSettings
 from cairn.store import documents, originals
 from cairn.wiring import Services
 from tests.documents import find, text_source, with_sections
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 OLD = "title: Guide\n\n# Guide\n\nA cairn marks the trail.\n"
 """What an earlier release read of FILE."""

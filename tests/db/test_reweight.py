@@ -16,8 +16,9 @@ from cairn.store import collections, jobs, lexical
 from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find, make_texts, query_lexemes, reference
 from tests.documents import index_texts, text_source
+from tests.sharing import SHARED
 
-pytestmark = pytest.mark.usefixtures("hashed_vectors")
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 SMALL = LexicalSettings(candidate_budget=100)
 FULL = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
@@ -32,8 +33,8 @@ def change(services: Services, **values: Any) -> None:
 async def drifted_collection(services: Services) -> Collection:
     """Short texts first, then long ones, and nothing renewed: weights of all rows are far too small."""
     change(services, reweight_drift=1000.0)
-    await index_texts(services, {f"s{i}": f"granite ridge {WORDS[i % 30]}" for i in range(150)})
-    await index_texts(services, make_texts(150))
+    await index_texts(services, {f"s{i}": f"granite ridge {WORDS[i % 30]}" for i in range(60)})
+    await index_texts(services, make_texts(60))
     change(services, reweight_drift=0.05)
     return await get_collection(services, "test")
 
@@ -131,21 +132,21 @@ async def test_an_interrupted_reweighting_goes_on_where_it_stopped(services: Ser
     settings = services.settings.current.lexical
 
     async def stop(done: int, total: int) -> None:
-        if done >= 100:
+        if done >= 40:
             raise RuntimeError("the worker died")
 
     arguments = (services.database, services.principal, collection.id, "english", settings)
     with pytest.raises(RuntimeError, match="died"):
-        await reweight_in_batches(*arguments, stop, batch=50)
-    assert await stale(services, collection) == 200
+        await reweight_in_batches(*arguments, stop, batch=20)
+    assert await stale(services, collection) == 80
     await assert_pruned_equals_full(services, collection)
 
     async def go_on(done: int, total: int) -> None:
-        assert total == 200
+        assert total == 80
 
-    assert await reweight_in_batches(*arguments, go_on, batch=50) == 200
+    assert await reweight_in_batches(*arguments, go_on, batch=20) == 80
     assert await stale(services, collection) == 0
-    assert await reweight_in_batches(*arguments, go_on, batch=50) == 0
+    assert await reweight_in_batches(*arguments, go_on, batch=20) == 0
 
 
 async def test_a_writer_overtaken_by_a_new_average_raises_its_bounds(services: Services) -> None:
