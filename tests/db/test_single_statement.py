@@ -24,8 +24,9 @@ from cairn.service.search import get_trace
 from cairn.settings import RagSettings, RetrieveSettings, Settings, SettingsStore, VectorSettings
 from cairn.wiring import Services
 from tests.documents import find, text_source
+from tests.sharing import ALONE, SHARED
 
-pytestmark = pytest.mark.usefixtures("hashed_vectors")
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
 WORDS = re.findall(
     r"\w+",
@@ -83,10 +84,11 @@ SETTINGS = {
 }
 
 
+@ALONE
 async def test_one_statement_is_the_same_search(services: Services, psql: Any, database: str) -> None:
     """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection; before the tables are
     analysed and after it."""
-    await fill(services, 60)
+    await fill(services, 30)
     await assert_both_ways_are_the_same(services, "never analysed")
     psql("ANALYZE rag.embeddings, rag.chunks, rag.passages", database=database.split("/")[3].split("?")[0])
     await assert_both_ways_are_the_same(services, "analysed")
@@ -165,6 +167,7 @@ async def test_an_empty_collection_is_searched_the_same_way(services: Services) 
     assert not (await find(services, "granite", cache=False)).passages
 
 
+@ALONE
 async def test_an_index_with_too_few_rows_gives_way_to_the_scan(services: Services) -> None:
     """Few tuples may be scanned, most of another collection, so HNSW under-returns: always min(wanted, visible) passages."""
     await fill(services, 60, collection="other")
@@ -196,7 +199,7 @@ async def queries_of(services: Services, *searches: SearchRequest) -> tuple[list
 
 
 async def test_a_plain_search_is_one_round_trip(services: Services) -> None:
-    await fill(services, 20)
+    await fill(services, 5)
     request = SearchRequest(query="granite cairn", collections=("test",), cache=False)
     await queries_of(services, request)  # the embedding is known from now on
     sent, (result,) = await queries_of(services, request)
@@ -221,6 +224,7 @@ async def test_other_searches_go_stepwise(services: Services, changes: dict[str,
     assert not any("SAVEPOINT" in statement for statement in sent)
 
 
+@ALONE
 async def test_legs_that_fail_are_named_though_they_ran_together(services: Services, psql: Any, database: str) -> None:
     """The vector leg misses a column; what the lexical one finds is there, and the reason why the other is not."""
     await fill(services, 5)
@@ -234,6 +238,7 @@ async def test_legs_that_fail_are_named_though_they_ran_together(services: Servi
     assert {leg.leg for leg in trace.legs} == {"lexical", "fused"}
 
 
+@ALONE
 async def test_a_search_that_takes_too_long_fails_stepwise(services: Services, psql: Any, database: str) -> None:
     """The time limit of the one statement is that of each leg: the slow one is reported, the other answers."""
     await fill(services, 5)
