@@ -500,8 +500,8 @@ async def test_a_file_that_is_not_right_changes_nothing(
 async def test_a_list_of_members_of_any_length_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "long.cairn"
     with zipfile.ZipFile(file, "w") as archive:
-        for number in range(160_000):
-            archive.writestr(zipfile.ZipInfo(f"tables/{number:040}.copy"), b"")
+        for number in range(1000):
+            archive.writestr(zipfile.ZipInfo(f"tables/{number:09000}.copy"), b"")
     with pytest.raises(TenantFileError, match=r"it states lengths that none has"):
         await bring("postgresql:///nowhere", file)
 
@@ -538,7 +538,7 @@ async def test_a_failed_export_leaves_no_file(lived: Services, database: str, tm
 async def test_memory_does_not_grow_with_the_tenant(
     lived: Services, database: str, second: str, tmp_path: Path
 ) -> None:
-    """120 MB of files in rows of 4 MB; the largest row is what there is at once."""
+    """63 MB of files in rows of 4 MB; the largest row is what there is at once."""
     tenant = lived.principal.tenant_id
     collection, job = (
         (await fetch(database, "SELECT id FROM rag.collections WHERE tenant_id = $1", tenant))[0]["id"],
@@ -549,7 +549,7 @@ async def test_memory_does_not_grow_with_the_tenant(
         database,
         "INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, content) "
         "SELECT $1, gen_random_uuid(), $2, $3, n::text, n::text, convert_to(repeat(md5(n::text), 131072), 'UTF8') "
-        "FROM generate_series(1, 30) AS n",
+        "FROM generate_series(1, 15) AS n",
         tenant, collection, job,
     )  # fmt: skip
     file = tmp_path / "one.cairn"
@@ -560,7 +560,7 @@ async def test_memory_does_not_grow_with_the_tenant(
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert file.stat().st_size > 120_000_000
+    assert file.stat().st_size > 60_000_000
     assert peak < 40_000_000, peak
 
 
