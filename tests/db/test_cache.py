@@ -290,7 +290,7 @@ async def test_an_entry_whose_collection_is_gone_never_answers(library: Services
 
 
 async def test_new_weights_are_a_change(services: Services) -> None:
-    await index_texts(services, {f"d{i}": f"Stones mark trail number {i} here." for i in range(30)})
+    await index_texts(services, {f"d{i}": f"Stones mark trail number {i} here." for i in range(12)})
     await index_texts(services, {"long": "A longer text: stones mark the trail, and walkers follow it in fog."})
     await warm(services)
     target = (await get_collection(services, "test")).id

@@ -31,7 +31,7 @@ FILM = {
     "director": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place.",
 }
 NOISE = {
-    f"noise{n}": f"Rule {n}: people who marry tell the mayor about it, none of it stays a secret." for n in range(30)
+    f"noise{n}": f"Rule {n}: people who marry tell the mayor about it, none of it stays a secret." for n in range(12)
 }
 
 

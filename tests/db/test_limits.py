@@ -355,13 +355,13 @@ async def index(services: Services, collection: str, numbers: range) -> list[Out
 async def test_uploads_at_once_into_several_collections_by_several_processes_stay_within_the_limit(
     processes: list[Services], what: str
 ) -> None:
-    most = {"documents": 9, "bytes": 9 * len(TEXTS[11].encode()), "chunks": 9}[what]
+    most = {"documents": 5, "bytes": 5 * len(TEXTS[11].encode()), "chunks": 5}[what]
     await limit_tenant(processes[0], "one", {what: most})
-    made = await asyncio.gather(*(index(one, f"c{n}", range(10, 18)) for n, one in enumerate([*processes, *processes])))
+    made = await asyncio.gather(*(index(one, f"c{n}", range(10, 14)) for n, one in enumerate([*processes, *processes])))
     outcomes = [outcome for group in made for outcome in group]
     stored = [one for one in outcomes if isinstance(one, Indexed)]
     refused = [one for one in outcomes if isinstance(one, Rejected)]
-    assert (len(stored), len(refused)) == (9, 39)
+    assert (len(stored), len(refused)) == (5, 19)
     assert {one.code for one in refused} == {"tenant-full"}
     assert all(f"may keep {most} {what}" in one.error for one in refused), refused[0].error
     usage = (await get_usage(processes[0])).tenant

@@ -86,7 +86,7 @@ async def test_large_collections_keep_to_the_operators_too(services: Services) -
     services.settings.current = services.settings.current.model_copy(
         update={"vector": services.settings.current.vector.model_copy(update={"exact_below": 0})}
     )
-    texts = make_texts(150)
+    texts = make_texts(60)
     await index_texts(services, texts)
     without = {name for name, text in texts.items() if "granite" not in text.split()}
     found = await run(services, "summit of the ridge -granite", legs=("vector",))
@@ -96,7 +96,7 @@ async def test_large_collections_keep_to_the_operators_too(services: Services) -
 
 async def test_restricted_lists_equal_the_restricted_full_scan(services: Services) -> None:
     """`exact` stays true to its word: pruned and capped lists under conditions equal a filtered scan of everything."""
-    await index_texts(services, make_texts(400, seed=5))
+    await index_texts(services, make_texts(200, seed=5))
     collection = await get_collection(services, "test")
     small = LexicalSettings(candidate_budget=100)
     full = LexicalSettings(candidate_budget=1_000_000, candidate_cap=1_000_000)
@@ -110,7 +110,7 @@ async def test_restricted_lists_equal_the_restricted_full_scan(services: Service
                 Conditions(must_not=(Condition("text", "granite"),)),
                 Conditions(must=(Condition("text", "cairn"),), must_not=(Condition("text", "granite"),)),
             ):
-                scan = await lexical.search(connection, [collection.id], asked, 400, full, None)
+                scan = await lexical.search(connection, [collection.id], asked, 200, full, None)
                 allowed = [
                     hit for hit in scan.hits
                     if f"'{avoid}'" not in stems[hit.passage_id]
