@@ -31,6 +31,8 @@ from cairn.wiring import Services, open_services
 from tests.db.extracting import settings as extracting
 from tests.db.runs import answer, change, fill, read
 
+pytestmark = pytest.mark.usefixtures("hashed_vectors")
+
 QUESTIONS: Final = {
     "en": "How many days of leave do employees have per year?",
     "de": "Wie viele Tage Urlaub (leave) haben employees im Jahr?",
