@@ -196,7 +196,8 @@ async def services_of_tenant(services_of_module: Services) -> AsyncIterator[Serv
 
 @asynccontextmanager
 async def asking_anew(opened: Services) -> AsyncIterator[Services]:
-    """With clients of models that no test has used: one remembers that its server takes no tools, and a circuit its failures."""
+    """With clients of chat models that no test has used: one remembers that its server takes no tools, and a circuit its
+    failures."""
     store = opened.settings
     circuits = Circuits(
         lambda: Limits(store.current.providers.circuit_failures, store.current.providers.circuit_seconds)
