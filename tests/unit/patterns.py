@@ -42,9 +42,9 @@ _BETWEEN = ("/re/__init__.py", "/language/linear.py", "/unit/patterns.py")
 """Files between a pattern and who made it."""
 
 
-def record() -> dict[tuple[str, int], str]:
-    """The patterns over text with their flags, and the place (file and line) that each is made at."""
-    found: dict[tuple[str, int], str] = {}
+def record() -> dict[re.Pattern[str], str]:
+    """The patterns over text, and the place (file and line) that each is made at."""
+    found: dict[re.Pattern[str], str] = {}
     plain: Any = re._compile  # type: ignore[attr-defined]
 
     def note(pattern: Any, flags: int) -> Any:
@@ -54,7 +54,7 @@ def record() -> dict[tuple[str, int], str]:
             frame = frame.f_back
         where = Path(frame.f_code.co_filename) if frame else Path("/")
         if isinstance(made.pattern, str) and where.is_relative_to(ROOT / "app"):
-            found.setdefault((made.pattern, made.flags), f"{where.relative_to(ROOT)}:{frame.f_lineno}")
+            found.setdefault(made, f"{where.relative_to(ROOT)}:{frame.f_lineno}")
         return made
 
     re._compile = note  # type: ignore[attr-defined]
@@ -67,7 +67,7 @@ def record() -> dict[tuple[str, int], str]:
     for module in modules:
         for where, pattern, flags in _in_functions(module):
             made = plain(pattern, flags)
-            found.setdefault((made.pattern, made.flags), where)
+            found.setdefault(made, where)
     return found
 
 

@@ -90,10 +90,10 @@ def repeats(node: Any) -> bool:
 def main() -> None:
     signal.signal(signal.SIGVTALRM, _ring)
     share, shares, sieve = map(int, sys.argv[1:4])
-    patterns = sorted(record().items())
-    for (pattern, flags), where in patterns[share::shares]:
-        if repeats(parse(pattern, flags)) and (problem := slow(re.compile(pattern, flags), sieve)):
-            print(f"{where} {problem}: {pattern[:200]!r}", flush=True)
+    patterns = sorted(record().items(), key=lambda found: (found[0].pattern, found[0].flags))
+    for pattern, where in patterns[share::shares]:
+        if repeats(parse(pattern.pattern, pattern.flags)) and (problem := slow(pattern, sieve)):
+            print(f"{where} {problem}: {pattern.pattern[:200]!r}", flush=True)
     print(f"scanned {len(patterns)} patterns")
 
 

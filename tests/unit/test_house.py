@@ -62,10 +62,11 @@ def sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
 
 def named_in(tree: ast.Module) -> set[str]:
     """Names that a test uses, and words of its texts that may be keys: not those of sentences."""
-    found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    found |= {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
-    found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    found = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    found |= {str(node.arg) for node in nodes if isinstance(node, ast.keyword)}
+    found |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
             text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
             if "{" in text or " " not in text.strip():
