@@ -1,24 +1,10 @@
-"""What a start must not wait for: the SDKs of models that are not configured, and what the first use can load.
-
-And who reaches what: the import contracts of pyproject.toml, kept for objects as well."""
+"""Who reaches what: the import contracts of pyproject.toml, kept for objects as well. What a start must not wait for:
+test_package.py."""
 
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
-
-HEAVY = ("openai", "cohere", "onnxruntime", "tokenizers", "pypdfium2", "docx", "tiktoken", "httpx2")
-SERVING = "cairn.interfaces.server, cairn.interfaces.cli.operate"
-SCRIPT = f"import sys, {SERVING}; print(*[name for name in {HEAVY} if name in sys.modules])"
-
-
-def test_starting_imports_no_sdk_and_no_parser() -> None:
-    repo = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=repo, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
-
 
 ENGINE = {"chat_for", "circuits", "database", "exemplars", "enriching_chat", "extracting_chat", "owner_dsn", "register_model",
           "routing_chat", "runs",
