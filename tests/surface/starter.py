@@ -1,7 +1,8 @@
-"""Starts processes that have loaded what a server needs: forks of one that did so once, since loading is four fifths of a start.
+"""Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
+four fifths of a start.
 
-`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py). Run as a program this is the process that
-is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
+`cairn serve` and `cairn worker` as users start them, from nothing, are in tests/faults (served.py). Run as a program this is the
+process that is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
 
 from __future__ import annotations
 
