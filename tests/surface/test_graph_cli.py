@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +15,8 @@ from commands import Done, in_process
 from graph_library import COLLECTION, TEXTS
 from lxml import etree
 
-from tests.waiting import patience
+from cairn.interfaces.cli.main import run
 
-REPO = Path(__file__).resolve().parents[2]
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -44,7 +40,7 @@ class Cairn:
 def environment(
     fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path
 ) -> dict[str, str]:
-    """Where the library was ingested, by a process of its own."""
+    """Where the library was ingested."""
     folder = tmp_path_factory.mktemp("graph")
     own = {
         "CAIRN_DATABASE_URL": fresh_database(), "CAIRN_HOME": str(folder), "CAIRN_MODEL_DIR": str(model), "COLUMNS": "200",
@@ -56,11 +52,12 @@ def environment(
     (library / "odd.md").write_text(
         "# Odd\n\nMonsieur Dupont & Söhne <Paris> met Ada Lovelace in Łódź \x0b near London."
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "cairn", "ingest", "library", "--collection", COLLECTION], cwd=folder, capture_output=True,
-        env={**os.environ, **own, "PYTHONPATH": str(REPO / "app")}, text=True, check=False, timeout=patience(120),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in own.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        assert run(["ingest", "library", "--collection", COLLECTION]) == 0
+    structlog.reset_defaults()
     return own
 
 
