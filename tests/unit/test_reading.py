@@ -93,7 +93,7 @@ def test_only_the_most_promising_stretches_are_read_best_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "behind", "first"), [(0.6, 0.0, 0), (0.85, 0.0, 1), (1.8, 0.1, 0), (2.3, 0.1, 1)],
+    ("words", "behind", "first"), [(0.6, 0.0, 0), (0.85, 0.0, 1), (2.1, 0.1, 0), (2.5, 0.1, 1)],
 )  # fmt: skip
 async def test_what_is_read_first_is_weighed(words: float, behind: float, first: int) -> None:
     """The second passage, by how much better its words must be; `behind`: by how much its cosine is."""
@@ -106,7 +106,7 @@ async def test_what_is_read_first_is_weighed(words: float, behind: float, first:
 
 @pytest.mark.parametrize(
     ("surer", "enough", "too_little"),
-    [("stretch", 2.5, 2.0), ("unit", 1.9, 1.6), ("cosine", 11.8, 10.7), ("rank", -1.8, -2.2)],
+    [("stretch", 2.1, 1.8), ("unit", 2.0, 1.7), ("cosine", 15.6, 14.2), ("rank", -1.8, -2.1)],
 )
 def test_what_was_read_is_weighed(surer: str, enough: float, too_little: float) -> None:
     """By how much better the words of a candidate must be than those of one that is ahead by 1 in something else."""
