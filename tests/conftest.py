@@ -244,13 +244,13 @@ def loaded_model(closed_world: None, tmp_path_factory: pytest.TempPathFactory) -
     return model, model._session, model.tokens._tokenizer
 
 
-_held: dict[object, object] = {}
+_held: set[object] = set()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
     """Holds the other models, too, which a test has at its end: the reader takes .45 s of a processor to load."""
-    _held.update(onnx_model._loaded)
+    _held.update(model for held in onnx_model._loaded.valuerefs() if (model := held()) is not None)
 
 
 # --- data -----------------------------------------------------------------------------------------------------------

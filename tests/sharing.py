@@ -3,7 +3,8 @@
     pytestmark = SHARED
 
 Then `services` and `chatty` are those of a tenant that only the test has, and nothing of another test is in it. Not for a
-module that kills, restarts or reconfigures, counts rows of all tenants, or changes what tenants share (indexes, models, roles).
+module that kills, restarts or reconfigures, counts rows of all tenants, or changes what tenants share (indexes, roles;
+models may be added, but none forgotten, and those of all not counted).
 Fixtures of such a module that are coroutines run in the module's loop: `@pytest_asyncio.fixture(loop_scope="module")`.
 
 A test among them that does change such a thing says `@ALONE`: it has a database and an application of its own, and none of those

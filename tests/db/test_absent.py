@@ -93,13 +93,27 @@ LOGS = {
 }
 
 
-@pytest.mark.parametrize("question", ["command to see the log of earlier runs", "command to see the log of Kafka runs"])
+KAFKA = {
+    "kafka.md": "# Kafka\n\nKafka was sold.\n",
+    "brokers.md": "# Brokers\n\nThen\nKafka was sold, and (Kafka) closed.\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "command to see the log of earlier runs",
+        "command to see the log of Kafka runs",
+        "command to see the log of kafka runs",
+    ],
+)
+@pytest.mark.parametrize("named", KAFKA)
 async def test_a_word_in_a_message_without_capitals_is_no_name_where_it_is_answered(
-    services: Services, question: str
+    services: Services, question: str, named: str
 ) -> None:
-    await index(services, "logs", LOGS | {"kafka.md": "# Kafka\n\nKafka was sold.\n"})
+    await index(services, "logs", LOGS | {named: KAFKA[named]})
     answer = await answered(services, question, collection="logs")
-    assert ("orchard log" in answer.answer) == ("Kafka" not in question)
+    assert ("orchard log" in answer.answer) == ("kafka" not in question.lower())
 
 
 async def test_a_refusal_names_titles_and_the_language_of_the_documents(services: Services) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import pytest_asyncio
 
@@ -152,6 +154,8 @@ async def test_who_is_not_sure_names_what_else_may_answer(services: Services) ->
     assert "\n\nOr perhaps:\n- " in unsure.answer
     assert all(f"[{cited.n}]" in unsure.answer for cited in unsure.citations)
     assert len({cited.document_id for cited in unsure.citations}) > 1
+    places = sorted((str(cited.document_id), cited.start, cited.end) for cited in unsure.citations)
+    assert all(one[0] != other[0] or one[2] <= other[1] for one, other in pairwise(places))
     await fill(services)
     sure = await answered(services, LEAVE)
     assert sure.confidence_word != "not_sure"

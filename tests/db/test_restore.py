@@ -262,7 +262,7 @@ async def test_statements_instead_of_rows_are_refused(database: str, empty_datab
 
 
 async def test_memory_does_not_grow_with_the_dump(database: str, empty_database: str, tmp_path: Path) -> None:
-    """48 MB of files in rows of 8 MB as the dump writes them, 96 MB of it."""
+    """48 MB of files in rows of 8 MB, which are 96 MB of dump."""
     await fetch(database, "SELECT rag.ensure_tenant('one')")
     collection, job = new_id(), new_id()
     await fetch(

@@ -1,7 +1,7 @@
 """Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
 four fifths of a start.
 
-`cairn serve` and `cairn worker` as users start them, from nothing, are in tests/faults (served.py). Run as a program this is the
+`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and so is `cairn worker` in the sieges there. Run as a program this is the
 process that is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LONGEST = 1_000_000
 
 
 class StartedProcess:
-    """The part of subprocess.Popen that tests of servers use."""
+    """The part of subprocess.Popen that tests use."""
 
     def __init__(self, starter: Starter, pid: int) -> None:
         self._starter = starter

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -460,3 +461,27 @@ async def test_what_else_may_answer_is_kept_ready_and_named_by_its_place() -> No
     assert named.text == f"{draft.text}\n\nOu peut-être :\n{lines}"
     assert [cited.n for cited in named.citations] == [1, 2, 3]
     assert name_others(named, "fr") == named
+
+
+async def test_what_else_may_answer_is_nothing_that_is_quoted_already() -> None:
+    """Neither a sentence that another quotation has with its neighbour, nor the words of a further quotation again."""
+    sources = [
+        passage("The crane of the harbour is oiled on Mondays at nine.", title="Guide"),
+        passage("The crane of the harbour is oiled by Bo at nine. It is green, and the harbour is old.", title="Log"),
+        passage("The crane of the harbour is oiled by Bo at nine, they say. The mayor likes tea.", title="News"),
+    ]
+    for most in (1, 2, 3, 4):
+        settings = SETTINGS.model_copy(update={"max_sentences": most})
+        draft = name_others(await ask("When is the crane of the harbour oiled?", *sources, settings=settings), "en")
+        assert len(draft.citations) <= most
+        places = sorted((str(cited.document_id), cited.start, cited.end) for cited in draft.citations)
+        assert all(one[0] != other[0] or one[2] <= other[1] for one, other in pairwise(places))
+        assert "tea" not in draft.text
+
+
+async def test_code_among_what_else_may_answer_stays_a_block() -> None:
+    shell = "# Oil\n\n```\noil `date` crane\noil harbour crane\n```\n"
+    draft = await ask(
+        "When is the crane of the harbour oiled?", passage("The crane of the harbour is oiled daily."), passage(shell)
+    )
+    assert [shown for _, shown in draft.others] == ["\n  ```\n  oil `date` crane\n  oil harbour crane\n  ```\n "]

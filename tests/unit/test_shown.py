@@ -125,11 +125,21 @@ def test_code_that_is_quoted_leads_no_further() -> None:
         "Cette directive commence chaque jour un nouveau fichier.",
         "Esta directiva empieza un archivo cada día.",
         "Questa direttiva comincia un file ogni giorno.",
+        "Dies beginnt jeden Tag eine neue Datei.",
+        "Ce module commence chaque jour un nouveau fichier.",
+        "Ceci commence chaque jour un nouveau fichier.",
+        "Esto empieza un archivo cada día.",
+        "Quest'opzione comincia un file ogni giorno.",
     ],
 )
 def test_what_explains_the_code_before_it_is_shown_with_that_and_not_with_the_next(sentence: str) -> None:
     part = f"A log may grow:\n\n```\nlog daily\n```\n\n{sentence}\n\n```\nlog weekly\n```"
     assert shown(in_long_section(part), sentence) == f"```\nlog daily\n```\n\n{sentence} [1]"
+
+
+def test_markup_before_the_first_word_hides_nothing() -> None:
+    part = "A log may grow:\n\n```\nlog daily\n```\n\n**This** option is slow.\n\n```\nlog weekly\n```"
+    assert shown(in_long_section(part), "This** option is slow.").startswith("```\nlog daily\n```\n\n")
 
 
 def test_what_points_back_is_shown_with_the_paragraph_before_it() -> None:

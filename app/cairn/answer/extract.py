@@ -45,7 +45,7 @@ from cairn.answer.quotation import (
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
-from cairn.answer.shown import ShownPart, as_markdown, can_mark, surroundings
+from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -115,7 +115,9 @@ async def extract(
     draft = quoted_draft(best, further, passages, first, language, terms.asked)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
-    others = _others(draft, order, found, scores, terms, passages)[: settings.max_sentences - len(draft.citations)]
+    limit = min(OTHERS, settings.max_sentences - 1 - len(further))
+    worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
+    others = _others(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 
@@ -274,28 +276,32 @@ def _also(
 
 
 def _others(
-    draft: Draft, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
-    passages: Sequence[Passage],
+    draft: Draft, quoted: Sequence[Excerpt], order: Sequence[int], found: Sequence[Candidate], scores: Measured,
+    terms: QuestionTerms, passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
     """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something."""
     n = draft.citations[-1].n + 1
     places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
     taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
+    known = [found[one.at] for one in quoted]
+    floor = scores[quoted[0].at] - UNREAD / 2
     chosen: list[tuple[Citation, str]] = []
-    known = [found[order[0]]]
-    for at in order[1:]:
-        if len(chosen) == OTHERS or scores[at] <= scores[order[0]] - UNREAD / 2:
+    for at in order:
+        if len(chosen) >= limit or scores[at] <= floor:
             break
         candidate, passage = found[at], passages[found[at].rank]
-        start, end = (passage.start + place for place in (candidate.unit.start, candidate.unit.end))
-        if candidate.announces or any(of == passage.document_id and start < e and s < end for of, s, e in taken):
-            continue
         made = quote(at, found, scores, terms, passages)
-        if len(made.shown) > MOST_CHARS or any(says_the_same(candidate, other) for other in known):
+        spans = [(passage.start + start, passage.start + end) for start, end in made.spans]
+        if (
+            candidate.announces
+            or len(made.shown) > MOST_CHARS
+            or any(of == passage.document_id and s < end and start < e for start, end in spans for of, s, e in taken)
+            or any(says_the_same(candidate, other) for other in known)
+        ):
             continue
         cited = citation(n + len(chosen), passage, made.spans[-1])
         chosen.append((cited, _as_item(made)))
-        taken.append((cited.document_id, cited.start, cited.end))
+        taken += [(passage.document_id, *span) for span in spans]
         known.append(candidate)
     return tuple(chosen)
 
@@ -342,7 +348,9 @@ def _as_item(made: Excerpt) -> str:
     """A quotation in a line of a list."""
     if made.kind != "code":
         return made.shown
-    return "\n" + indent(f"```\n{made.shown}\n```", "  ") + "\n " if "\n" in made.shown else f"`{made.shown}`"
+    if "\n" in made.shown or "`" in made.shown:
+        return "\n" + indent(as_code(made.shown), "  ") + "\n "
+    return f"`{made.shown}`"
 
 
 def name_others(draft: Draft, language: str) -> Draft:

@@ -229,7 +229,8 @@ def _last_sentence(text: str, block: Block) -> int:
     return pieces[-1][0] if pieces else block.start
 
 
-_POINTS_BACK: Final = every(lambda one: one.carry.demonstratives)
+_POINTS_BACK: Final = every(lambda one: one.carry.demonstratives) | every(lambda one: one.carry.points_back)
+_WORD: Final = re.compile(r"\w+")
 
 
 def _points_back(text: str, block: Block, span: Span, quoted: Span) -> bool:
@@ -237,7 +238,8 @@ def _points_back(text: str, block: Block, span: Span, quoted: Span) -> bool:
     the one behind it."""
     if block.kind != "prose" or span[0] != block.start or _announces(text, quoted):
         return False
-    return fold(text[block.start : block.end].split(maxsplit=1)[0]) in _POINTS_BACK
+    first = _WORD.search(text, block.start, block.end)
+    return first is not None and fold(first[0]) in _POINTS_BACK
 
 
 def _only_names(said: str) -> bool:
@@ -334,7 +336,7 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     start, end = max(block.start, around.span[0]), min(block.end, around.span[1])
     places = [place for place in places if start < place <= end]
     if block.kind == "code":
-        code = _code(around.content[max(block.body[0], start) : min(block.body[1], end)], block.language)
+        code = as_code(around.content[max(block.body[0], start) : min(block.body[1], end)], block.language)
         return "\n".join((code, " ".join(_MARK for _ in places))) if places else code
     if block.table:
         return _table(around.content, block, (start, end))
@@ -349,7 +351,8 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def _code(code: str, language: str) -> str:
+def as_code(code: str, language: str = "") -> str:
+    """Lines of code as a block of Markdown, whatever is in them."""
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))
     body = dedent(code.rstrip()).strip("\n")
     return f"{fence}{language}\n{body}\n{fence}"

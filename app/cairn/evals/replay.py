@@ -209,12 +209,13 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
 
 
 def rates_quotation(question: JudgedQuestion, answer: Answer) -> bool | None:
-    """What users said of the first quotation; None where they have not seen it."""
+    """What users said of the first quotation; None where they have not seen it, or praised an answer of several quotations, one
+    of which may be what they meant."""
     if not answer.citations:
         return None
     first = answer.citations[0]
     if any(place.is_cited(first) for place in question.kept):
-        return True
+        return True if len(question.kept) == 1 else None
     return False if any(place.is_cited(first) for place in question.unhelpful) else None
 
 

@@ -701,6 +701,8 @@ class Carry(_Section):
     """A name can stand in their place."""
     demonstratives: Words = NONE
     """Before the kind of thing that is meant."""
+    points_back: Words = NONE
+    """More words that begin a sentence about what stands before it."""
     last: Words = NONE
     """Refer back only where they end the message."""
     who: Words = NONE

@@ -21,6 +21,7 @@ from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.bridge import bridge
 from cairn.language.lexicon import any_of
+from cairn.language.text import fold
 from cairn.query.related import ends_of
 from cairn.runs.context import Run
 
@@ -131,23 +132,41 @@ def _named(run: Run, text: str) -> list[Subject]:
     return [one for one in found if one.kind != "file" and not _is_bound(one, text)]
 
 
+GAP: Final = 12
+"""Characters before a word in which the one stands that says whether a sentence begins."""
 A_WORD: Final = 0.25
 """Confidence of an answer from which a word of a message without capitals is no name: the fourth of "the log of earlier runs"."""
 
 
 def _is_word(one: Subject, passages: Sequence[Passage], draft: Draft) -> bool:
     """Whether what may be a name is a word: written without a capital, or, where nouns have capitals, anywhere. So is what the
-    message writes without one itself, where no passage writes it with one amid a sentence, and it is answered all the same."""
+    message writes without one itself, where no passage writes it with one amid a sentence or is called by it, and it is answered
+    all the same."""
     if one.kind == "name" and one.text.islower() and one.text.isalpha():
-        amid = re.compile(rf"(?<=[\w,;)] ){re.escape(one.text)}(?!\w)", re.IGNORECASE)
-        written = (match[0] for passage in passages for match in amid.finditer(passage.content))
-        return draft.confidence >= A_WORD and not any(word[0].isupper() for word in written)
+        return draft.confidence >= A_WORD and not any(_has_as_name(passage, one.text) for passage in passages)
     if one.sure or one.kind == "year":
         return False
     if one.kind == "name":
         return not unmentioned([one], passages)
     plain = re.compile(rf"(?<=\s){re.escape(one.text.lower())}(?=[\s,;)])")  # not within the name of a module
     return any(plain.search(passage.content) for passage in passages)
+
+
+_OPENS: Final = " \n\t([{\"'“„«‘*_`"
+"""Stand before a word and say nothing of whether a sentence begins with it."""
+
+
+def _has_as_name(passage: Passage, word: str) -> bool:
+    """Whether a passage writes it with a capital where no sentence begins, or stands under it as its title."""
+    if any(fold(said) == fold(word) for said in (passage.title, *passage.headings)):
+        return True
+    written = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    for match in written.finditer(passage.content):
+        before = passage.content[max(0, match.start() - GAP) : match.start()]
+        said = before.rstrip(_OPENS)
+        if match[0][0].isupper() and said and said[-1] not in ".!?:#" and "\n\n" not in before[len(said) :]:
+            return True
+    return False
 
 
 def _quoted(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:

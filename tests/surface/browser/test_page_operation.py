@@ -79,7 +79,7 @@ def _evaluate(folder: Path) -> None:
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "how do I clean a rope"}))
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\trope\t1\n")
     with ThreadPoolExecutor(1) as other:
-        assert other.submit(run, ["eval", "retrieval", str(folder), "--mode", "all"]).result() == 0
+        assert other.submit(run, ["eval", "retrieval", str(folder), "--mode", "all"]).result(patience(60)) == 0
     structlog.reset_defaults()
 
 
@@ -89,6 +89,7 @@ def test_evaluations_are_compared(
     monkeypatch.setenv("CAIRN_DATABASE_URL", api.dsn)
     monkeypatch.setenv("CAIRN_HOME", str(api.folder))
     monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
+    monkeypatch.chdir(tmp_path)
     tab.goto(f"{api.url}/ui/operation?part=quality")
     expect(tab.get_by_text("No evaluation runs yet")).to_be_visible()
     _evaluate(tmp_path / "ropes")
