@@ -204,7 +204,7 @@ async def test_analysts_are_watched_and_what_is_missing_is_told(owned: EmbeddedS
             session.terminate()
     finally:
         await owner.close()
-        await run(owned.dsn("owner"), "REVOKE pg_signal_backend, pg_read_all_stats FROM owner", "REVOKE")
+        await run(owned.dsn("owner"), "REVOKE pg_signal_backend, pg_read_all_stats FROM owner", "SELECT")
 
 
 async def test_an_owner_without_rights_moves_tenants(owned: EmbeddedServer, tmp_path: Path) -> None:

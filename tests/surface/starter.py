@@ -1,8 +1,8 @@
 """Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
 four fifths of a start.
 
-`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and so is `cairn worker` in the sieges there. Run as a program this is the
-process that is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
+`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and `cairn worker` in the sieges there. Run as a
+program this is the process that is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
 
 from __future__ import annotations
 

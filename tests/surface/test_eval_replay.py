@@ -71,7 +71,8 @@ def ask_and_rate(api: Api, parts: list[str]) -> dict[str, int]:
     for part in parts:
         asked = {"collection": "parts", "question": f"What torque do the cover bolts of {part} need?"}
         answer = api.client.post("/query", json=asked).json()
-        thumbs[part] = 1 if f"{TORQUE[part]} Nm" in answer["answer"] else -1
+        first = "".join(cited["quote"] for cited in answer["citations"][:1])
+        thumbs[part] = 1 if f"{TORQUE[part]} Nm" in first else -1
         rated = api.client.post("/feedback", json={"run_id": answer["run_id"], "rating": thumbs[part]})
         assert rated.status_code == 200, rated.text
     return thumbs

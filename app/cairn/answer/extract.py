@@ -299,7 +299,7 @@ def _others(
             or any(says_the_same(candidate, other) for other in known)
         ):
             continue
-        cited = citation(n + len(chosen), passage, made.spans[-1])
+        cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
         chosen.append((cited, _as_item(made)))
         taken += [(passage.document_id, *span) for span in spans]
         known.append(candidate)

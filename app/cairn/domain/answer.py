@@ -35,7 +35,8 @@ class CitedContext:
 class Citation:
     """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it. `url`:
     of a web page instead, whose ids no document has. `context`: what an answer that is a quotation shows around it; None where it
-    shows the quotation alone, and of what a model wrote."""
+    shows the quotation alone, and of what a model wrote. `instead`: the answer does not rest on it; it is what else may answer,
+    where the first is not sure."""
 
     n: int
     document_id: UUID
@@ -51,6 +52,7 @@ class Citation:
     version: int
     url: str | None = None
     context: CitedContext | None = None
+    instead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def judge(answer: Answer | None, judgements: Judgements, expected: Expected | No
     """
     sources = ranking(answer) if answer else ()
     found = bool(answer and answer.route.get("found"))
-    cited = tuple(dict.fromkeys(item.external_id for item in answer.citations)) if answer else ()
+    cited = tuple(dict.fromkeys(item.external_id for item in answer.citations if not item.instead)) if answer else ()
     metrics = {
         **score(sources, judgements),
         "source_recall": recall(sources, judgements, len(sources)),
@@ -144,7 +144,11 @@ def answer_text(answer: Answer | None) -> str | None:
 def used_share(answer: Answer) -> float:
     """Share of the passages that were read which the answer cites; 0 where nothing was read."""
     read = {source.passage_id for source in answer.sources}
-    return len(read & {citation.passage_id for citation in answer.citations}) / len(read) if read else 0.0
+    return (
+        len(read & {citation.passage_id for citation in answer.citations if not citation.instead}) / len(read)
+        if read
+        else 0.0
+    )
 
 
 def quotes(answer: Answer, expected: Expected) -> bool:

@@ -198,7 +198,7 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
     ranking = _ranking(replayed.passages, judged)
     judgements = {str(place.passage_id): 1 for place in judged}
     quality = ndcg(ranking, judgements, PLACES)
-    cites = any(place.is_cited(one) for one in replayed.answer.citations for place in judged)
+    cites = any(place.is_cited(one) for one in replayed.answer.citations if not one.instead for place in judged)
     return ReplayedScore(
         quality if question.kept else 1 - quality,
         float(cites == bool(question.kept)),
@@ -209,13 +209,12 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
 
 
 def rates_quotation(question: JudgedQuestion, answer: Answer) -> bool | None:
-    """What users said of the first quotation; None where they have not seen it, or praised an answer of several quotations, one
-    of which may be what they meant."""
+    """What users said of the first quotation; None where they have not seen it."""
     if not answer.citations:
         return None
     first = answer.citations[0]
     if any(place.is_cited(first) for place in question.kept):
-        return True if len(question.kept) == 1 else None
+        return True
     return False if any(place.is_cited(first) for place in question.unhelpful) else None
 
 

@@ -376,6 +376,7 @@ def _citation(citation: Citation) -> dict[str, Any]:
     web = {} if citation.url is None else {"url": citation.url}
     return {
         **web,
+        **({"instead": True} if citation.instead else {}),
         "n": citation.n,
         "document_id": str(citation.document_id),
         "passage_id": str(citation.passage_id),

@@ -12,6 +12,7 @@ PREVIEW = 200
 
 def sources_of(answer: Answer) -> tuple[SourceRef, ...]:
     """Numbered from 1: first what the answer cites, so that `[n]` in it is the n-th source; then what it was shown only.
+    What it names instead, where it is not sure, has a number and is not what it was taken from.
 
     A preview begins with the cited quote, else with the chunk that the vector leg found, else with the passage.
     """
@@ -36,6 +37,7 @@ def _cited(citation: Citation, passage: Passage | None) -> SourceRef:
         version=citation.version,
         score=_score(passage) if passage else 0.0,
         preview=_preview(passage, citation.start) if passage else citation.quote[:PREVIEW],
+        cited=not citation.instead,
         url=citation.url,
     )
 

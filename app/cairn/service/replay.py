@@ -55,7 +55,8 @@ async def load_judged(
     runs: list[replay.JudgedRun] = []
     left_out: Counter[str] = Counter()
     for row in rows:
-        places = tuple(map(_place, row["citations"] or ()))
+        # a thumb is for what an answer says, and not for what it names instead
+        places = tuple(_place(one) for one in row["citations"] or () if not one.get("instead"))
         fresh = tuple(place for place in places if versions.get(place.document_id) == place.version)
         if not places:
             left_out["without citations"] += 1
