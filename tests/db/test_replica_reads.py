@@ -157,7 +157,7 @@ async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
             async with database.transaction(TENANT, readonly=True) as connection:
                 assert await connection.fetchval("SELECT pg_is_in_recovery()")
                 pair.standby.freeze(stopped=True)
-                assert await connection.fetchval("SELECT 1", timeout=6) == 1
+                assert await connection.fetchval("SELECT 1", timeout=12) == 1
                 assert not await connection.fetchval("SELECT pg_is_in_recovery()")
                 assert await where(database) == "primary"
             async with hang_guard(20):

@@ -290,14 +290,14 @@ def _others(
         if len(chosen) >= limit or scores[at] <= floor:
             break
         candidate, passage = found[at], passages[found[at].rank]
+        if candidate.announces or any(says_the_same(candidate, other) for other in known):
+            continue
         made = quote(at, found, scores, terms, passages)
         spans = [(passage.start + start, passage.start + end) for start, end in made.spans]
-        if (
-            candidate.announces
-            or len(made.shown) > MOST_CHARS
-            or any(of == passage.document_id and s < end and start < e for start, end in spans for of, s, e in taken)
-            or any(says_the_same(candidate, other) for other in known)
-        ):
+        overlaps = any(
+            of == passage.document_id and s < end and start < e for start, end in spans for of, s, e in taken
+        )
+        if overlaps or len(made.shown) > MOST_CHARS:
             continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
         chosen.append((cited, _as_item(made)))

@@ -144,11 +144,8 @@ def answer_text(answer: Answer | None) -> str | None:
 def used_share(answer: Answer) -> float:
     """Share of the passages that were read which the answer cites; 0 where nothing was read."""
     read = {source.passage_id for source in answer.sources}
-    return (
-        len(read & {citation.passage_id for citation in answer.citations if not citation.instead}) / len(read)
-        if read
-        else 0.0
-    )
+    cited = {citation.passage_id for citation in answer.citations if not citation.instead}
+    return len(read & cited) / len(read) if read else 0.0
 
 
 def quotes(answer: Answer, expected: Expected) -> bool:
