@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +15,12 @@ import pytest
 import pytest_asyncio
 
 from cairn.db.embedded import EmbeddedServer
-from cairn.domain.principal import Principal
 from cairn.plugins import forget_extensions
-from cairn.providers.circuit import Circuits, Limits
-from cairn.providers.configured import ConfiguredChatModels
-from cairn.settings import Environment, Settings, SettingsStore, read_environment
+from cairn.settings import Environment, SettingsStore, read_environment
 from cairn.wiring import Services, open_services
 from tests.bulk_environment import HASHED
 from tests.conftest import Clones, write_package
+from tests.db.tenants import asking_anew, talking_to, tenant_of
 from tests.sharing import is_shared
 
 # the scripted model server
@@ -118,10 +115,6 @@ def chatty(request: pytest.FixtureRequest, scripted: ScriptedServer, protocol: s
     return opened
 
 
-def talking_to(server: ScriptedServer, environment: Environment) -> Environment:
-    return replace(environment, openai_base_url=server.openai_url, openai_api_key="key")
-
-
 @pytest.fixture(scope="module")
 def hashed_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """For modules that index much and are about words, or about any vectors: half of their time would go into those of a model.
@@ -175,37 +168,10 @@ async def chatty_of_module(
         yield opened
 
 
-@asynccontextmanager
-async def tenant_of(opened: Services) -> AsyncIterator[Services]:
-    """For one test: settings as at the start, and at the end no job that the worker of another test would do."""
-    name = f"tenant {next(_numbers)}"
-    async with opened.database.connection() as connection:
-        tenant = await connection.fetchval("SELECT rag.ensure_tenant($1)", name)
-    opened.settings.current = Settings()
-    principal = Principal(tenant, name)
-    yield replace(opened, principal=principal, environment=replace(opened.environment, tenant=name))
-    async with opened.database.transaction(principal) as connection:
-        await connection.execute("DELETE FROM rag.jobs")
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def services_of_tenant(services_of_module: Services) -> AsyncIterator[Services]:
     async with tenant_of(services_of_module) as opened:
         yield opened
-
-
-@asynccontextmanager
-async def asking_anew(opened: Services) -> AsyncIterator[Services]:
-    """With clients of chat models that no test has used: one remembers that its server takes no tools, and a circuit its
-    failures."""
-    store = opened.settings
-    circuits = Circuits(
-        lambda: Limits(store.current.providers.circuit_failures, store.current.providers.circuit_seconds)
-    )
-    chats = ConfiguredChatModels(opened.environment, circuits)
-    models = replace(opened.models, chats=chats, circuits=circuits)
-    yield replace(opened, chat_for=chats.get, circuits=circuits, models=models)
-    await chats.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -22,7 +22,7 @@ from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_document, index_now, list_documents
 from cairn.settings import Environment, Settings, SettingsStore, parse_settings
 from cairn.wiring import Services, open_services
-from tests.db.conftest import asking_anew, talking_to, tenant_of
+from tests.db.tenants import asking_anew, talking_to, tenant_of
 from tests.documents import find
 from tests.sharing import SHARED
 

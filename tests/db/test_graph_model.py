@@ -24,9 +24,9 @@ from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_collection, list_documents
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
-from tests.db.conftest import asking_anew, talking_to, tenant_of
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.graphs import contents
+from tests.db.tenants import asking_anew, talking_to, tenant_of
 from tests.documents import find, index_texts
 from tests.sharing import SHARED
 from tests.waiting import hang_guard

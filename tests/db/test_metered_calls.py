@@ -22,8 +22,8 @@ from cairn.providers.openai_chat import OpenAIChat
 from cairn.service.ask import start
 from cairn.service.search import get_trace, make_request, run_search
 from cairn.wiring import Services
-from tests.db.conftest import asking_anew, tenant_of
 from tests.db.runs import LEAVE, answered, change, fill
+from tests.db.tenants import asking_anew, tenant_of
 from tests.sharing import SHARED
 from tests.waiting import until
 

@@ -28,7 +28,7 @@ from cairn.service.search import get_trace, run_search
 from cairn.settings import Environment, JobsSettings, Settings, SettingsStore
 from cairn.store import audit, models
 from cairn.wiring import Services, open_services
-from tests.db.conftest import asking_anew, tenant_of
+from tests.db.tenants import asking_anew, tenant_of
 from tests.documents import find, index_texts, text_source
 from tests.sharing import SHARED
 

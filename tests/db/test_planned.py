@@ -20,8 +20,8 @@ from cairn.domain.question import Question
 from cairn.service.search import clear_cache
 from cairn.settings import SettingsStore
 from cairn.wiring import Services
-from tests.db.conftest import asking_anew, tenant_of
 from tests.db.runs import LEAVE, answer, change, events_of, fill, read
+from tests.db.tenants import asking_anew, tenant_of
 from tests.sharing import SHARED
 
 pytestmark = SHARED

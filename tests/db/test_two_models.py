@@ -18,7 +18,7 @@ from cairn.service.documents import create_collection, index_now
 from cairn.service.models import flip_model, get_embedding, rollback_model, start_backfill
 from cairn.settings import Environment, Settings, SettingsStore
 from cairn.wiring import Services, open_services
-from tests.db.conftest import tenant_of
+from tests.db.tenants import tenant_of
 from tests.sharing import SHARED
 
 pytestmark = SHARED

@@ -1,5 +1,5 @@
 """What keeps the house in order: settings that are read, one class name for one thing, no path in the docs that is gone, and
-tests that wait until something is so."""
+tests that wait until something is so, and share no conftest by import."""
 
 from __future__ import annotations
 
@@ -140,3 +140,13 @@ def test_no_test_waits_for_a_fixed_time() -> None:
         f"{path.relative_to(ROOT)}:{line}" for path, tree in trees_of_tests().items() for line in fixed_waits(tree)
     }
     assert found == set()
+
+
+def test_what_tests_import_is_no_conftest_that_pytest_loads_again() -> None:
+    """Of a folder that is no package pytest loads it under another name, so that its counters and caches would be there twice."""
+    assert [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path, tree in trees_of_tests().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and re.fullmatch(r"tests\.\w+(\.\w+)*\.conftest", node.module or "")
+    ] == []
