@@ -17,7 +17,7 @@ from cairn.interfaces.cli import main
 
 PARTS = [f"{letters}-{number}" for letters in ("KX", "QV") for number in range(4100, 4115)]
 TORQUE = {part: 11 + 3 * n for n, part in enumerate(PARTS)}
-BY_MEANING = {"rag": {"hybridSearchWeight": 1.0, "topK": 6}, "answer": {"retrieved": 8}}
+BY_MEANING = {"rag": {"hybridSearchWeight": 1.0, "topK": 8}, "answer": {"retrieved": 8}}
 KEPT = (
     "runs",
     "run_legs",
@@ -99,7 +99,7 @@ def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, repl
 
     thumbs = ask_and_rate(parts, PARTS)
     assert list(thumbs.values()).count(1) >= 20, (
-        "the right part is among the six that are read, though often not the first"
+        "the right part is among the eight that are read, though often not the first"
     )
     parts.client.get("/cache")  # the counters of the server are written
     before, written = contents(parts.dsn), parts.settings_file.read_text()
@@ -121,7 +121,7 @@ def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, repl
     assert code == 0, err
     assert "Written: rag.hybridSearchWeight 0.2" in out
     now = json.loads(parts.settings_file.read_text())
-    assert now == {**json.loads(parts.began_with), "rag": {"hybridSearchWeight": 0.2, "topK": 6}}
+    assert now == {**json.loads(parts.began_with), "rag": {"hybridSearchWeight": 0.2, "topK": 8}}
     parts.await_until(lambda: parts.revision == report["chosen"]["revision"])
 
     missed = [part for part, thumb in thumbs.items() if thumb < 0]
