@@ -58,6 +58,7 @@ from cairn.providers.protocols import ChatModel, Embedder, WebSearch
 from cairn.providers.searxng import Searxng
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
+from cairn.runs.corpus import reads_answers
 from cairn.runs.limits.admission import Admission
 from cairn.runs.limits.requests import RequestPermits
 from cairn.runs.limits.slots import RunSlots
@@ -66,6 +67,7 @@ from cairn.runs.task import Runs
 from cairn.settings import AUTO, Environment, Settings, SettingsStore
 from cairn.store import vectors
 from cairn.store.cache_ledger import CacheLedger
+from cairn.store.models import list_serving
 from cairn.store.query_embeddings import QueryEmbeddings
 from cairn.store.traces import TraceWriter
 from cairn.strategies.agents.tools.registry import all_tools
@@ -174,17 +176,31 @@ class Services:
         return self.chat_for(settings.model_copy(update={"rag": settings.rag.model_copy(update={"qa": qa})}))
 
     async def warm(self) -> None:
-        """Load what the first request would wait for: the local model and its examples of intents, the SDK of the chat
-        model, tables of languages. A remote model is not called before it is needed. Raises ProviderError; what could not
-        be had is tried again when it is needed."""
+        """Load what the first request would wait for: the local model that judges and its examples of intents, the SDK of the
+        chat model, tables of languages, the local models that search the documents of the tenant of the process. A remote model
+        is not called before it is needed. Raises CairnError; what could not be had is tried again when it is needed."""
         try:
             if isinstance(self.search_deps.judge, OnnxEmbedder):
                 await self.search_deps.judge.warm()
                 await self.exemplars.warm()
-            self.chat_for(self.settings.current)
+            chat = self.chat_for(self.settings.current)
+            await self._warm_serving(quoting=chat is None)
         finally:
             # after the model, for which the first search waits; a daemon: a process that is told to stop does not wait for it
             threading.Thread(target=_load_tables, name="tables", daemon=True).start()
+
+    async def _warm_serving(self, *, quoting: bool) -> None:
+        """`quoting`: answers are quotations, for which the reader is asked where it is on."""
+        deps = self.search_deps
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            serving = await list_serving(connection, self.principal)
+        embedders = [await asyncio.to_thread(deps.embedder_of, model) for model in serving]
+        for embedder in embedders:
+            if isinstance(embedder, OnnxEmbedder):
+                await embedder.warm()
+        read = quoting and any(reads_answers(self.settings.current, embedder) for embedder in embedders)
+        if read and isinstance(deps.reader, LocalReader):
+            await deps.reader.warm()
 
     def model_name(self, name: str) -> str:
         """As it is registered: local models have short names, and a precision."""

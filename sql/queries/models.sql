@@ -15,6 +15,12 @@ ORDER BY m.id <> c.model_id, m.id
 -- name: all
 SELECT id, name, dimensions FROM rag.embedding_models ORDER BY name
 
+-- name: serving
+-- What collections that have documents are searched by.
+SELECT DISTINCT m.id, m.name, m.dimensions
+FROM rag.collections c JOIN rag.embedding_models m ON m.id = c.model_id
+WHERE c.tenant_id = $1 AND c.chunk_count > 0 ORDER BY m.id
+
 -- name: of_collections
 -- A backfill whose job was cancelled, failed or parked has stopped: the same order again goes on with it.
 SELECT c.name AS collection, m.name AS model, w.changed_at,

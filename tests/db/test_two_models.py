@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -12,6 +13,7 @@ from runs import answered, change, fill
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest, SearchResult
 from cairn.errors import ConflictError, InputError
+from cairn.providers.answer_reader import LocalReader, find_answer_reader
 from cairn.providers.e5 import E5, find_e5
 from cairn.retrieve.search import search
 from cairn.service.documents import create_collection, index_now
@@ -86,6 +88,27 @@ async def test_the_first_documents_choose_the_model(choosing: Services) -> None:
     # what is first decides for good
     await index_now(choosing, "code", [manual()])
     assert (await get_embedding(choosing, "code"))["code"].model == MINILM
+
+
+@pytest.mark.parametrize(("wanted", "loads"), [("auto", [False, False, True]), ("off", [False, False, False])])
+async def test_a_start_loads_what_the_documents_are_searched_and_read_by(
+    choosing: Services, tmp_path: Path, wanted: str, loads: list[bool]
+) -> None:
+    """None of it where nothing would ask it: no document, or code alone."""
+    folder = find_answer_reader(tmp_path)
+    assert folder is not None
+    choosing.settings.current = Settings.model_validate(
+        {"rag": {"embeddingModel": "auto"}, "answer": {"reader": wanted}}
+    )
+    loaded = []
+    for name, text in (("", ""), ("protect.py", CODE), ("manual.txt", MANUAL)):
+        if name:
+            await index_now(choosing, name, [Source(name, name, text.encode())])
+        reader = LocalReader(folder)
+        await replace(choosing, search_deps=replace(choosing.search_deps, reader=reader)).warm()
+        loaded.append("_session" in reader.__dict__)
+        await reader.close()
+    assert loaded == loads
 
 
 async def test_a_chosen_model_is_shown_before_the_first_document(choosing: Services) -> None:

@@ -90,6 +90,10 @@ class LocalReader:
     def _session(self) -> Any:
         return open_session(self._file, self._threads)
 
+    async def warm(self) -> None:
+        """Load the model now instead of at the first question. Raises ProviderError."""
+        await self._thread.run(lambda text: (self._session, self._tokens.ids([text])), "warm")
+
     async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         return await self._thread.run(lambda pair: self._read(*pair), (question, tuple(stretches))) if stretches else []
 

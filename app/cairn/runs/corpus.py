@@ -28,7 +28,7 @@ from cairn.graph.walk import find_ways
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
-from cairn.providers.protocols import Vectors
+from cairn.providers.protocols import Embedder, Vectors
 from cairn.query.filters import Restricted, Wish, restrict
 from cairn.query.table_question import bind
 from cairn.query.table_words import ComputedQuestion
@@ -54,6 +54,12 @@ HUB: Final = 50
 """Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
 MOST_PASSAGES: Final = 50
 """and the number, in large collections."""
+
+
+def reads_answers(settings: Settings, embedder: Embedder | None) -> bool:
+    """Whether the reader is asked about a collection that `embedder` serves."""
+    wanted = settings.answer.reader
+    return wanted == "on" or (wanted == "auto" and isinstance(embedder, E5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,7 @@ class Searcher:
 
     def reader(self, collection: str) -> AnswerReader | None:
         """What finds in passages what answers, where that is installed, and on; it belongs to the model of prose."""
-        wanted = self.settings.answer.reader
-        on = wanted == "on" or (wanted == "auto" and self.embedder_across(collection) is not None)
-        return self.deps.reader if on else None
+        return self.deps.reader if reads_answers(self.settings, self.embedder_across(collection)) else None
 
     async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""

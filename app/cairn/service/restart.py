@@ -25,7 +25,8 @@ def restart_warnings(services: Services) -> list[str]:
         if _value(now, key) != _value(started, key) and _matters(key, now)
     ]
     name = embedding_model_name(now)
-    if name != embedding_model_name(started):
+    made_at_start = is_local(now.rag.embedding_model)  # and making it may take a minute
+    if name != embedding_model_name(started) and not made_at_start:
         try:
             services.search_deps.embedders.get(name)
         except CairnError as error:

@@ -56,6 +56,11 @@ async def all_models(connection: Any) -> list[EmbeddingModel]:
     return [EmbeddingModel(**row) for row in await connection.fetch(SQL["all"])]
 
 
+async def list_serving(connection: Any, principal: Principal) -> list[EmbeddingModel]:
+    """What collections of the tenant that have documents are searched by."""
+    return [EmbeddingModel(**row) for row in await connection.fetch(SQL["serving"], principal.tenant_id)]
+
+
 async def list_models(connection: Any, principal: Principal, collection: str | None = None) -> list[CollectionModel]:
     rows = await connection.fetch(SQL["of_collections"], principal.tenant_id, collection)
     return [CollectionModel(**row) for row in rows]
