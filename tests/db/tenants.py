@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from cairn.domain.principal import Principal
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import ConfiguredChatModels
-from cairn.settings import Environment, Settings
+from cairn.service.search import clear_cache
+from cairn.settings import Environment, Settings, SettingsStore
 from cairn.wiring import Services
+from tests.db.runs import change
 
 if TYPE_CHECKING:
     from scripted_server import ScriptedServer
@@ -51,3 +53,16 @@ async def asking_anew(opened: Services) -> AsyncIterator[Services]:
     models = replace(opened.models, chats=chats, circuits=circuits)
     yield replace(opened, chat_for=chats.get, circuits=circuits, models=models)
     await chats.close()
+
+
+@asynccontextmanager
+async def on_documents_of(filled: Services, protocol: str = "auto") -> AsyncIterator[Services]:
+    """For a test that only asks, where no test changes the documents: settings that it alone has, and nothing that another one
+    has found or said."""
+    async with asking_anew(replace(filled, settings=SettingsStore())) as opened:
+        change(opened, "rag", reranking_enabled=False)
+        change(opened, "agents", protocol=protocol)
+        await clear_cache(opened)
+        async with opened.database.transaction(opened.principal) as connection:
+            await connection.execute("DELETE FROM rag.sessions; DELETE FROM rag.qa_sessions")
+        yield opened

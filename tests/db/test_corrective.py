@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,10 +19,11 @@ from talking import Talking, grading
 from cairn.domain.answer import Answer
 from cairn.domain.event import Event, Progress, Token
 from cairn.interfaces.http.query import answer_out
-from cairn.service.search import get_trace
-from cairn.settings import Environment
+from cairn.service.search import clear_cache, get_trace
+from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, change, events_of, fill
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.sharing import SHARED
 from tests.waiting import hang_guard, patience
 
@@ -35,19 +37,36 @@ STEPS = ["expand", "decompose", "filters", "retrieve", "grade", "rewrite", "rera
 NOTHING = grading(lambda _: False)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handbook(chatty_of_module: Services) -> AsyncIterator[Services]:
+    """A tenant whose documents no test changes."""
+    async with tenant_of(chatty_of_module) as opened:
+        await fill(opened)
+        yield opened
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def services(chatty: Services) -> Services:
+async def services(handbook: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    async with on_documents_of(handbook) as opened:
+        toggle(opened, enabled=True)
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(chatty: Services) -> Services:
+    """For a test that changes documents, or counts all runs."""
     toggle(chatty, enabled=True)
     await fill(chatty)
     return chatty
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def alone(services_of_tenant: Services) -> Services:
+async def alone(services_of_module: Services, handbook: Services) -> Services:
     """Without a chat model."""
-    toggle(services_of_tenant, enabled=True)
-    await fill(services_of_tenant)
-    return services_of_tenant
+    opened = replace(services_of_module, principal=handbook.principal, settings=SettingsStore())
+    toggle(opened, enabled=True)
+    await clear_cache(opened)
+    return opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -125,7 +144,7 @@ async def test_parts_and_phrasings_are_searched_and_graded(services: Services, t
 # --- grading and rewriting ------------------------------------------------------------------------------------------------
 
 
-async def test_a_rewrite_of_what_was_retrieved_helps(services: Services, talking: Talking) -> None:
+async def test_a_rewrite_of_what_was_retrieved_helps(own: Services, talking: Talking) -> None:
     """Nothing of the first round is relevant; the model reads it, and writes another query, which finds the passage."""
     seen: list[str] = []
 
@@ -133,10 +152,10 @@ async def test_a_rewrite_of_what_was_retrieved_helps(services: Services, talking
         seen.append(user)
         return grading(lambda text: "mangroves" in text)(user)
 
-    await fill(services, {**{f"note{n}.md": f"# Leave {n}\n\nDays of leave, part {n}." for n in range(25)},
+    await fill(own, {**{f"note{n}.md": f"# Leave {n}\n\nDays of leave, part {n}." for n in range(25)},
                           "trees.md": "# Coasts\n\nThirty square metres of mangroves."})  # fmt: skip
     talking.reset(grade=grade, requery=['{"query": "area of mangroves"}'], generate=["Thirty square metres [1]."])
-    made, steps, _ = await corrected(services, "How large is the area of leave days?")
+    made, steps, _ = await corrected(own, "How large is the area of leave days?")
     agentic = made.route["agentic"]
     assert (agentic["rounds"], agentic["rewrites"], agentic["relevant"]) == (2, 1, 1)
     assert [source.external_id for source in made.sources] == ["trees.md"]
@@ -241,15 +260,15 @@ async def test_ungrounded_for_ever_ends_after_two_and_says_so(services: Services
     assert made.route["agentic"]["hallucination_retries"] == 2
 
 
-async def test_rewrites_for_grading_and_for_checking_share_their_two(services: Services, talking: Talking) -> None:
-    await fill(services, {f"more{n}.md": f"# More {n}\n\nLeave, part {n}, of the employees." for n in range(30)})
-    toggle(services, query_decomposition_enabled=False, query_expansion_enabled=False)
+async def test_rewrites_for_grading_and_for_checking_share_their_two(own: Services, talking: Talking) -> None:
+    await fill(own, {f"more{n}.md": f"# More {n}\n\nLeave, part {n}, of the employees." for n in range(30)})
+    toggle(own, query_decomposition_enabled=False, query_expansion_enabled=False)
     talking.reset(
         grade=lambda user: NOTHING(user) if not talking.heard["requery"] else grading(lambda _: True)(user),
         generate=[FALSE], ground=[NOT_GROUNDED],
         requery=['{"query": "leave of the employees, part 7"}', '{"query": "days of leave"}', '{"query": "leave"}'],
     )  # fmt: skip
-    made, steps, _ = await corrected(services)
+    made, steps, _ = await corrected(own)
     assert steps.count("rewrite") == 2
     assert made.route["agentic"]["rewrites"] == 2
     assert made.grounded is False
@@ -431,16 +450,16 @@ async def test_words_of_documents_in_rewritten_queries_do_not_live_on(services: 
     assert "personnel" not in kept
 
 
-async def test_rates_come_out_of_the_traces_by_sql(services: Services, talking: Talking, owner: Any) -> None:
+async def test_rates_come_out_of_the_traces_by_sql(own: Services, talking: Talking, owner: Any) -> None:
     """One run that was rewritten in vain, one that was ungrounded once, one that went well."""
     talking.reset(grade=NOTHING, requery=['{"query": "leave days"}', '{"query": "yearly leave"}'])
-    await corrected(services)
+    await corrected(own)
     talking.reset(generate=[FALSE, TRUE], ground=[NOT_GROUNDED, GROUNDED], requery=['{"query": "annual leave"}'])
-    await corrected(services)
+    await corrected(own)
     talking.reset(generate=[TRUE], ground=[GROUNDED], expand=['["annual leave of employees"]'])
-    made, _, _ = await corrected(services)
-    await get_trace(services, made.run_id)
-    row = dict(await owner.fetchrow("SELECT * FROM analyst.agentic_rates WHERE tenant = $1", services.principal.tenant))
+    made, _, _ = await corrected(own)
+    await get_trace(own, made.run_id)
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agentic_rates WHERE tenant = $1", own.principal.tenant))
     assert (row["strategy"], row["runs"]) == ("corrective", 3)
     assert row["retry_rate"] == pytest.approx(1 / 3)
     assert row["rewrite_rate"] == pytest.approx(2 / 3)

@@ -20,6 +20,7 @@ from cairn.service.search import get_trace
 from cairn.settings import Environment
 from cairn.wiring import Services
 from tests.db.runs import answer, change, events_of, fill
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -53,8 +54,23 @@ async def owner(environment: Environment) -> AsyncIterator[Any]:
     await connection.close()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def code(chatty_of_module: Services) -> AsyncIterator[Services]:
+    """A tenant whose documents no test changes."""
+    async with tenant_of(chatty_of_module) as opened:
+        await fill(opened, FILES, "code")
+        yield opened
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def services(chatty: Services) -> Services:
+async def services(code: Services, scripted: ScriptedServer, protocol: str) -> AsyncIterator[Services]:
+    async with on_documents_of(code, protocol) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(chatty: Services) -> Services:
+    """For a test that changes documents, or counts all runs."""
     await fill(chatty, FILES, "code")
     return chatty
 
@@ -110,18 +126,18 @@ async def test_what_is_missing_is_fetched_for_the_next_pass(
 
 
 async def test_analysts_see_passes_and_the_share_of_gaps_that_was_resolved(
-    services: Services, talking: Talking, owner: Any
+    own: Services, talking: Talking, owner: Any
 ) -> None:
-    change(services, "answer", retrieved=1)
-    change(services, "rag", top_k=1)
+    change(own, "answer", retrieved=1)
+    change(own, "rag", top_k=1)
     talking.reset(iterate=["ANSWER:\nUnclear [1].\n\nMISSING:\n- query_users in app/store.py", LAST])
-    _, first, _ = await iterative(services, "What colour are bananas?")
+    _, first, _ = await iterative(own, "What colour are bananas?")
     talking.reset(iterate=["ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/nowhere.py"])
-    _, second, _ = await iterative(services)
+    _, second, _ = await iterative(own)
     talking.reset(iterate=[LAST])
-    made, third, _ = await iterative(services)
-    await get_trace(services, made.run_id)
-    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates WHERE tenant = $1", services.principal.tenant))
+    made, third, _ = await iterative(own)
+    await get_trace(own, made.run_id)
+    row = dict(await owner.fetchrow("SELECT * FROM analyst.agent_rates WHERE tenant = $1", own.principal.tenant))
     assert (row["strategy"], row["runs"]) == ("iterative", 3)
     told = (first, second, third)
     gaps, resolved = (sum(len(one[name]) for one in told) for name in ("gaps_identified", "gaps_resolved"))
@@ -156,16 +172,16 @@ async def test_three_passes_are_the_most_and_nothing_is_fetched_after_the_last(
     assert len(talking.heard["iterate"]) == 3
 
 
-async def test_the_settings_say_how_many_passes_and_how_much_for_a_gap(services: Services, talking: Talking) -> None:
+async def test_the_settings_say_how_many_passes_and_how_much_for_a_gap(own: Services, talking: Talking) -> None:
     notes = {f"n{number}.md": f"# Bananas\n\nBananas of sort {number} are yellow." for number in range(4)}
-    await fill(services, notes, "code")
-    change(services, "answer", retrieved=1)
-    change(services, "rag", top_k=1)
+    await fill(own, notes, "code")
+    change(own, "answer", retrieved=1)
+    change(own, "rag", top_k=1)
     for passes, each in ((1, 4), (2, 1), (4, 4)):
-        change(services, "iterative", max_passes=passes, targeted_top_k=each)
+        change(own, "iterative", max_passes=passes, targeted_top_k=each)
         said = [f"ANSWER:\nUnclear [1].\n\nMISSING:\n- what colour bananas have, part {n}" for n in range(9)]
         talking.reset(iterate=said)
-        _, cgrag, _ = await iterative(services)
+        _, cgrag, _ = await iterative(own)
         assert (cgrag["passes_used"], len(contexts(talking))) == (passes, passes)
         assert [context.count("are yellow") for context in contexts(talking)[:2]] == [0, each][:passes]
 
@@ -284,29 +300,29 @@ async def test_fifty_nodes_are_the_most_and_the_oldest_go(services: Services, ta
         assert await rows(services, "qa_nodes") == 2
 
 
-async def test_not_found_dies_with_the_epoch(services: Services, talking: Talking) -> None:
+async def test_not_found_dies_with_the_epoch(own: Services, talking: Talking) -> None:
     gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate in app/new.py"
     talking.reset(iterate=[gap])
-    await iterative(services, context_session="s1")
-    assert await rows(services, "qa_gaps") == 1
-    _, cgrag, _ = await iterative(services, context_session="s1")
+    await iterative(own, context_session="s1")
+    assert await rows(own, "qa_gaps") == 1
+    _, cgrag, _ = await iterative(own, context_session="s1")
     assert cgrag["passes_used"] == 1, "all that is missing is known to be missing"
-    await fill(services, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
+    await fill(own, {"app/new.py": "def frobnicate(x):\n    return x\n"}, "code")
     talking.reset(iterate=[gap, LAST])
-    _, cgrag, _ = await iterative(services, context_session="s1")
+    _, cgrag, _ = await iterative(own, context_session="s1")
     assert cgrag["gaps_resolved"] == ["frobnicate in app/new.py"]
 
 
-async def test_deleting_a_document_leaves_nothing_of_it_in_sessions(services: Services, talking: Talking) -> None:
+async def test_deleting_a_document_leaves_nothing_of_it_in_sessions(own: Services, talking: Talking) -> None:
     gap = "ANSWER:\nIt calls load_user [1].\n\nMISSING:\n- frobnicate, as app/auth.py says"
     talking.reset(iterate=[gap])
-    await iterative(services, context_session="s1")
-    before = await rows(services, "qa_nodes")
-    for document in await list_documents(services, "code"):
+    await iterative(own, context_session="s1")
+    before = await rows(own, "qa_nodes")
+    for document in await list_documents(own, "code"):
         if document.external_id == "app/auth.py":
-            await delete_document(services, "code", document.id)
-    assert await rows(services, "qa_nodes") < before
-    assert await rows(services, "qa_gaps") == 0
+            await delete_document(own, "code", document.id)
+    assert await rows(own, "qa_nodes") < before
+    assert await rows(own, "qa_gaps") == 0
 
 
 async def test_the_user_can_start_fresh(services: Services, talking: Talking) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,11 +16,9 @@ from cairn.domain.answer import Answer
 from cairn.domain.event import Event, Progress
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
-from cairn.service.search import clear_cache
-from cairn.settings import SettingsStore
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, change, events_of, fill, read
-from tests.db.tenants import asking_anew, tenant_of
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -40,11 +37,7 @@ async def handbook(chatty_of_module: Services) -> AsyncIterator[Services]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def services(handbook: Services, scripted: ScriptedServer, protocol: str) -> AsyncIterator[Services]:
-    """With settings that only the test has, and nothing that another one has found."""
-    async with asking_anew(replace(handbook, settings=SettingsStore())) as opened:
-        change(opened, "rag", reranking_enabled=False)
-        change(opened, "agents", protocol=protocol)
-        await clear_cache(opened)
+    async with on_documents_of(handbook, protocol) as opened:
         yield opened
 
 

@@ -17,9 +17,30 @@ from cairn.store import memory
 from cairn.strategies.registry import STRATEGIES
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.sharing import SHARED
 
 pytestmark = SHARED
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handbook(services_of_module: Services) -> AsyncIterator[Services]:
+    """A tenant whose documents no test changes."""
+    async with tenant_of(services_of_module) as opened:
+        await fill(opened)
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def services(handbook: Services) -> AsyncIterator[Services]:
+    async with on_documents_of(handbook) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(services_of_tenant: Services) -> Services:
+    """For a test that changes documents, or begins without any."""
+    return services_of_tenant
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -65,7 +86,6 @@ async def test_small_talk_gets_the_fixed_reply_of_its_language(services: Service
 
 
 async def test_going_on_keeps_the_sources_of_the_last_answer(services: Services) -> None:
-    await fill(services)
     first = await answered(services, LEAVE, session_id="s")
     assert first.answer == LEAVE_QUOTED
     said = {first.answer}
@@ -82,17 +102,16 @@ async def test_going_on_keeps_the_sources_of_the_last_answer(services: Services)
 
 
 @pytest.mark.parametrize("scope", [{"filters": {"kind": "manual"}}, {"collection": "bananas"}])
-async def test_going_on_shows_nothing_that_the_caller_has_left_out(services: Services, scope: dict[str, Any]) -> None:
-    await fill(services)
-    await fill(services, {"bananas.md": "Bananas are yellow and grow on trees."}, "bananas")
-    await answered(services, LEAVE, session_id="s")
+async def test_going_on_shows_nothing_that_the_caller_has_left_out(own: Services, scope: dict[str, Any]) -> None:
+    await fill(own)
+    await fill(own, {"bananas.md": "Bananas are yellow and grow on trees."}, "bananas")
+    await answered(own, LEAVE, session_id="s")
     for message in ("tell me more", "explain simpler", "go deeper"):
-        made = await answered(services, message, session_id="s", **scope)
+        made = await answered(own, message, session_id="s", **scope)
         assert not {source.external_id for source in made.sources} & set(HANDBOOK), message
 
 
 async def test_without_a_context_a_followup_is_asked_back_or_retrieved(services: Services) -> None:
-    await fill(services)
     made = await answered(services, "tell me more about parental leave", session_id="new")
     assert made.route["strategy"] in ("fast", "enhanced")
     assert "36 months" in made.answer
@@ -103,7 +122,6 @@ async def test_without_a_context_a_followup_is_asked_back_or_retrieved(services:
 
 @pytest.mark.parametrize("message", ["summarize that", "résume ça", "fass das zusammen", "resúmelo"])
 async def test_that_is_summarised_is_the_last_answer_not_the_collection(services: Services, message: str) -> None:
-    await fill(services)
     await answered(services, LEAVE, session_id="s")
     made = await answered(services, message, session_id="s")
     assert made.route["strategy"] == "converse"
@@ -111,7 +129,6 @@ async def test_that_is_summarised_is_the_last_answer_not_the_collection(services
 
 
 async def test_what_is_excluded_is_not_reported_as_missing(services: Services) -> None:
-    await fill(services)
     made = await answered(services, "zebras Oslo -Malta")
     assert not made.route["found"]
     assert any("Oslo" in reason for reason in made.insufficiencies)
@@ -120,7 +137,6 @@ async def test_what_is_excluded_is_not_reported_as_missing(services: Services) -
 
 async def test_a_refusal_is_in_one_language(services: Services) -> None:
     """The message has no stop word that tells its language."""
-    await fill(services)
     made = await answered(services, "Ça roule ma poule ?")
     assert made.route["language"] == "fr"
     assert made.answer.startswith(
@@ -133,14 +149,14 @@ async def test_pasted_garbage_keeps_its_text_in_the_plan(services: Services) -> 
     assert (made.route["intent"], made.route["rewritten_query"]) == ("garbage", None)
 
 
-async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Services) -> None:
+async def test_a_deleted_source_is_not_brought_back_by_a_followup(own: Services) -> None:
     from cairn.service.documents import delete_document
 
-    await fill(services)
-    first = await answered(services, LEAVE, session_id="s")
+    await fill(own)
+    first = await answered(own, LEAVE, session_id="s")
     for document_id in {passage.document_id for passage in first.sources}:
-        await delete_document(services, "handbook", document_id)
-    made = await answered(services, "tell me more", session_id="s")
+        await delete_document(own, "handbook", document_id)
+    made = await answered(own, "tell me more", session_id="s")
     assert "leave" not in made.answer.lower().replace("“leave”", "") or not made.route["found"]
     assert made.sources == ()
 
@@ -157,7 +173,6 @@ async def test_a_deleted_source_is_not_brought_back_by_a_followup(services: Serv
 async def test_questions_about_the_collection_are_answered_completely(
     services: Services, message: str, begins: str
 ) -> None:
-    await fill(services)
     made = await answered(services, message)
     assert made.answer.startswith(begins)
     assert all(title in made.answer for title in ("Leave", "Pay", "Travel"))
@@ -174,7 +189,6 @@ async def test_questions_about_the_collection_are_answered_completely(
     ],
 )
 async def test_what_the_documents_do_not_answer_says_what_to_do(services: Services, message: str, says: str) -> None:
-    await fill(services)
     made = await answered(services, message)
     assert says in made.answer
     assert (made.route["found"], made.grounded, made.citations) == (False, None, ())
@@ -186,16 +200,15 @@ async def test_what_the_documents_do_not_answer_says_what_to_do(services: Servic
 # --- strategies -----------------------------------------------------------------------------------------------------
 
 
-async def test_enhanced_retrieves_and_reads_half_as_much_again(services: Services) -> None:
-    await fill(services, {f"hill{n}.md": f"Hill number {n} has a cairn of {n + 3} stones." for n in range(40)})
-    fast = await answered(services, "Which hill has a cairn?", strategy="fast")
-    enhanced = await answered(services, "Which hill has a cairn?", strategy="enhanced")
+async def test_enhanced_retrieves_and_reads_half_as_much_again(own: Services) -> None:
+    await fill(own, {f"hill{n}.md": f"Hill number {n} has a cairn of {n + 3} stones." for n in range(40)})
+    fast = await answered(own, "Which hill has a cairn?", strategy="fast")
+    enhanced = await answered(own, "Which hill has a cairn?", strategy="enhanced")
     assert (fast.route["effective_top_k"], len(fast.sources)) == (10, 5)
     assert (enhanced.route["effective_top_k"], len(enhanced.sources)) == (15, 8)  # 7.5 rounded half up
 
 
 async def test_each_part_of_a_question_is_searched_and_answered(services: Services, owner: Any) -> None:
-    await fill(services)
     made = await answered(
         services, "When are salaries paid and how much may a hotel cost per night?", strategy="enhanced"
     )
@@ -219,7 +232,6 @@ async def test_each_part_of_a_question_is_searched_and_answered(services: Servic
 
 
 async def test_the_trace_holds_every_decision(services: Services) -> None:
-    await fill(services)
     made = await answered(services, LEAVE)
     plan = (await plan_of(services, made.run_id)).plan
     for key in (
@@ -241,17 +253,16 @@ async def test_the_trace_holds_every_decision(services: Services) -> None:
     assert plan["searches"][0]["weights"] == plan["weights"]
 
 
-async def test_a_trace_tells_whether_there_was_anything_to_search_and_what_was_rewritten(services: Services) -> None:
+async def test_a_trace_tells_whether_there_was_anything_to_search_and_what_was_rewritten(own: Services) -> None:
     names = ("collection_empty", "skip_rewrite", "should_rewrite", "rewrite_count")
-    nowhere = (await answered(services, LEAVE, collection="void")).route
+    nowhere = (await answered(own, LEAVE, collection="void")).route
     assert [nowhere[name] for name in names] == [True, True, True, 0]
-    await fill(services)
-    there = (await answered(services, LEAVE)).route
+    await fill(own)
+    there = (await answered(own, LEAVE)).route
     assert [there[name] for name in names] == [False, True, False, 0]
 
 
 async def test_a_trace_keeps_ids_and_spans_but_no_quotes(services: Services) -> None:
-    await fill(services)
     made = await answered(services, LEAVE)
     kept = await plan_of(services, made.run_id)
     assert kept.document_ids == (made.citations[0].document_id,)
@@ -262,7 +273,6 @@ async def test_a_trace_keeps_ids_and_spans_but_no_quotes(services: Services) -> 
 
 
 async def test_one_embedding_serves_routing_and_retrieval(services: Services) -> None:
-    await fill(services)
     await answered(services, LEAVE)  # the exemplars are embedded now
     made = await answered(services, "When is a bonus paid to employees?")
     assert made.timings_ms["embed"] > 0
@@ -286,7 +296,6 @@ async def first_search(services: Services, run_id: Any) -> dict[str, float]:
     ["Summarize all documents", "Résume tous les documents", "Resume todos los documentos", "Fasse alle Dokumente zusammen"],
 )  # fmt: skip
 async def test_a_summary_reads_everything_in_order(services: Services, message: str) -> None:
-    await fill(services)
     made = await answered(services, message)
     assert (made.route["strategy"], made.route["is_summarization"]) == ("summarize", True)
     assert made.coverage == Coverage(True, 3, 3, "passages")
@@ -303,20 +312,19 @@ async def test_a_summary_reads_everything_in_order(services: Services, message: 
 
 
 async def test_a_summary_is_of_the_document_that_is_named(services: Services) -> None:
-    await fill(services)
     for message in ("Summarize travel.md", "Summarize the document on travel"):
         made = await answered(services, message)
         assert {passage.external_id for passage in made.sources} == {"travel.md"}, message
         assert made.coverage == Coverage(True, 1, 1, "passages")
 
 
-async def test_what_does_not_fit_the_budget_is_sampled_evenly_and_said(services: Services) -> None:
-    change(services, "answer", summary_tokens=1000)
+async def test_what_does_not_fit_the_budget_is_sampled_evenly_and_said(own: Services) -> None:
+    change(own, "answer", summary_tokens=1000)
     long = "\n\n".join(
         f"Chapter {n} tells of hill {n}. " + f"The cairn of hill {n} has stones. " * 40 for n in range(40)
     )
-    await fill(services, {"hills.md": long})
-    made = await answered(services, "Summarize everything")
+    await fill(own, {"hills.md": long})
+    made = await answered(own, "Summarize everything")
     assert not made.coverage.complete
     starts = [passage.start for passage in made.sources]
     assert starts == sorted(starts)
@@ -330,7 +338,6 @@ async def test_what_does_not_fit_the_budget_is_sampled_evenly_and_said(services:
 async def test_a_memory_that_fails_does_not_lose_the_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await fill(services)
     async with services.database.transaction(services.principal) as connection:
         await memory.forget(connection, "s")
     change(services, "memory", context=0)
@@ -350,7 +357,6 @@ async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
     async def down(*arguments: Any, **more: Any) -> Any:
         raise DatabaseUnavailableError("the database is away")
 
-    await fill(services)
     monkeypatch.setattr("cairn.runs.corpus.cached_search", down)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
@@ -383,7 +389,6 @@ ODD = (
 @pytest.mark.parametrize("session", [None, "s"])
 async def test_whatever_is_said_there_is_one_answer(services: Services, session: str | None) -> None:
     """And a trace of it, with the way it went."""
-    await fill(services)
     for message in ODD:
         made = await answered(services, message, session_id=session)
         assert made.answer.strip(), message
@@ -395,7 +400,6 @@ async def test_whatever_is_said_there_is_one_answer(services: Services, session:
 
 
 async def test_progress_only_grows(services: Services) -> None:
-    await fill(services)
     for message in (LEAVE, "Summarize everything", "How many documents are there?", "Compare leave and pay"):
         percents = [event.percent for event in await events_of(services, message) if isinstance(event, Progress)]
         assert percents == sorted(percents)

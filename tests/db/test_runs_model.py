@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from cairn.service.ask import start
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, LEAVE_QUOTED, answer, answered, change, events_of, fill, read
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.sharing import SHARED
 from tests.waiting import hang_guard
 
@@ -30,8 +32,23 @@ FALSE = "Employees have 45 days of leave per year and may sell them to colleague
 NOT_GROUNDED = "GROUNDED: NO\nSCORE: 0.0\nISSUES:\n- 45 days: the sources say 30"
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def handbook(chatty_of_module: Services) -> AsyncIterator[Services]:
+    """A tenant whose handbook no test changes; other collections are of those that add them."""
+    async with tenant_of(chatty_of_module) as opened:
+        await fill(opened)
+        yield opened
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def services(chatty: Services) -> Services:
+async def services(handbook: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
+    async with on_documents_of(handbook) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(chatty: Services) -> Services:
+    """For a test that changes the handbook."""
     await fill(chatty)
     return chatty
 
@@ -59,14 +76,14 @@ async def test_a_supported_answer_is_grounded_at_the_first_attempt(services: Ser
     assert len(talking.heard["generate"]) == 1
 
 
-async def test_the_prompt_has_what_the_graph_says_before_its_sources(services: Services, talking: Talking) -> None:
+async def test_the_prompt_has_what_the_graph_says_before_its_sources(own: Services, talking: Talking) -> None:
     """Lines carry the numbers of the sources that prove them; without a contribution of the graph there are no sections."""
-    await fill(services, {
+    await fill(own, {
         "film.md": "The film Big Eyes was directed by Tim Burton. It was shown in many towns.",
         "director.md": "In 2001 Tim Burton was in Prague, where the wedding with Lena Gieseke took place.",
     })  # fmt: skip
     talking.reset(generate=["Lena Gieseke [1][2]."])
-    made = await answered(services, "Who did the director of Big Eyes marry?")
+    made = await answered(own, "Who did the director of Big Eyes marry?")
     _, prompt = talking.heard["generate"][0]
     graph, documents = prompt.split("=== DOCUMENT CONTEXT ===")
     assert "=== KNOWLEDGE GRAPH CONTEXT ===" in graph
@@ -75,7 +92,7 @@ async def test_the_prompt_has_what_the_graph_says_before_its_sources(services: S
     assert set(re.findall(r"\[(\d+)\]", line)) == {numbers["film.md"], numbers["director.md"]}
     assert {citation.external_id for citation in made.citations} <= {"film.md", "director.md"}
     talking.reset(generate=[TRUE])
-    await answered(services, LEAVE)
+    await answered(own, LEAVE)
     assert "===" not in talking.heard["generate"][-1][1]
 
 
@@ -270,10 +287,14 @@ async def test_context_handlers_tell_the_model_what_is_wanted(
     assert set(originals) <= {passage.passage_id for passage in made.sources}
 
 
+HILLS = {
+    "hills.md": "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
+}
+
+
 async def test_a_long_text_is_summarised_from_notes_of_its_parts(services: Services, talking: Talking) -> None:
     change(services, "answer", max_context_tokens=900)
-    hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
-    await fill(services, {"hills.md": hills}, collection="hills")
+    await fill(services, HILLS, collection="hills")
     talking.reset(notes=["Cairns of several metres stand there [1]."], generate=["Cairns stand on hills [1]."])
     events = await events_of(services, "Summarize everything", "hills")
     made = answer(events)
@@ -293,8 +314,7 @@ async def test_a_part_that_cannot_be_read_is_told(
     services: Services, talking: Talking, scripted: ScriptedServer
 ) -> None:
     change(services, "answer", max_context_tokens=900)
-    hills = "\n\n".join(f"## Hill {n}\n\n" + f"The cairn on hill {n} is {n} metres high. " * 30 for n in range(12))
-    await fill(services, {"hills.md": hills}, collection="hills")
+    await fill(services, HILLS, collection="hills")
     talking.reset(notes=["Cairns of several metres stand there [1]."], generate=["Cairns stand on hills [1]."])
     scripted.script("malformed", "malformed", "malformed")
     made = await answered(services, "Summarize everything", collection="hills")
