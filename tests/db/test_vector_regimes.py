@@ -37,7 +37,7 @@ from tests.waiting import hang_guard, until
 
 pytestmark = pytest.mark.usefixtures("hashed_vectors")
 
-SMALL = VectorSettings(exact_below=10, dedicated_above=20, max_dedicated_indexes=2, recall_sample=20)
+SMALL = VectorSettings(exact_below=4, dedicated_above=8, max_dedicated_indexes=2, recall_sample=10)
 
 
 def scaled(services: Services, **changes: Any) -> Services:
@@ -81,20 +81,20 @@ async def test_old_vectors_are_found_and_filled_in_portions(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the job and after it a search finds the same."""
-    await fill(services, "old", 25)
+    await fill(services, "old", 14)
     before = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
     async with services.database.transaction(services.principal) as connection:
         await connection.execute("UPDATE rag.embeddings SET passage_id = NULL")
         await jobs.enqueue(connection, services.principal, handlers.FILL, {}, max_attempts=3)
     without = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
-    monkeypatch.setattr(handlers, "PORTION", 10)
+    monkeypatch.setattr(handlers, "PORTION", 6)
     assert await services.worker().run_until_idle() == 1
     async with services.database.transaction(services.principal) as connection:
         [job] = [job for job in (await jobs.list_(connection, services.principal)) if job.kind == handlers.FILL]
         right = await connection.fetchval(
             "SELECT count(*) FROM rag.embeddings e JOIN rag.chunks c ON c.id = e.chunk_id AND c.passage_id = e.passage_id"
         )
-    assert (job.status, job.result, right) == ("succeeded", {"filled": 25}, 25)
+    assert (job.status, job.result, right) == ("succeeded", {"filled": 14}, 14)
     after = await find(services, "granite and 3 cairns", "old", legs=("vector",), cache=False)
     order = [passage.passage_id for passage in before.passages]
     assert [p.passage_id for p in without.passages] == [p.passage_id for p in after.passages] == order
@@ -111,8 +111,8 @@ IDS = [UUID(int=n) for n in range(6)]
 
 def test_small_sets_are_scanned_exactly_even_with_an_index() -> None:
     """A filter that leaves few chunks makes any collection a small set."""
-    chosen = choose_regimes([ServedCollection(IDS[0], 10, TINY)], {(IDS[0], 1): True}, SMALL)
-    assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 10)]
+    chosen = choose_regimes([ServedCollection(IDS[0], 4, TINY)], {(IDS[0], 1): True}, SMALL)
+    assert chosen == [RegimeGroup("exact", TINY, (IDS[0],), 4)]
 
 
 def test_large_collections_use_their_own_index_and_the_others_share() -> None:
@@ -153,7 +153,7 @@ def test_empty_collections_are_not_searched() -> None:
 async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Services) -> None:
     """An ingest run that crosses the threshold orders the plan; the regime, efSearch and recall stand where people look."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     before = await find(small, "granite", "large", legs=("vector",))
     assert [part["regime"] for part in await parts_of(small, before.trace_id)] == ["shared"]
 
@@ -165,7 +165,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
     assert len(after.passages) == 10
     assert not after.exact
     assert await parts_of(small, after.trace_id) == [
-        {"regime": "dedicated", "model": "hashed:one", "collections": 1, "visible_chunks": 24,
+        {"regime": "dedicated", "model": "hashed:one", "collections": 1, "visible_chunks": 10,
          "ef_search": 80, "fell_back": False},
     ]  # fmt: skip
     async with small.database.transaction(small.principal) as connection:
@@ -173,7 +173,7 @@ async def test_a_collection_that_grows_gets_its_index_and_uses_it(services: Serv
             connection, small.principal, (await get_collection(small, "large")).id
         )
     assert check is not None
-    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 20, 80)
+    assert (check.regime, check.k, check.sample, check.ef_search) == ("dedicated", 10, 10, 80)
     assert check.recall > 0.9
 
 
@@ -195,11 +195,11 @@ async def test_the_same_is_found_by_every_regime(services: Services) -> None:
 async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Services) -> None:
     """Always min(k, visible) rows."""
     small = scaled(services)
-    await fill(small, "large", 120)
+    await fill(small, "large", 50)
     await small.worker().run_until_idle()
     rare = await find(small, "granite", "large", legs=("vector",), filters={"part": 3}, top_k=100)
-    assert len(rare.passages) == 12
-    exact = scaled(services, exact_below=12)
+    assert len(rare.passages) == 5
+    exact = scaled(services, exact_below=5)
     assert (await find(exact, "granite", "large", legs=("vector",), filters={"part": 3})).exact
     assert {p.metadata["part"] for p in rare.passages} == {3}
 
@@ -207,15 +207,15 @@ async def test_a_rare_filter_is_exact_and_a_common_one_complete(services: Servic
 async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services: Services) -> None:
     """Indexes cost every statement on the table, so there are at most maxDedicatedIndexes, over all tenants."""
     small = scaled(services)
-    for name, size in {"a": 22, "b": 26, "c": 24, "tiny": 4}.items():
+    for name, size in {"a": 10, "b": 13, "c": 11, "tiny": 2}.items():
         await fill(small, name, size)
     await small.worker().run_until_idle()
     assert await states(small) == {"b": "ready", "c": "ready"}
     # a little larger does not take an index away, much larger does
-    await fill(small, "a", 28)
+    await fill(small, "a", 13)
     await small.worker().run_until_idle()
     assert await states(small) == {"b": "ready", "c": "ready"}
-    await fill(small, "a", 40)
+    await fill(small, "a", 18)
     await small.worker().run_until_idle()
     assert await states(small) == {"a": "ready", "b": "ready"}
     assert len(await catalog(small)) == 2
@@ -224,8 +224,8 @@ async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services
 async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Services, other_tenant: Services) -> None:
     """The plan is over all tenants; rows of the state stay with theirs."""
     small = scaled(services)
-    await fill(small, "mine", 22)
-    await fill(scaled(other_tenant), "yours", 24)
+    await fill(small, "mine", 9)
+    await fill(scaled(other_tenant), "yours", 10)
     await small.worker().run_until_idle()
     assert await states(small) == {"mine": "ready"}
     assert await states(other_tenant) == {"yours": "ready"}
@@ -233,7 +233,7 @@ async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Serv
 
 async def test_the_index_of_a_deleted_collection_goes(services: Services) -> None:
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     await small.worker().run_until_idle()
     await delete_collection(small, "large")
     await small.worker().run_until_idle()
@@ -243,7 +243,7 @@ async def test_the_index_of_a_deleted_collection_goes(services: Services) -> Non
 async def test_a_search_while_the_index_is_dropped_finds_everything(services: Services) -> None:
     """A search that saw `ready` and lost the index falls to another plan of the same statement."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     await small.worker().run_until_idle()
     async with vector_ddl(small.owner_dsn) as ddl:
         for name in await ddl.existing():
@@ -253,7 +253,7 @@ async def test_a_search_while_the_index_is_dropped_finds_everything(services: Se
 
 async def test_indexes_are_built_as_the_settings_say(services: Services) -> None:
     small = scaled(services, m=8, ef_construction=40)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     await small.worker().run_until_idle()
     owner = await asyncpg.connect(small.owner_dsn)
     (name,) = await catalog(small)
@@ -279,7 +279,7 @@ async def planned(services: Services) -> PlannedIndex:
 async def test_an_invalid_index_is_built_again(services: Services) -> None:
     """What kill -9 in the middle of a concurrent build leaves behind."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     index = await planned(small)
     async with vector_ddl(small.owner_dsn) as ddl:
         await ddl.create(index, ignored)
@@ -318,7 +318,7 @@ asyncio.run(main())
 async def test_a_killed_builder_is_followed_by_another(services: Services) -> None:
     """kill -9 of the process that builds: its backend ends, the lock is free, and the next worker builds the index."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     index = await planned(small)
     blocker = await asyncpg.connect(small.owner_dsn)  # a transaction that a concurrent build must wait for
     transaction = blocker.transaction(isolation="repeatable_read")
@@ -356,7 +356,7 @@ async def invalid(services: Services, name: str) -> bool:
 async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
     """Waiting in a lock would hang with a concurrent build for ever, so turns are asked for."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     for tenant in (services, other_tenant):
         async with tenant.database.transaction(tenant.principal) as connection:
             await handlers.enqueue_plan(connection, tenant.principal)
@@ -372,7 +372,7 @@ async def test_two_workers_take_turns(services: Services, other_tenant: Services
 async def test_ef_search_in_force_is_that_of_the_settings(services: Services) -> None:
     """A setting, local to the transaction, so it does not leak through the pool."""
     wide = scaled(services, ef_search=333)
-    await fill(wide, "large", 24)
+    await fill(wide, "large", 10)
     result = await find(wide, "granite", "large", legs=("vector",))
     assert [part["ef_search"] for part in await parts_of(wide, result.trace_id)] == [333]
     async with services.database.transaction(services.principal) as connection:
@@ -382,7 +382,7 @@ async def test_ef_search_in_force_is_that_of_the_settings(services: Services) ->
 async def test_large_collections_are_searched_more_broadly(services: Services) -> None:
     """With the root of their size beyond 50,000 chunks, and never beyond what pgvector allows."""
     wide = scaled(services, ef_search=80)
-    await fill(wide, "large", 24)
+    await fill(wide, "large", 10)
     for chunks, expected in ((50_000, 80), (200_000, 160), (1_000_000, 358), (20_000_000, 1000)):
         async with services.database.transaction(services.principal) as connection:
             await connection.execute("UPDATE rag.collections SET chunk_count = $1 WHERE name = 'large'", chunks)
@@ -397,7 +397,7 @@ async def test_large_collections_are_searched_more_broadly(services: Services) -
 async def test_a_recall_check_is_stored_and_shown(services: Services) -> None:
     """Compared with the exact scan, the vector itself left out; shown to analysts, the API and Prometheus."""
     small = scaled(services)
-    await fill(small, "large", 24)
+    await fill(small, "large", 10)
     await order_plan(small)
     await order_checks(small)
     assert await small.worker().run_until_idle() >= 2
@@ -442,7 +442,7 @@ ANALYZE rag.embeddings;
 async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services) -> None:
     """The check would be worthless if it could not fail."""
     small = scaled(services, ef_search=10, dedicated_above=10**6)
-    collection_id = await fill(small, "large", 40)
+    collection_id = await fill(small, "large", 20)
     owner = await asyncpg.connect(small.owner_dsn)
     # random vectors in far too narrow a graph: what a badly built index looks like
     await owner.execute(BADLY_INDEXED)
@@ -465,7 +465,7 @@ async def test_a_recall_check_sees_what_a_broken_index_misses(services: Services
 
 async def test_small_collections_are_not_checked_daily(services: Services) -> None:
     small = scaled(services)
-    await fill(small, "tiny", 4)
+    await fill(small, "tiny", 2)
     await order_plan(small)
     await order_checks(small)
     assert await small.worker().run_until_idle() == 0
@@ -516,7 +516,7 @@ async def reconcile(services: Services, monkeypatch: pytest.MonkeyPatch, step: s
         return await real(*given, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(handlers, "PORTION", 6)
+        patched.setattr(handlers, "PORTION", 3)
         patched.setattr(vector_indexes, step, dying)
         async with services.database.transaction(services.principal) as connection:
             await handlers.enqueue_plan(connection, services.principal)
@@ -537,15 +537,15 @@ async def test_a_build_that_dies_anywhere_hides_nothing_and_goes_on(
     services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
 ) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 24)
+    await notes(small, "large", 0, 10)
     await reconcile(small, monkeypatch, step, after)
-    assert await finds_all(small, "large", 24)
-    await notes(small, "large", 24, 28)  # goes where the state says
-    assert await finds_all(small, "large", 28)
+    assert await finds_all(small, "large", 10)
+    await notes(small, "large", 10, 12)  # goes where the state says
+    assert await finds_all(small, "large", 12)
     await replan(small)
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 28}
-    assert await finds_all(small, "large", 28)
+    assert await places(small, "large") == {True: 12}
+    assert await finds_all(small, "large", 12)
 
 
 @pytest.mark.fault
@@ -554,18 +554,18 @@ async def test_a_drop_that_dies_anywhere_hides_nothing_and_goes_on(
     services: Services, monkeypatch: pytest.MonkeyPatch, step: str, after: int
 ) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 24)
+    await notes(small, "large", 0, 10)
     await small.worker().run_until_idle()
-    assert await places(small, "large") == {True: 24}
+    assert await places(small, "large") == {True: 10}
     larger = scaled(services, dedicated_above=1000)
     await reconcile(larger, monkeypatch, step, after)
-    assert await finds_all(larger, "large", 24)
-    await notes(larger, "large", 24, 28)
-    assert await finds_all(larger, "large", 28)
+    assert await finds_all(larger, "large", 10)
+    await notes(larger, "large", 10, 12)
+    assert await finds_all(larger, "large", 12)
     await replan(larger)
     assert await states(larger) == {}
-    assert await places(larger, "large") == {False: 28}
-    assert await finds_all(larger, "large", 28)
+    assert await places(larger, "large") == {False: 12}
+    assert await finds_all(larger, "large", 12)
     assert await catalog(larger) == {}
 
 
@@ -612,30 +612,30 @@ async def waiting_for_lock(services: Services) -> bool:
 
 async def test_documents_that_arrive_while_vectors_are_moved_are_found(services: Services) -> None:
     small = scaled(services)
-    await notes(small, "large", 0, 30)
+    await notes(small, "large", 0, 12)
     async with asyncio.TaskGroup() as group:
         group.create_task(small.worker().run_until_idle())
-        for first in range(30, 50, 5):
-            await notes(small, "large", first, first + 5)
-            assert await finds_all(small, "large", first + 5)
+        for first in range(12, 20, 2):
+            await notes(small, "large", first, first + 2)
+            assert await finds_all(small, "large", first + 2)
     await replan(small)
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 50}
+    assert await places(small, "large") == {True: 20}
 
 
 async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(services: Services) -> None:
     """A small part of a search may lie in an index of its own too: the shared index does not hold it."""
     small = scaled(services)
-    await notes(small, "large", 0, 24)
-    await notes(small, "other", 200, 212)
+    await notes(small, "large", 0, 10)
+    await notes(small, "other", 200, 205)
     await small.worker().run_until_idle()
     assert await states(small) == {"large": "ready"}
-    narrow = scaled(services, exact_below=25)
+    narrow = scaled(services, exact_below=11)
     found = await run_search(
         narrow,
-        SearchRequest(query="granite", collections=("large", "other"), legs=("vector",), top_k=36, cache=False),
+        SearchRequest(query="granite", collections=("large", "other"), legs=("vector",), top_k=15, cache=False),
     )
-    assert len(found.passages) == 36
+    assert len(found.passages) == 15
     regimes = {part["regime"] for part in await parts_of(narrow, found.trace_id)}
     assert regimes == {"exact"}
 
@@ -646,24 +646,24 @@ async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(s
 async def test_a_large_run_writes_for_the_index_of_the_collection(services: Services) -> None:
     """From bulkAbove chunks on nothing is inserted in the shared index, and at the end the index is built."""
     small = scaled(services, bulk_above=10)
-    await notes(small, "bulk", 0, 80)
+    await notes(small, "bulk", 0, 40)
     assert await states(small) == {"bulk": "building"}
-    assert (await places(small, "bulk"))[True] >= 60
-    assert await finds_all(small, "bulk", 80)
+    assert (await places(small, "bulk"))[True] >= 20
+    assert await finds_all(small, "bulk", 40)
     await small.worker().run_until_idle()
     assert await states(small) == {"bulk": "ready"}
-    assert await places(small, "bulk") == {True: 80}
-    assert await finds_all(small, "bulk", 80)
+    assert await places(small, "bulk") == {True: 40}
+    assert await finds_all(small, "bulk", 40)
 
 
 async def test_a_large_run_that_ends_small_goes_back_to_the_shared_index(services: Services) -> None:
-    small = scaled(services, bulk_above=4)
-    await notes(small, "bulk", 0, 15)
+    small = scaled(services, bulk_above=2)
+    await notes(small, "bulk", 0, 7)
     assert await states(small) == {"bulk": "building"}
     await small.worker().run_until_idle()
     assert await states(small) == {}
-    assert await places(small, "bulk") == {False: 15}
-    assert await finds_all(small, "bulk", 15)
+    assert await places(small, "bulk") == {False: 7}
+    assert await finds_all(small, "bulk", 7)
 
 
 async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
@@ -677,7 +677,7 @@ async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
 
     with monkeypatch.context() as patched:
         patched.setattr(BulkRun, "end", dead)
-        await notes(small, "bulk", 0, 80)
+        await notes(small, "bulk", 0, 40)
     await replan(small)
     assert await states(small) == {"bulk": "building"}
     assert await catalog(small) == {}
@@ -685,7 +685,7 @@ async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
         await connection.execute("UPDATE rag.vector_indexes SET bulk_until = now()")
     await replan(small)
     assert await states(small) == {"bulk": "ready"}
-    assert await finds_all(small, "bulk", 80)
+    assert await finds_all(small, "bulk", 40)
 
 
 # --- what earlier releases built --------------------------------------------------------------------------------------
@@ -701,7 +701,7 @@ UPDATE rag.embeddings SET own = false;
 async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(services: Services) -> None:
     """The shared one holds all vectors; the collection's own is left aside until its vectors are moved."""
     small = scaled(services)
-    await notes(small, "large", 0, 24)
+    await notes(small, "large", 0, 10)
     await small.worker().run_until_idle()
     owner = await asyncpg.connect(small.owner_dsn)
     await owner.execute(OLD)
@@ -711,7 +711,7 @@ async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(servi
         "halfvec_cosine_ops) WHERE model_id = 1"
     )
     await owner.execute("SELECT rag.make_searches()")
-    assert await finds_all(small, "large", 24)
+    assert await finds_all(small, "large", 10)
     found = await find(small, "granite", "large", legs=("vector",), cache=False)
     assert [part["regime"] for part in await parts_of(small, found.trace_id)] == ["shared"]
     await replan(small)
@@ -721,5 +721,5 @@ async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(servi
     assert shared.endswith("WHERE ((model_id = 1) AND (NOT own))")
     assert left == 0
     assert await states(small) == {"large": "ready"}
-    assert await places(small, "large") == {True: 24}
-    assert await finds_all(small, "large", 24)
+    assert await places(small, "large") == {True: 10}
+    assert await finds_all(small, "large", 10)
