@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import asyncpg
@@ -15,6 +16,7 @@ from cairn.service.search import get_trace
 from cairn.settings import RagSettings, RetrieveSettings, Settings, VectorSettings
 from cairn.store.traces import TraceWriter
 from cairn.wiring import Services
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.documents import find, index_texts, text_source, unreachable_embedder
 from tests.sharing import SHARED
 
@@ -28,10 +30,18 @@ TEXTS = {
 }
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shelved(services_of_module: Services) -> AsyncIterator[Services]:
+    async with tenant_of(services_of_module) as opened:
+        await index_texts(opened, TEXTS)
+        yield opened
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def library(services: Services) -> Services:
-    await index_texts(services, TEXTS)
-    return services
+async def library(shelved: Services) -> AsyncIterator[Services]:
+    """For tests that only ask."""
+    async with on_documents_of(shelved) as opened:
+        yield opened
 
 
 def with_settings(services: Services, settings: Settings) -> Services:
@@ -101,24 +111,24 @@ async def test_hybrid_fuses_both_legs(library: Services) -> None:
 @pytest.mark.parametrize("leg", ["vector", "lexical"])
 async def test_filters_match_metadata_by_containment(services: Services, leg: str) -> None:
     """Always min(k, visible) rows."""
-    sources = [text_source(f"d{i}", f"granite text number {i}", year=2000 + i % 4, tags=["a", "b"]) for i in range(40)]
+    sources = [text_source(f"d{i}", f"granite text number {i}", year=2000 + i % 4, tags=["a", "b"]) for i in range(20)]
     await index_now(services, "test", sources)
     result = await find(services, "granite", legs=(leg,), filters={"year": 2001}, top_k=50)
-    assert len(result.passages) == 10
+    assert len(result.passages) == 5
     assert {p.metadata["year"] for p in result.passages} == {2001}
-    assert len((await find(services, "granite", legs=(leg,), filters={"tags": ["b"]}, top_k=50)).passages) == 40
+    assert len((await find(services, "granite", legs=(leg,), filters={"tags": ["b"]}, top_k=50)).passages) == 20
     assert not (await find(services, "granite", legs=(leg,), filters={"year": 1900})).passages
 
 
 async def test_the_index_never_returns_fewer_than_there_are(services: Services) -> None:
     """With the HNSW index in use (no exact scan below any size), a rare filter still yields all its rows."""
-    sources = [text_source(f"d{i}", f"granite text number {i} about walking", rare=i % 20 == 0) for i in range(120)]
+    sources = [text_source(f"d{i}", f"granite text number {i} about walking", rare=i % 10 == 0) for i in range(40)]
     await index_now(services, "test", sources)
-    indexed = with_settings(services, Settings(vector=VectorSettings(exact_below=0)))
+    indexed = with_settings(services, Settings(vector=VectorSettings(exact_below=0, ef_search=20)))
     result = await find(indexed, "bread", legs=("vector",), filters={"rare": True}, top_k=10)
-    assert len(result.passages) == 6
-    result = await find(indexed, "walking on granite", legs=("vector",), top_k=100)
-    assert len(result.passages) == 100
+    assert len(result.passages) == 4
+    result = await find(indexed, "walking on granite", legs=("vector",), top_k=35)
+    assert len(result.passages) == 35
 
 
 async def test_many_chunks_of_few_passages_do_not_crowd_out_the_rest(services: Services) -> None:
@@ -169,7 +179,7 @@ async def test_a_failed_leg_is_reported_and_the_other_answers(library: Services)
 
 async def test_a_failed_embedder_leaves_the_lexical_leg(library: Services) -> None:
     broken = replace(library, search_deps=replace(library.search_deps, embedder=unreachable_embedder()))
-    result = await find(broken, "cairn trail")
+    result = await find(broken, "a cairn that no other test asks for, whose vector is kept nowhere")
     assert result.legs_used == ("lexical",)
     assert "query embedding failed" in result.legs_failed["vector"]
 
@@ -221,10 +231,10 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
 async def test_a_flush_waits_for_no_company(library: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """Traces linger for others to come; who wants them written does not, however many batches they are."""
     monkeypatch.setattr(TraceWriter, "LINGER_SECONDS", 3600.0)
-    found = [await find(library, f"cairn {number}", cache=False) for number in range(2 * TraceWriter.BATCH + 3)]
+    found = [await find(library, f"cairn number {number}", cache=False) for number in range(2 * TraceWriter.BATCH + 3)]
     await library.traces.flush()
     async with library.database.transaction(library.principal) as connection:
-        rows = await connection.fetch("SELECT id FROM rag.runs WHERE question LIKE 'cairn %'")
+        rows = await connection.fetch("SELECT id FROM rag.runs WHERE question LIKE 'cairn number %'")
     assert {row["id"] for row in rows} == {result.trace_id for result in found}
     assert library.traces.dropped == 0
 

@@ -88,7 +88,7 @@ SETTINGS = {
 async def test_one_statement_is_the_same_search(services: Services, psql: Any, database: str) -> None:
     """Legs with scores, confidence, exactness and regime, fused order, passages, state of the collection; before the tables are
     analysed and after it."""
-    await fill(services, 30)
+    await fill(services, 18)
     await assert_both_ways_are_the_same(services, "never analysed")
     psql("ANALYZE rag.embeddings, rag.chunks, rag.passages", database=database.split("/")[3].split("?")[0])
     await assert_both_ways_are_the_same(services, "analysed")
