@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
@@ -20,9 +19,8 @@ from cairn.ingest.embedding_text import embed_text, text_hash
 from cairn.service import jobs as job_service
 from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_document, index_now, list_documents
-from cairn.settings import Environment, Settings, SettingsStore, parse_settings
-from cairn.wiring import Services, open_services
-from tests.db.tenants import asking_anew, talking_to, tenant_of
+from cairn.settings import Settings, SettingsStore, parse_settings
+from cairn.wiring import Services
 from tests.documents import find
 from tests.sharing import SHARED
 
@@ -69,29 +67,21 @@ def model() -> Describing:
     return Describing()
 
 
+@pytest.fixture
+def talking(model: Describing) -> Describing:
+    return model
+
+
 @pytest.fixture(scope="module")
-def describing() -> Iterator[ScriptedServer]:
+def scripted_of_module() -> Iterator[ScriptedServer]:
     with ScriptedServer(dimensions=8) as running:
         yield running
 
 
 @pytest.fixture
-def scripted(describing: ScriptedServer, model: Describing) -> ScriptedServer:
-    describing.begin(model)
-    return describing
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened_of_module(environment_of_module: Environment, describing: ScriptedServer) -> AsyncIterator[Services]:
-    async with open_services(talking_to(describing, environment_of_module), settings()) as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def services(opened_of_module: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    async with asking_anew(opened_of_module) as anew, tenant_of(anew) as opened:
-        opened.settings.current = settings().current
-        yield opened
+def services(chatty: Services) -> Services:
+    chatty.settings.current = settings().current
+    return chatty
 
 
 def with_settings(services: Services, store: SettingsStore) -> Services:

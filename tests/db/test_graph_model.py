@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
@@ -26,7 +24,6 @@ from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.graphs import contents
-from tests.db.tenants import asking_anew, talking_to, tenant_of
 from tests.documents import find, index_texts
 from tests.sharing import SHARED
 from tests.waiting import hang_guard
@@ -40,24 +37,14 @@ def model() -> Extracting:
 
 
 @pytest.fixture
-def scripted(scripted_of_module: ScriptedServer, model: Extracting) -> ScriptedServer:
-    scripted_of_module.begin(model)
-    return scripted_of_module
+def talking(model: Extracting) -> Extracting:
+    return model
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened_of_module(
-    environment_of_module: Environment, scripted_of_module: ScriptedServer
-) -> AsyncIterator[Services]:
-    async with open_services(talking_to(scripted_of_module, environment_of_module), settings()) as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def services(opened_of_module: Services, scripted: ScriptedServer) -> AsyncIterator[Services]:
-    async with asking_anew(opened_of_module) as anew, tenant_of(anew) as opened:
-        opened.settings.current = settings().current
-        yield opened
+@pytest.fixture
+def services(chatty: Services) -> Services:
+    chatty.settings.current = settings().current
+    return chatty
 
 
 async def query(services: Services, sql: str, *arguments: Any) -> list[Any]:
