@@ -332,7 +332,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
 
 
 async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Services, second: Services) -> None:
-    """A writer commits 24 versions while readers in two processes ask the same question.
+    """A writer commits 14 versions while readers in two processes ask the same question.
 
     Each answer, cached or not, is the version of the epoch that it names, and no older than the last version that was
     acknowledged before the question was asked.
@@ -344,7 +344,7 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
 
     async def write() -> None:
         nonlocal acknowledged, done
-        for version in range(1, 25):
+        for version in range(1, 15):
             await index_texts(services, {"a": f"state {version}"})
             acknowledged = version
             states[(await get_collection(services, "test")).epoch] = version
@@ -362,8 +362,8 @@ async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Ser
     assert [entry for entry in seen if entry[2] < entry[1]] == []
     for _, _, version, epoch in seen:
         assert states[min(known for known in states if known >= epoch)] == version
-    assert sum(cached for cached, *_ in seen) > 12, "a race without hits shows nothing"
-    assert sum(not cached for cached, *_ in seen) > 12
+    assert sum(cached for cached, *_ in seen) > 7, "a race without hits shows nothing"
+    assert sum(not cached for cached, *_ in seen) > 7
 
 
 # --- capacity, time, counts -------------------------------------------------------------------------------------------

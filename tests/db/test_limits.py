@@ -11,6 +11,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+import pytest_asyncio
 from scripted_server import ScriptedServer
 from talking import Talking
 
@@ -30,8 +31,12 @@ from cairn.service.limits import get_usage, limit_tenant, list_tenant_usage
 from cairn.settings import Environment, SettingsStore
 from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answered, change, fill
+from tests.db.tenants import tenant_of
 from tests.documents import text_source
+from tests.sharing import ALONE, SHARED
 from tests.waiting import until
+
+pytestmark = SHARED
 
 
 def as_key(services: Services, key: UUID, **limits: Any) -> Services:
@@ -40,11 +45,23 @@ def as_key(services: Services, key: UUID, **limits: Any) -> Services:
     return replace(services, principal=replace(services.principal, caller=caller))
 
 
-@pytest.fixture
-async def processes(environment: Environment) -> AsyncIterator[list[Services]]:
-    """Three of them, for one tenant."""
+@contextlib.asynccontextmanager
+async def three(environment: Environment) -> AsyncIterator[list[Services]]:
     async with contextlib.AsyncExitStack() as stack:
         yield [await stack.enter_async_context(open_services(environment, SettingsStore())) for _ in range(3)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def processes_of_module(environment_of_module: Environment) -> AsyncIterator[list[Services]]:
+    async with three(environment_of_module) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def processes(processes_of_module: list[Services]) -> AsyncIterator[list[Services]]:
+    """Three of them, for one tenant."""
+    async with tenant_of(processes_of_module[0]) as first:
+        yield [first, *(replace(one, principal=first.principal) for one in processes_of_module[1:])]
 
 
 async def within_a_minute(dsn: str, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -72,9 +89,7 @@ async def taken(services: Services) -> bool:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100])
-async def test_no_more_requests_than_the_limit_over_all_processes(
-    processes: list[Services], database: str, limit: int
-) -> None:
+async def test_no_more_requests_than_the_limit_over_all_processes(processes: list[Services], limit: int) -> None:
     async def flood() -> int:
         key = new_id()
         callers = [as_key(one, key, requests_per_minute=limit) for one in processes]
@@ -82,10 +97,10 @@ async def test_no_more_requests_than_the_limit_over_all_processes(
         later = [await taken(caller) for caller in callers for _ in range(limit + 5)]
         return sum(first) + sum(later)
 
-    assert await within_a_minute(database, flood) == limit
+    assert await within_a_minute(processes[0].owner_dsn, flood) == limit
 
 
-async def test_most_requests_ask_no_database(services: Services, database: str) -> None:
+async def test_most_requests_ask_no_database(services: Services) -> None:
     async def count() -> int:
         caller, asked = as_key(services, new_id(), requests_per_minute=1000), 0
         transaction = services.database.transaction
@@ -105,10 +120,10 @@ async def test_most_requests_ask_no_database(services: Services, database: str) 
         assert sum(allowed) == 1000
         return asked
 
-    assert await within_a_minute(database, count) <= 21
+    assert await within_a_minute(services.owner_dsn, count) <= 21
 
 
-async def test_where_a_caller_stands(services: Services, database: str) -> None:
+async def test_where_a_caller_stands(services: Services) -> None:
     async def take() -> list[int]:
         caller = as_key(services, new_id(), requests_per_minute=3)
         found = [await services.permits.take(caller.principal) for _ in range(3)]
@@ -120,14 +135,14 @@ async def test_where_a_caller_stands(services: Services, database: str) -> None:
         assert headers["RateLimit"] == f'"requests";r=0;t={headers["Retry-After"]}'
         return [one.remaining for one in found if one is not None and 0 < one.seconds <= 60]
 
-    assert await within_a_minute(database, take) == [2, 1, 0]
+    assert await within_a_minute(services.owner_dsn, take) == [2, 1, 0]
 
 
 async def test_the_next_minute_begins_anew_and_a_clock_that_was_set_back_shuts_nobody_out(
-    services: Services, database: str
+    services: Services,
 ) -> None:
     caller = as_key(services, new_id(), requests_per_minute=2)
-    connection = await asyncpg.connect(database)
+    connection = await asyncpg.connect(services.owner_dsn)
     for move in ("- interval '1 minute'", "+ interval '1 hour'"):
         services.permits._minutes.clear()
         while await taken(caller):
@@ -210,11 +225,17 @@ async def test_a_run_gives_its_slot_back_however_it_ends(chatty: Services, talki
     await answered(caller, LEAVE, strategy="fast")
 
 
+@ALONE
 async def test_slots_of_a_dead_process_are_free_when_their_leases_are_over_and_of_a_living_one_are_not(
-    processes: list[Services], database: str, monkeypatch: pytest.MonkeyPatch
+    environment: Environment, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slots_module, "RENEW_SECONDS", 0.05)
-    dead, living, other = (as_key(one, UUID(int=7), concurrent_runs=2) for one in processes)
+    async with three(environment) as processes:
+        dead, living, other = (as_key(one, UUID(int=7), concurrent_runs=2) for one in processes)
+        await leases_end(dead, living, other, database)
+
+
+async def leases_end(dead: Services, living: Services, other: Services, database: str) -> None:
     await dead.slots.take(dead.principal)
     await living.slots.take(living.principal)
     assert dead.slots._renewing is not None
@@ -236,7 +257,7 @@ async def test_slots_of_a_dead_process_are_free_when_their_leases_are_over_and_o
 
 
 async def test_what_models_cost_is_booked_on_the_key_as_the_meter_has_it(
-    chatty: Services, other_tenant: Services, database: str
+    chatty: Services, other_tenant: Services
 ) -> None:
     await fill(chatty)
     change(chatty, "answer", prices={"gpt-4o-mini": (10.0, 20.0)})
@@ -249,9 +270,8 @@ async def test_what_models_cost_is_booked_on_the_key_as_the_meter_has_it(
     assert found.key.cost == pytest.approx(sum(one.usage["cost"] for one in made))
     assert found.key.tokens > 0
     assert (await get_usage(other_tenant)).keys == ()
-    connection = await asyncpg.connect(database)
-    assert await connection.fetchval("SELECT tokens FROM rag.key_usage") == tokens
-    await connection.close()
+    async with chatty.database.transaction(chatty.principal) as connection:
+        assert await connection.fetchval("SELECT tokens FROM rag.key_usage") == tokens
 
 
 async def test_a_run_whose_key_runs_out_ends_with_its_best_answer_and_the_next_one_is_refused(
@@ -306,6 +326,7 @@ async def test_a_limit_of_cost_calls_no_model_whose_price_nobody_knows(
     assert "30 days" in made.answer
 
 
+@ALONE
 async def test_usage_that_could_not_be_written_is_written_later(services: Services, database: str) -> None:
     caller = as_key(services, new_id())
     account = services.spending.allowance(caller.principal)
@@ -356,7 +377,7 @@ async def test_uploads_at_once_into_several_collections_by_several_processes_sta
     processes: list[Services], what: str
 ) -> None:
     most = {"documents": 5, "bytes": 5 * len(TEXTS[11].encode()), "chunks": 5}[what]
-    await limit_tenant(processes[0], "one", {what: most})
+    await limit_tenant(processes[0], processes[0].principal.tenant, {what: most})
     made = await asyncio.gather(*(index(one, f"c{n}", range(10, 14)) for n, one in enumerate([*processes, *processes])))
     outcomes = [outcome for group in made for outcome in group]
     stored = [one for one in outcomes if isinstance(one, Indexed)]
@@ -388,10 +409,10 @@ async def test_what_does_not_grow_can_be_replaced_and_what_was_deleted_makes_roo
 
 
 async def test_a_tenant_without_limits_takes_no_lock_and_a_limited_one_stops_no_other(
-    services: Services, other_tenant: Services, database: str
+    services: Services, other_tenant: Services
 ) -> None:
-    await limit_tenant(services, "one", {"documents": 5})
-    connection = await asyncpg.connect(database)
+    await limit_tenant(services, services.principal.tenant, {"documents": 5})
+    connection = await asyncpg.connect(services.owner_dsn)
     async with connection.transaction():
         await connection.execute("SELECT FROM rag.tenant_limits FOR UPDATE")
         assert isinstance((await index(other_tenant, "test", range(1)))[0], Indexed)
@@ -414,9 +435,10 @@ async def test_files_that_wait_are_never_more_than_the_tenant_may_keep(services:
 async def test_who_operates_sees_all_tenants_and_sets_their_limits(services: Services, other_tenant: Services) -> None:
     with pytest.raises(NotFoundError, match="no tenant 'three'"):
         await limit_tenant(services, "three", {"documents": 1})
-    await limit_tenant(services, "two", {"documents": 7, "bytes": 9})
-    found = await limit_tenant(services, "two", {"bytes": None})
+    other = other_tenant.principal.tenant
+    await limit_tenant(services, other, {"documents": 7, "bytes": 9})
+    found = await limit_tenant(services, other, {"bytes": None})
     assert found.most == Holding(documents=7)
-    assert {one.tenant: one.most.documents for one in await list_tenant_usage(services)}["two"] == 7
+    assert {one.tenant: one.most.documents for one in await list_tenant_usage(services)}[other] == 7
     assert (await get_usage(other_tenant)).tenant == found
     assert (await get_usage(services)).tenant.most == Holding()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -36,30 +34,31 @@ from cairn.store.memory import NewMessage
 from cairn.wiring import Services
 from tests.db.runs import read
 from tests.documents import text_source
+from tests.sharing import ALONE, SHARED
+
+pytestmark = SHARED
 
 LEAVE = "Employees of Quarzwerk have thirty days of annual leave. Unused days expire in March of the next year."
 
 TEXT_COLUMNS = """
-SELECT format('SELECT count(*) FROM %s WHERE %I::text ILIKE %L', c.oid::regclass, a.attname, '%%' || $1::text || '%%'),
+SELECT format('SELECT count(*) FROM %s WHERE %I::text ILIKE %L AND %s', c.oid::regclass, a.attname, '%%' || $1::text || '%%',
+         CASE WHEN t.attname IS NULL THEN 'true' ELSE format('tenant_id = %s', $2::bigint) END),
        c.oid::regclass || '.' || a.attname
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_attribute AS t ON t.attrelid = c.oid AND t.attname = 'tenant_id'
 WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
   AND a.atttypid IN ('text'::regtype, 'jsonb'::regtype, 'text[]'::regtype, 'tsvector'::regtype)
 """
 
 
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
-
-
-async def places_of(owner: Any, word: str) -> set[str]:
-    """Columns of schema rag in which the word stands."""
-    columns = await owner.fetch(TEXT_COLUMNS, word)
+async def places_of(services: Services, word: str) -> set[str]:
+    """Columns of schema rag in which the word stands in a row of the tenant, or in one of none."""
+    owner = await asyncpg.connect(services.owner_dsn)
+    columns = await owner.fetch(TEXT_COLUMNS, word, services.principal.tenant_id)
     assert len(columns) > 60
-    return {name for statement, name in columns if await owner.fetchval(statement)}
+    found = {name for statement, name in columns if await owner.fetchval(statement)}
+    await owner.close()
+    return found
 
 
 async def index(services: Services, text: str = LEAVE, collection: str = "handbook") -> None:
@@ -188,10 +187,11 @@ async def test_conversations_are_listed_searched_and_renamed(services: Services,
     assert [one.session_id for one in await list_conversations(services)] == ["s3", "s2"]
 
 
-async def test_a_question_without_a_session_is_not_remembered(services: Services, owner: Any) -> None:
+async def test_a_question_without_a_session_is_not_remembered(services: Services) -> None:
     await index(services)
     assert (await talk(services, "How much leave is there?", session=None)).message_id is None
-    assert await owner.fetchval("SELECT count(*) FROM rag.messages") == 0
+    async with services.database.transaction(services.principal) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM rag.messages") == 0
 
 
 # --- runs without an answer -------------------------------------------------------------------------------------------
@@ -222,6 +222,7 @@ async def test_the_question_of_a_run_that_its_reader_left_is_kept(services: Serv
     assert (await get_trace(services, question.run_id)).outcome == "cancelled"
 
 
+@ALONE
 async def test_an_answer_that_cannot_be_saved_is_still_an_answer(services: Services) -> None:
     await index(services)
     good = (await talk(services, "How much leave?", session=None)).answer
@@ -237,16 +238,16 @@ async def test_an_answer_that_cannot_be_saved_is_still_an_answer(services: Servi
 # --- deleting ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_deleted_conversation_leaves_no_word_behind(services: Services, owner: Any) -> None:
+async def test_a_deleted_conversation_leaves_no_word_behind(services: Services) -> None:
     """Searched in every text column of every table; the documents do not have the word."""
     await index(services)
     answered = await talk(services, "How many days of annual leave does Zyxxwort have?")
     await talk(services, "What about zyxxwort and unused days in March?", session="kept")
-    found = await places_of(owner, "zyxxwort")
+    found = await places_of(services, "zyxxwort")
     assert {"rag.messages.content", "rag.runs.question", "rag.retrieval_cache.query"} <= found
     await delete_history(services, "kept")
     assert await delete_history(services, "s1")
-    assert await places_of(owner, "zyxxwort") == set()
+    assert await places_of(services, "zyxxwort") == set()
     assert await get_history(services, "s1") == []
     trace = await get_trace(services, answered.answer.run_id)
     assert (trace.question, trace.outcome, trace.strategy) == ("", "ok", "fast")
@@ -276,13 +277,13 @@ async def test_a_trace_that_is_written_after_the_deletion_has_no_text(services: 
     assert (await get_trace(services, late.id)).legs
 
 
-async def test_a_deleted_document_is_blanked_in_messages(services: Services, owner: Any) -> None:
+async def test_a_deleted_document_is_blanked_in_messages(services: Services) -> None:
     await index(services)
     await talk(services, "How many days of annual leave are there?")
     before = (await get_history(services, "s1"))[1].turn
-    assert "rag.messages.content" in await places_of(owner, "quarzwerk")
+    assert "rag.messages.content" in await places_of(services, "quarzwerk")
     await delete_document(services, "handbook", await only_document(services))
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
     user, assistant = await get_history(services, "s1")
     assert user.turn.content == "How many days of annual leave are there?"
     assert assistant.turn.content == ""
@@ -306,7 +307,7 @@ async def test_an_answer_keeps_its_text_when_a_source_goes_that_it_does_not_cite
     assert [source.preview for source in after.sources] == [before.sources[0].preview, ""]
 
 
-async def test_words_that_a_follow_up_took_from_an_answer_go_with_the_document(services: Services, owner: Any) -> None:
+async def test_words_that_a_follow_up_took_from_an_answer_go_with_the_document(services: Services) -> None:
     """Also where its own answer does not cite it."""
     await index(services)
     run = (await talk(services, "How many days of annual leave are there?")).answer.run_id
@@ -318,29 +319,29 @@ async def test_words_that_a_follow_up_took_from_an_answer_go_with_the_document(s
     async with services.database.transaction(services.principal) as connection:
         await traces.insert(connection, [follow_up])
     await delete_document(services, "handbook", await only_document(services))
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
     kept = (await get_trace(services, follow_up.id)).plan
     assert kept == {"rewritten_by": "rules", "intent": "question", "complexity": {"level": "SIMPLE"}}
 
 
-async def test_a_deleted_collection_is_blanked_in_messages(services: Services, owner: Any) -> None:
+async def test_a_deleted_collection_is_blanked_in_messages(services: Services) -> None:
     await index(services)
     await talk(services, "How many days of annual leave are there?")
     await delete_collection(services, "handbook")
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
 
 
-async def test_an_answer_saved_after_its_document_went_is_blanked(services: Services, owner: Any) -> None:
+async def test_an_answer_saved_after_its_document_went_is_blanked(services: Services) -> None:
     await index(services)
     answer = (await talk(services, "How many days of annual leave are there?", session=None)).answer
     await delete_document(services, "handbook", await only_document(services))
     await save_exchange(
         services.database, services.principal, session_id="s1", collection="handbook", question="?", answer=answer
     )
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
 
 
-async def test_a_deletion_waits_for_an_answer_that_is_being_saved(services: Services, owner: Any) -> None:
+async def test_a_deletion_waits_for_an_answer_that_is_being_saved(services: Services) -> None:
     """Else it would miss a message that nobody can see yet."""
     await index(services)
     answered = await talk(services, "How many days of annual leave are there?")
@@ -352,34 +353,34 @@ async def test_a_deletion_waits_for_an_answer_that_is_being_saved(services: Serv
         done, _ = await asyncio.wait([deleting], timeout=0.5)
         assert not done
     await deleting
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
 
 
-async def test_saving_and_deleting_of_all_kinds_at_once(services: Services, owner: Any) -> None:
+async def test_saving_and_deleting_of_all_kinds_at_once(services: Services) -> None:
     """No deadlock, no gap in a conversation, and no word left when the documents are gone."""
     sources = [text_source(f"d{n}", f"{LEAVE} This is number {n}.") for n in range(6)]
     await index_now(services, "handbook", sources)
     answer = (await talk(services, "How many days of annual leave are there?", session=None)).answer
 
     async def save() -> None:
-        for n in range(60):
+        for n in range(24):
             await save_exchange(
                 services.database, services.principal, session_id=f"s{n % 2}", collection=None, question="?",
                 answer=replace(answer, run_id=new_id()),
             )  # fmt: skip
 
     async def converse() -> None:
-        for n in range(12):
+        for n in range(6):
             await talk(services, f"How many days of leave {n % 4}?", session=f"s{n % 2}")
 
     async def replace_documents(own: list[Source]) -> None:
-        for source in own * 2:
+        for source in own:
             found = {document.external_id: document.id for document in await list_documents(services, "handbook")}
             await delete_document(services, "handbook", found[source.external_id])
             await index_now(services, "handbook", [source])
 
     async def forget() -> None:
-        for n in range(12):
+        for n in range(6):
             await delete_history(services, f"s{n % 2}")
             await asyncio.sleep(0.05)
 
@@ -391,10 +392,10 @@ async def test_saving_and_deleting_of_all_kinds_at_once(services: Services, owne
         placed = await get_history(services, session, limit=1000)
         assert [message.position for message in placed] == list(range(1, len(placed) + 1))
     await delete_collection(services, "handbook")
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
 
 
-async def test_a_collection_being_deleted_waits_for_an_answer_too(services: Services, owner: Any) -> None:
+async def test_a_collection_being_deleted_waits_for_an_answer_too(services: Services) -> None:
     await index(services)
     answered = await talk(services, "How many days of annual leave are there?")
     said = (await get_history(services, "s1"))[1].turn
@@ -405,17 +406,19 @@ async def test_a_collection_being_deleted_waits_for_an_answer_too(services: Serv
         done, _ = await asyncio.wait([deleting], timeout=0.5)
         assert not done
     await deleting
-    assert await places_of(owner, "quarzwerk") == set()
+    assert await places_of(services, "quarzwerk") == set()
 
 
-async def test_conversations_are_views_for_analysts(services: Services, owner: Any) -> None:
+async def test_conversations_are_views_for_analysts(services: Services) -> None:
     await index(services)
     answered = await talk(services, "How many days of annual leave are there?")
-    (talked,) = await owner.fetch("SELECT * FROM analyst.conversations")
+    owner, tenant = await asyncpg.connect(services.owner_dsn), services.principal.tenant
+    (talked,) = await owner.fetch("SELECT * FROM analyst.conversations WHERE tenant = $1", tenant)
     assert (talked["session_id"], talked["collection"], talked["message_count"]) == ("s1", "handbook", 2)
     assert (talked["first_message"], talked["unanswered"]) == ("How many days of annual leave are there?", 0)
-    rows = await owner.fetch("SELECT * FROM analyst.messages ORDER BY position")
+    rows = await owner.fetch("SELECT * FROM analyst.messages WHERE tenant = $1 ORDER BY position", tenant)
     assert [row["role"] for row in rows] == ["user", "assistant"]
     assert rows[1]["confidence"] == answered.answer.confidence
     joined = "SELECT session_id FROM analyst.retrieval_runs WHERE run_id = $1"
     assert await owner.fetchval(joined, rows[1]["run_id"]) == "s1"
+    await owner.close()
