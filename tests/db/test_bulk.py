@@ -39,7 +39,7 @@ from tests.pdf_files import Sheet, pdf_file
 
 pa, pq = need_pyarrow()
 
-NOTES = 8
+NOTES = 4
 READABLE = NOTES + 5
 """Of the files of `folder`: one is not."""
 
