@@ -13,6 +13,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+import pytest_asyncio
 
 from cairn.domain.document import Indexed
 from cairn.domain.ids import new_id
@@ -28,7 +29,9 @@ from cairn.service.runs import rate_run
 from cairn.service.search import get_trace, run_search
 from cairn.store import lexical
 from cairn.wiring import Services
+from tests.db.tenants import on_documents_of, tenant_of
 from tests.documents import text_source
+from tests.sharing import SHARED
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "analysts.md"
 TEXTS = {
@@ -44,6 +47,27 @@ Login = Callable[[str], Awaitable[Any]]
 @pytest.fixture
 async def owner(database: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def quarry(services_of_module: Services) -> AsyncIterator[Services]:
+    """The one tenant of its database; no test changes its documents."""
+    async with tenant_of(services_of_module) as opened:
+        await index(opened)
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stones(quarry: Services) -> AsyncIterator[Services]:
+    async with on_documents_of(quarry) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def owner_of_stones(services_of_module: Services) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(services_of_module.owner_dsn)
     yield connection
     await connection.close()
 
@@ -116,11 +140,11 @@ async def test_every_view_column_and_function_is_explained(owner: Any) -> None:
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
-async def test_hits_equal_the_trace_candidate_by_candidate(services: Services, owner: Any) -> None:
-    await index(services)
-    found = await traced_search(services)
-    trace = await get_trace(services, found.trace_id)
-    rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
+@SHARED
+async def test_hits_equal_the_trace_candidate_by_candidate(stones: Services, owner_of_stones: Any) -> None:
+    found = await traced_search(stones)
+    trace = await get_trace(stones, found.trace_id)
+    rows = await owner_of_stones.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
 
     fused = next(leg for leg in trace.legs if leg.leg == "fused")
     fates = dict(zip(fused.passage_ids, fused.fates, strict=True))
@@ -138,10 +162,10 @@ async def test_hits_equal_the_trace_candidate_by_candidate(services: Services, o
     assert {r["fate"] for r in rows} == {"kept", "below top_k"}
 
 
-async def test_shares_of_the_legs_add_up_to_the_fused_score(services: Services, owner: Any) -> None:
-    await index(services)
-    found = await traced_search(services)
-    rows = await owner.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
+@SHARED
+async def test_shares_of_the_legs_add_up_to_the_fused_score(stones: Services, owner_of_stones: Any) -> None:
+    found = await traced_search(stones)
+    rows = await owner_of_stones.fetch("SELECT * FROM analyst.retrieval_hits WHERE run_id = $1", found.trace_id)
 
     fused = {row["passage_id"]: row["fusion_share"] for row in rows if row["leg"] == "fused"}
     summed: dict[UUID, float] = dict.fromkeys(fused, 0.0)
@@ -194,9 +218,9 @@ async def test_changes_tell_of_additions_replacements_and_deletions_without_the_
     assert await owner.fetchval("SELECT count(*) FROM analyst.changes") == 0
 
 
-async def test_collections_are_counted(services: Services, owner: Any) -> None:
-    await index(services)
-    row = await owner.fetchrow("SELECT * FROM analyst.collections")
+@SHARED
+async def test_collections_are_counted(stones: Services, owner_of_stones: Any) -> None:
+    row = await owner_of_stones.fetchrow("SELECT * FROM analyst.collections")
     assert (row["collection"], row["document_count"], row["failed_count"], row["waiting_count"]) == ("stones", 4, 0, 0)
     assert row["byte_count"] == sum(len(text) for text in TEXTS.values())
     assert row["embedding_model"].startswith("all-MiniLM")
@@ -223,39 +247,39 @@ async def test_citations_have_the_quoted_words_for_as_long_as_they_stand_there(s
     assert (deleted["source_deleted"], deleted["quote"], deleted["title"]) == (True, None, None)
 
 
-async def test_quotations_have_the_scores_of_the_extractor(services: Services, owner: Any) -> None:
-    await index(services)
+@SHARED
+async def test_quotations_have_the_scores_of_the_extractor(stones: Services, owner_of_stones: Any) -> None:
     asked = [Question(text, "stones", new_id()) for text in ("What is a cairn?", "Who invented the telephone?")]
-    answers = [await ask(services, one) for one in asked]
-    await services.traces.flush()
+    answers = [await ask(stones, one) for one in asked]
+    await stones.traces.flush()
     for question, answer in zip(asked, answers, strict=True):
         evidence = answer.evidence
-        row = await owner.fetchrow("SELECT * FROM analyst.quotations WHERE run_id = $1", question.run_id)
+        row = await owner_of_stones.fetchrow("SELECT * FROM analyst.quotations WHERE run_id = $1", question.run_id)
         assert evidence
         assert {name: row[name] for name in asdict(evidence)} == pytest.approx(asdict(evidence))
         assert (row["shown"], row["answered"]) == (answer.route["found"], answer.answered)
-        run = await owner.fetchrow("SELECT * FROM analyst.retrieval_runs WHERE run_id = $1", question.run_id)
+        run = await owner_of_stones.fetchrow("SELECT * FROM analyst.retrieval_runs WHERE run_id = $1", question.run_id)
         assert (run["found"], run["answered"]) == (bool(answer.citations), answer.answered)
     assert [answer.answered for answer in answers][1] == "no"
 
 
-async def test_found_says_of_a_search_whether_it_returned_anything(services: Services, owner: Any) -> None:
-    await index(services)
-    found = await traced_search(services)
-    nothing = await run_search(services, SearchRequest(query='"no such phrase"', collections=("stones",), top_k=1))
-    await services.traces.flush()
-    seen = {row["run_id"]: row["found"] for row in await owner.fetch("SELECT * FROM analyst.retrieval_runs")}
+@SHARED
+async def test_found_says_of_a_search_whether_it_returned_anything(stones: Services, owner_of_stones: Any) -> None:
+    found = await traced_search(stones)
+    nothing = await run_search(stones, SearchRequest(query='"no such phrase"', collections=("stones",), top_k=1))
+    await stones.traces.flush()
+    seen = {row["run_id"]: row["found"] for row in await owner_of_stones.fetch("SELECT * FROM analyst.retrieval_runs")}
     assert (seen[found.trace_id], seen[nothing.trace_id]) == (True, False)
 
 
 # --- search functions -------------------------------------------------------------------------------------------------
 
 
-async def test_search_lexical_ranks_and_scores_as_the_application_does(services: Services, owner: Any) -> None:
-    await index(services)
+@SHARED
+async def test_search_lexical_ranks_and_scores_as_the_application_does(stones: Services, owner_of_stones: Any) -> None:
     query = "Which dark rock cools at the surface?"
-    rows = await owner.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query)
-    async with services.database.transaction(services.principal) as connection:
+    rows = await owner_of_stones.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query)
+    async with stones.database.transaction(stones.principal) as connection:
         theirs = await connection.fetch(
             "SELECT l.passage_id, l.score FROM rag.collections AS c, "
             "rag.lexical_search(c.id, $1, 10, 2000, 20000) AS l WHERE c.name = 'stones' ORDER BY l.score DESC, 1",
@@ -270,14 +294,14 @@ async def test_search_lexical_ranks_and_scores_as_the_application_does(services:
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
 
 
-async def test_search_lexical_takes_any_text(services: Services, owner: Any) -> None:
-    await index(services)
+@SHARED
+async def test_search_lexical_takes_any_text(stones: Services, owner_of_stones: Any) -> None:
     for query in ("", "the of and", "-" * 60, "a & | ! ( <->", "'; DROP TABLE rag.runs; --", "xyzzy"):
-        assert await owner.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query) == [], query
-    limited = await owner.fetch("SELECT * FROM analyst.search_lexical('stones', 'rock cools', k => 1)")
+        assert await owner_of_stones.fetch("SELECT * FROM analyst.search_lexical('stones', $1)", query) == [], query
+    limited = await owner_of_stones.fetch("SELECT * FROM analyst.search_lexical('stones', 'rock cools', k => 1)")
     assert len(limited) == 1
     with pytest.raises(asyncpg.NoDataFoundError, match="there is no collection nowhere"):
-        await owner.fetch("SELECT * FROM analyst.search_lexical('nowhere', 'rock')")
+        await owner_of_stones.fetch("SELECT * FROM analyst.search_lexical('nowhere', 'rock')")
 
 
 async def test_similar_chunks_are_the_nearest_of_the_collection(services: Services, owner: Any) -> None:
