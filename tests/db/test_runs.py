@@ -321,7 +321,7 @@ async def test_a_summary_is_of_the_document_that_is_named(services: Services) ->
 async def test_what_does_not_fit_the_budget_is_sampled_evenly_and_said(own: Services) -> None:
     change(own, "answer", summary_tokens=1000)
     long = "\n\n".join(
-        f"Chapter {n} tells of hill {n}. " + f"The cairn of hill {n} has stones. " * 40 for n in range(40)
+        f"Chapter {n} tells of hill {n}. " + f"The cairn of hill {n} has stones. " * 14 for n in range(40)
     )
     await fill(own, {"hills.md": long})
     made = await answered(own, "Summarize everything")
