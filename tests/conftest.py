@@ -37,13 +37,28 @@ settings.load_profile("cairn")
 
 gc.disable()  # until the tests are collected: all that is made till then stays
 
-SLOWEST_FIRST = ("faults", "surface", "migration", "db", "contract", "unit")
-"""Folders by how long a file of theirs takes: processes that share the tests then end at about the same time."""
+WAITING, LAST = ("faults", "surface"), "unit"
+"""Folders of tests that wait more than they compute, and the one of short files, after which the processes that share the tests
+end at about the same time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rank = {name: place for place, name in enumerate(SLOWEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.relative_to(REPO / "tests").parts[0], len(rank)))
+    """Files of tests that wait alternate with those that compute, so that the processors have work at all times."""
+    modules: dict[str, dict[Path, int]] = {}
+
+    def kind(item: pytest.Item) -> str:
+        folder = item.path.relative_to(REPO / "tests").parts[0]
+        return folder if folder == LAST else "waiting" if folder in WAITING else "computing"
+
+    for item in items:
+        of_kind = modules.setdefault(kind(item), {})
+        of_kind.setdefault(item.path, len(of_kind))
+    place = {
+        path: (name == LAST, number / len(of_kind))
+        for name, of_kind in modules.items()
+        for path, number in of_kind.items()
+    }
+    items.sort(key=lambda item: place[item.path])
 
 
 def pytest_collection_finish() -> None:
