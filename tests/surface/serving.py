@@ -119,8 +119,8 @@ def serving(
 
 @functools.cache
 def starter() -> Starter:
-    """One for this process, which ends with it."""
-    started = Starter()
+    """One for all processes that share the tests, which ends with the last of them."""
+    started = Starter(os.environ.get("PYTEST_XDIST_TESTRUNUID"))
     atexit.register(started.close)
     return started
 

@@ -1,12 +1,13 @@
 """Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
-four fifths of a start.
+four fifths of a start, and takes three seconds of a processor. The processes that share the tests share it.
 
-`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and `cairn worker` in the sieges there. Run as a
-program this is the process that is forked: it has no Python threads, answers on one socket, and ends when its owner is gone."""
+`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and `cairn worker` in the sieges there. Run as
+a program this is the process that is forked: it has no Python threads, answers on sockets, and ends when its owners are gone."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -16,10 +17,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -72,15 +75,10 @@ class StartedProcess:
 
 
 class Starter:
-    """One process that is forked for each server."""
+    """One process that is forked for each server; `run`: of whom it is shared, else it is for this process alone."""
 
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno()), *LOADED]
-        own = {**os.environ, "PYTHONPATH": str(REPO / "app")}
-        self._process = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
-        theirs.close()
-        self._channel = ours
+    def __init__(self, run: str | None = None) -> None:
+        self._channel, self._process = _connected(run or uuid.uuid4().hex)
         self._lock = threading.RLock()
         self._begun: list[int] = []
         self._ended: dict[int, int] = {}
@@ -118,35 +116,85 @@ class Starter:
 
     def close(self) -> None:
         self._channel.close()
-        self._process.wait()
+
+
+def _connected(run: str) -> tuple[socket.socket, subprocess.Popen[bytes] | None]:
+    """A channel to the process that serves this run, and the process where it was started for it."""
+    address = f"\0cairn-starter-{run}"  # is no file, and ends with who listens
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with _one_at_a_time():
+        with contextlib.suppress(ConnectionRefusedError):
+            channel.connect(address)
+            return channel, None
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+            listening.bind(address)
+            listening.listen(64)
+            channel.connect(address)
+            command = [sys.executable, __file__, str(listening.fileno()), *LOADED]
+            own = {**os.environ, "PYTHONPATH": str(REPO / "app")}
+            process = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, pass_fds=[listening.fileno()])
+            return channel, process
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """One connects, starts the process, or ends it."""
+    folder = os.open(tempfile.gettempdir(), os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 # --- the process that is forked ---------------------------------------------------------------------------------------------
 
 
-def answer(channel: socket.socket) -> None:
-    """Fork when asked, and tell who has ended, until the owner is gone."""
+def answer(listening: socket.socket) -> None:
+    """Fork when asked, and tell who has ended, until all owners are gone."""
     out, woken = os.pipe()
     os.set_blocking(woken, False)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the whole group: the owner ends, and this with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the whole group: the owners end, and this with them
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
-    both: list[Any] = [channel, out]
+    channels: list[socket.socket] = []
+    begun: dict[int, socket.socket] = {}
     while True:
-        ready = select.select(both, [], [])[0]
+        ready = select.select([out, listening, *channels], [], [])[0]
         if out in ready:
             os.read(out, 1000)
             for pid, code in reap():
-                channel.send(json.dumps(["ended", pid, code]).encode())
-        if channel in ready:
+                tell(begun.pop(pid), ["ended", pid, code])
+        if listening in ready:
+            channels.append(listening.accept()[0])
+        for channel in [one for one in channels if one in ready]:
             if not (asked := channel.recv(LONGEST)):
-                return
+                channels.remove(channel)
+                channel.close()
+                if not channels and _over(listening):
+                    return
+                continue
             wanted = json.loads(asked)
             if (pid := os.fork()) == 0:
-                channel.close()
                 command = wanted.pop("command")
-                become(partial(run, command) if command else serve, [out, woken], **wanted)
-            channel.send(json.dumps(["begun", pid]).encode())
+                opened = [out, woken, listening.detach(), *(one.detach() for one in channels)]
+                become(partial(run, command) if command else serve, opened, **wanted)
+            begun[pid] = channel
+            tell(channel, ["begun", pid])
+
+
+def tell(owner: socket.socket, said: list[Any]) -> None:
+    with contextlib.suppress(OSError):  # it is gone
+        owner.send(json.dumps(said).encode())
+
+
+def _over(listening: socket.socket) -> bool:
+    """Whether nobody is about to connect; nobody can any more then."""
+    with _one_at_a_time():
+        if select.select([listening], [], [], 0)[0]:
+            return False
+        listening.close()
+        return True
 
 
 def reap() -> list[tuple[int, int]]:
