@@ -160,7 +160,8 @@ def answer(listening: socket.socket) -> None:
     channels: list[socket.socket] = []
     begun: dict[int, socket.socket] = {}
     while True:
-        ready = select.select([out, listening, *channels], [], [])[0]
+        sources: list[Any] = [out, listening, *channels]
+        ready = select.select(sources, [], [])[0]
         if out in ready:
             os.read(out, 1000)
             for pid, code in reap():
