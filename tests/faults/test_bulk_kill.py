@@ -16,6 +16,8 @@ from typing import Any
 import asyncpg
 import numpy as np
 import pytest
+import structlog
+from commands import Cairn, in_process
 from recounts import faults
 
 from cairn.ingest.prepared_files import open_prepared
@@ -32,6 +34,7 @@ SMALL_PARTS = (
 )
 """`cairn`, but with parts that a short test writes several of."""
 Start = Callable[..., "subprocess.Popen[str]"]
+Again = Callable[..., Any]
 
 
 @pytest.fixture
@@ -47,9 +50,14 @@ def texts(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(database: str, tmp_path: Path, install_package: InstallPackage) -> Iterator[Start]:
+def package(install_package: InstallPackage) -> Path:
+    """Where the embedding model is."""
+    return install_package("hashed_for_cairn", HASHED, providers={"hashed": "hashed_for_cairn:HASHED"})
+
+
+@pytest.fixture
+def start(database: str, tmp_path: Path, package: Path) -> Iterator[Start]:
     """Starts `cairn` with arguments, in a process of its own that ends with the test."""
-    package = install_package("hashed_for_cairn", HASHED, providers={"hashed": "hashed_for_cairn:HASHED"})
     settings = tmp_path / "settings.json"
     settings.write_text(
         json.dumps({"rag": {"embeddingModel": "hashed:one"}, "vector": {"bulkAbove": 50, "dedicatedAbove": 100}})
@@ -75,6 +83,25 @@ def start(database: str, tmp_path: Path, install_package: InstallPackage) -> Ite
         process.communicate()
 
 
+@pytest.fixture
+def again(
+    start: Start, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Again]:
+    """The report of `cairn` with the same settings, in this process."""
+    cairn: Cairn = in_process(capfd)
+    monkeypatch.setenv("CAIRN_DATABASE_URL", database)
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_SETTINGS", str(tmp_path / "settings.json"))
+
+    def run(*arguments: str | Path) -> Any:
+        done = cairn(*arguments, "--json")
+        assert done.code == 0, done.err
+        return done.json
+
+    yield run
+    structlog.reset_defaults()  # commands point it at the stderr of their time
+
+
 def ended(process: subprocess.Popen[str]) -> Any:
     out, err = process.communicate(timeout=patience(120))
     assert process.returncode == 0, err
@@ -93,7 +120,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 
 def test_preparing_and_then_loading_goes_on_where_it_was_killed(
-    start: Start, texts: Path, tmp_path: Path, database: str
+    start: Start, again: Again, texts: Path, tmp_path: Path, database: str
 ) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     process = start("prepare", texts, "--out", out, seconds=0.05)
@@ -103,10 +130,10 @@ def test_preparing_and_then_loading_goes_on_where_it_was_killed(
     assert 0 < there < DOCUMENTS
     (out / ".part-left.parquet.tmp").write_bytes(b"what a process that was killed left")
 
-    again = ended(start("prepare", texts, "--out", out, "--json"))
+    done = again("prepare", texts, "--out", out)
 
-    assert (again["unchanged"], again["documents"], again["failed"]) == (there, DOCUMENTS - there, [])
-    at_once = ended(start("prepare", texts, "--out", whole, "--json"))
+    assert (done["unchanged"], done["documents"], done["failed"]) == (there, DOCUMENTS - there, [])
+    at_once = again("prepare", texts, "--out", whole)
     assert at_once["documents"] == DOCUMENTS
     assert contents(out) == contents(whole)
 
@@ -116,11 +143,11 @@ def test_preparing_and_then_loading_goes_on_where_it_was_killed(
     loaded = _query(database, "SELECT count(*) FROM rag.documents WHERE status = 'indexed'")
     assert 0 < loaded < DOCUMENTS, "killed too late: the test is void"
 
-    again = ended(start("load", out, "--json"))
+    done = again("load", out)
 
-    assert again["counts"]["unchanged"] >= loaded
-    assert again["counts"]["unchanged"] + again["counts"]["added"] == DOCUMENTS
-    assert not again["failed"]
+    assert done["counts"]["unchanged"] >= loaded
+    assert done["counts"]["unchanged"] + done["counts"]["added"] == DOCUMENTS
+    assert not done["failed"]
     assert _query(database, "SELECT count(*) FROM rag.embeddings") == at_once["chunks"]
     assert asyncio.run(_faults(database)) == {}
     assert _query(database, "SELECT string_agg(state, ' ') FROM rag.vector_indexes") == "ready"

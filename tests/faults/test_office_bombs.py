@@ -46,7 +46,7 @@ async def test_a_file_that_is_cut_off_says_so(name: str) -> None:
 async def test_archives_that_unpack_to_a_thousand_times_their_size_are_refused(name: str) -> None:
     out = BytesIO(WHOLE[name]())
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("big.bin", b" " * 50_000_000)
+        archive.writestr("big.bin", b" " * 25_000_000)
     error = await assert_refused(name, out.getvalue(), ParserLimitError)
     assert "zip bomb" in error.detail
 
@@ -93,15 +93,16 @@ def sheet_of(rows: Iterator[str]) -> bytes:
     return files.zipped({**entries, MAIN_PART["a.xlsx"]: data})
 
 
-async def test_a_sheet_of_a_million_cells_is_read() -> None:
+@pytest.mark.parametrize("last", [10_000, pytest.param(50_000, marks=pytest.mark.siege, id="a million cells")])
+async def test_a_large_sheet_is_read(last: int) -> None:
     rows = (
         f'<row r="{row}">'
         + "".join(f'<c r="{column}{row}"><v>{row}</v></c>' for column in "ABCDEFGHIJKLMNOPQRST")
         + "</row>"
-        for row in range(1, 50_001)
+        for row in range(1, last + 1)
     )
     loaded = await parse(Source("a.xlsx", "a.xlsx", sheet_of(rows)), IngestSettings())
-    assert loaded.text.count("| 50000 ") == 20
+    assert loaded.text.count(f"| {last} ") == 20
 
 
 async def test_a_sheet_that_is_wide_only_by_its_addresses_is_refused() -> None:
@@ -142,7 +143,7 @@ async def test_a_mail_that_is_cut_off_gives_what_is_there() -> None:
     assert "a.xlsx (the file is damaged or cut off" in text
 
 
-async def test_rich_text_of_half_a_million_groups_or_letters_is_read() -> None:
-    groups, letters = b"{" * 500_000 + b"x" + b"}" * 500_000, rb"\'41" * 500_000
+async def test_rich_text_of_a_hundred_thousand_groups_or_letters_is_read() -> None:
+    groups, letters = b"{" * 100_000 + b"x" + b"}" * 100_000, rb"\'41" * 100_000
     assert (await read("a.rtf", rb"{\rtf1 " + groups + b"}")).text == "x"
-    assert (await read("a.rtf", rb"{\rtf1 " + letters + b"}")).text == "A" * 500_000
+    assert (await read("a.rtf", rb"{\rtf1 " + letters + b"}")).text == "A" * 100_000

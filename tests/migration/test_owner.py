@@ -134,18 +134,18 @@ async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path
     assert (await migrate(dsn, source=release.source)).action == "migrated"
 
 
-async def test_an_owner_backs_up_and_restores(bare_server: EmbeddedServer, tmp_path: Path) -> None:
+async def test_an_owner_backs_up_and_restores(owned: EmbeddedServer, tmp_path: Path) -> None:
     """Into another database of theirs, and into one of somebody who must be told that the roles of Cairn are not theirs."""
-    first = await database_of(bare_server, "first", "CREATEROLE")
-    await migrate(first)
+    admin = owned.dsn("postgres")
+    await run(admin, "CREATE DATABASE first OWNER owner TEMPLATE owner", "SELECT")
+    first = owned.dsn("first", "owner")
     added = "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) SELECT id, gen_random_uuid(), 'c', 1 FROM rag.tenants"
     await run(first, "SELECT rag.ensure_tenant('one'), rag.ensure_tenant('two')", added, "SELECT")
     file = tmp_path / "first.dump"
     await dump(first, file)
-    admin = bare_server.dsn("postgres")
-    await run(admin, "CREATE DATABASE again OWNER first", "SELECT")
-    again = bare_server.dsn("again", "first")
-    await run(bare_server.dsn("again"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
+    await run(admin, "CREATE DATABASE again OWNER owner", "SELECT")
+    again = owned.dsn("again", "owner")
+    await run(owned.dsn("again"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
     assert (await restore(again, file)).left_out == ()
     named = "SELECT t.name, c.name FROM rag.collections AS c JOIN rag.tenants AS t ON t.id = c.tenant_id ORDER BY 1"
     assert await run(again, named) == [("one", "c"), ("two", "c")]
@@ -153,10 +153,10 @@ async def test_an_owner_backs_up_and_restores(bare_server: EmbeddedServer, tmp_p
     assert await run(again, right) == [(False,)]
     await serve_with(again)
     await run(admin, "CREATE ROLE second LOGIN CREATEROLE", "CREATE DATABASE second OWNER second", "SELECT")
-    second = bare_server.dsn("second", "second")
+    second = owned.dsn("second", "second")
     with pytest.raises(MigrationError, match=r"this role may not enable it"):
         await restore(second, file)
-    await run(bare_server.dsn("second"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
+    await run(owned.dsn("second"), "CREATE EXTENSION vector SCHEMA public", "SELECT")
     with pytest.raises(MigrationError, match=r"second may not prepare the roles"):
         await restore(second, file)
     assert await run(second, "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rag')") == [(0,)]
