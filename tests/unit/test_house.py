@@ -24,9 +24,9 @@ def trees() -> dict[Path, ast.Module]:
 
 
 @cache
-def trees_of_tests() -> dict[Path, ast.Module]:
+def nodes_of_tests() -> dict[Path, list[ast.AST]]:
     files = (path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts)
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    return {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files}
 
 
 def keys(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, str]]:
@@ -60,9 +60,8 @@ def sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
             yield from sections(kind)
 
 
-def named_in(tree: ast.Module) -> set[str]:
+def named_in(nodes: list[ast.AST]) -> set[str]:
     """Names that a test uses, and words of its texts that may be keys: not those of sentences."""
-    nodes = list(ast.walk(tree))
     found = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     found |= {str(node.arg) for node in nodes if isinstance(node, ast.keyword)}
     found |= {node.id for node in nodes if isinstance(node, ast.Name)}
@@ -76,7 +75,7 @@ def named_in(tree: ast.Module) -> set[str]:
 
 def test_every_setting_is_named_in_a_test() -> None:
     """Its key, in a file that names its section too. What none names, none tests."""
-    files = [named_in(tree) for path, tree in trees_of_tests().items() if path != Path(__file__)]
+    files = [named_in(nodes) for path, nodes in nodes_of_tests().items() if path != Path(__file__)]
     unnamed = {
         f"{name}.{key}"
         for name, section in sections(Settings)
@@ -114,9 +113,9 @@ def test_the_documents_name_files_that_exist() -> None:
 CLOCKS = {"monotonic", "perf_counter", "time"}
 
 
-def fixed_waits(tree: ast.Module) -> Iterator[int]:
+def fixed_waits(nodes: list[ast.AST]) -> Iterator[int]:
     """Lines that wait for a number of seconds that is written there, or say that something takes less than one."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             named = {word.arg: word.value for word in node.keywords}
             waited = {"timeout": node.args[:1], "wait_for": node.args[1:2], "run": [named.get("timeout")]}
@@ -137,7 +136,7 @@ def fixed_waits(tree: ast.Module) -> Iterator[int]:
 def test_no_test_waits_for_a_fixed_time() -> None:
     """A deadline is there so that a hang ends (tests/waiting.py, docs/adr/0039-waiting-in-tests.md)."""
     found = {
-        f"{path.relative_to(ROOT)}:{line}" for path, tree in trees_of_tests().items() for line in fixed_waits(tree)
+        f"{path.relative_to(ROOT)}:{line}" for path, nodes in nodes_of_tests().items() for line in fixed_waits(nodes)
     }
     assert found == set()
 
@@ -146,7 +145,7 @@ def test_what_tests_import_is_no_conftest_that_pytest_loads_again() -> None:
     """Of a folder that is no package pytest loads it under another name, so that its counters and caches would be there twice."""
     assert [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path, tree in trees_of_tests().items()
-        for node in ast.walk(tree)
+        for path, nodes in nodes_of_tests().items()
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and re.fullmatch(r"tests\.\w+(\.\w+)*\.conftest", node.module or "")
     ] == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import import_module
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -33,16 +35,18 @@ INSTALLING = re.compile(
 OURS = re.compile(r"(?<![\w./-])(?:pg)?cairn(?:[-_]\w+)*(?![\w./])", re.IGNORECASE)
 
 
+@cache
 def texts() -> list[tuple[str, str]]:
     """(path, text) of the repository, whatever git knows of it: a fresh clone and an archive have the same."""
     found = []
-    for path in sorted(REPO.rglob("*")):
-        name = path.relative_to(REPO).as_posix()
-        if any(part.startswith(".venv") or part in (".git", "dist", "__pycache__") for part in path.parts):
-            continue
-        if path.is_file() and (path.suffix in TEXTS or path.name in ("Makefile", "Dockerfile", "run")):
-            found.append((name, path.read_text(encoding="utf-8")))
-    return found
+    for folder, below, files in os.walk(REPO):
+        below[:] = [
+            name for name in below if not name.startswith(".venv") and name not in (".git", "dist", "__pycache__")
+        ]
+        for path in (Path(folder, name) for name in files):
+            if path.is_file() and (path.suffix in TEXTS or path.name in ("Makefile", "Dockerfile", "run")):
+                found.append((path.relative_to(REPO).as_posix(), path.read_text(encoding="utf-8")))
+    return sorted(found)
 
 
 def test_the_distribution_and_its_commands_have_the_name_that_the_code_says() -> None:
