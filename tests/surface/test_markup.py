@@ -7,8 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from serving import Api, read_events
 
 from tests.waiting import hang_guard, patience
@@ -76,6 +74,9 @@ def test_answers_over_rest_openai_and_streams(filled: Api) -> None:
 
 
 async def test_answers_searches_and_lists_over_mcp(filled: Api) -> None:
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     async with (
         hang_guard(60),
         httpx2.AsyncClient(timeout=patience(60), trust_env=False) as http,

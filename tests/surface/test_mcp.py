@@ -9,23 +9,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
 import jsonschema
 import pytest
 from keyed import COLLECTION, MARKER, TEXT, Keys, bearer, make_keys
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
-from mcp_types import ResourceTemplateReference
 from scripted_server import ScriptedServer
 from serving import REPO, Api, serving
 
 from tests.waiting import hang_guard, patience, until
+
+if TYPE_CHECKING:
+    from mcp.client.client import (
+        Client,
+    )  # .45 s of a processor, for each process that collects the tests: imported where it is used
 
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 TOOLS = [
@@ -71,6 +71,9 @@ def keyed(
 
 @asynccontextmanager
 async def talking(api: Api, key: str, mode: Literal["auto", "legacy"] = "auto") -> AsyncIterator[Client]:
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     async with (
         hang_guard(60),
         httpx2.AsyncClient(headers=bearer(key), timeout=patience(60), trust_env=False) as http,
@@ -90,6 +93,12 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.structured_content
     return str(result.content[0].text)  # type: ignore[union-attr]
+
+
+def mcp_error(match: str) -> AbstractContextManager[Any]:
+    from mcp.shared.exceptions import MCPError
+
+    return pytest.raises(MCPError, match=match)
 
 
 # --- what there is ------------------------------------------------------------------------------------------------------
@@ -191,20 +200,22 @@ async def test_resources_are_listed_page_by_page_and_read(keyed: Api, secrets: K
             f"cairn://passages/{'0' * 36}",
             "file:///etc/passwd",
         ):
-            with pytest.raises(MCPError, match="no "):
+            with mcp_error("no "):
                 await client.read_resource(uri)
-        with pytest.raises(MCPError, match="cursor"):
+        with mcp_error("cursor"):
             await client.list_resources(cursor="nonsense")
 
 
 async def test_prompts_and_names_of_collections_are_offered(keyed: Api, secrets: Keys) -> None:
+    from mcp_types import ResourceTemplateReference
+
     async with talking(keyed, secrets.victim) as client:
         for prompt in (await client.list_prompts()).prompts:
             needed = [one.name for one in prompt.arguments or [] if one.required]
             made = await client.get_prompt(prompt.name, {needed[0]: MARKER, "collection": COLLECTION})
             assert MARKER in made.messages[0].content.text  # type: ignore[union-attr]
             assert COLLECTION in made.messages[0].content.text  # type: ignore[union-attr]
-            with pytest.raises(MCPError, match=needed[0]):
+            with mcp_error(needed[0]):
                 await client.get_prompt(prompt.name, {})
         asked = ResourceTemplateReference(uri="cairn://collections/{collection}")
         offered = await client.complete(asked, {"name": "collection", "value": COLLECTION[:3]})
@@ -226,7 +237,7 @@ async def test_what_is_wrong_is_told_to_the_model(keyed: Api, secrets: Keys) -> 
         assert "exists" in await refused(
             client, "create_custom_index", index_name=COLLECTION, topic_filter=MARKER, collection=COLLECTION
         )
-        with pytest.raises(MCPError, match="there is no tool"):
+        with mcp_error("there is no tool"):
             await client.call_tool("delete_everything", {})
 
 
@@ -240,11 +251,11 @@ async def test_tools_respect_scopes_and_tenants(keyed: Api, secrets: Keys) -> No
     async with talking(keyed, secrets.without["read"]) as client:
         assert "scope read" in await refused(client, "search_documents", query="x")
         assert "scope read" in await refused(client, "create_custom_index", index_name="mine", topic_filter=MARKER)
-        with pytest.raises(MCPError, match="scope read"):
+        with mcp_error("scope read"):
             await client.list_resources()
     async with talking(keyed, secrets.other) as client:
         assert MARKER not in await refused(client, "search_documents", query=MARKER, collection=COLLECTION)
-        with pytest.raises(MCPError, match="no passage"):
+        with mcp_error("no passage"):
             await client.read_resource(passage["uri"])
         assert (await client.list_resources()).resources == []
 
@@ -392,6 +403,9 @@ def at_home(dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedSer
 
 
 async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -> None:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     command = StdioServerParameters(command=sys.executable, args=["-m", "cairn", "mcp"], env=at_home)
     async with hang_guard(60), Client(stdio_client(command)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
