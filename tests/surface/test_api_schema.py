@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from scripted_server import ScriptedServer
-from serving import Api, serving
+from serving import REPO, Api, serving
 
 from tests.waiting import patience
 
@@ -39,21 +39,25 @@ def complete(fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPat
             yield api
 
 
-def run(api: Api, folder: Path, *arguments: str) -> None:
+def run(api: Api, folder: Path, *arguments: str, **variables: str) -> None:
+    variables["HYPOTHESIS_STORAGE_DIRECTORY"] = str(REPO / ".hypothesis")  # its tables of Unicode, once for all tests
     program = [str(Path(sys.executable).parent / "st"), "--config-file", str(HERE / "schemathesis.toml"), "run"]
     command = [*program, f"{api.url}/openapi.json", "--seed", SEED, "--no-color", "--warnings", "off", *arguments]
     command += ["--continue-on-failure", "--request-timeout", "60", "--generation-database", "none"]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=patience(SECONDS + 120), check=False
-    )
+        command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True,
+        timeout=patience(SECONDS + 120), check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-3000:]
     assert "request.bug" not in api.log
 
 
 def test_examples_are_taken_and_edges_are_answered_as_declared(complete: Api, tmp_path: Path) -> None:
-    run(complete, tmp_path, "--phases", "examples,coverage")
+    run(complete, tmp_path, "--phases", "examples,coverage", SCHEMATHESIS_HOOKS=str(HERE / "schema_hooks.py"))
 
 
 @pytest.mark.siege
 def test_whatever_fits_the_description_is_answered_as_declared(complete: Api, tmp_path: Path) -> None:
+    """And every wrong type at every place."""
+    run(complete, tmp_path, "--phases", "coverage")
     run(complete, tmp_path, "--phases", "fuzzing,stateful", "--max-examples", EXAMPLES, "--max-time", str(SECONDS))
