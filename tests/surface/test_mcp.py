@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import anyio
 import httpx2
 import jsonschema
 import pytest
@@ -402,30 +403,36 @@ def at_home(dsn: str, keyed: Api, tmp_path: Path, model: Path, chat: ScriptedSer
     return {**os.environ, **own}
 
 
-async def test_stdio_serves_the_client_that_starts_it(at_home: dict[str, str]) -> None:
-    from mcp.client.client import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    command = StdioServerParameters(command=sys.executable, args=["-m", "cairn", "mcp"], env=at_home)
-    async with hang_guard(60), Client(stdio_client(command)) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
-        found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
-        assert "17 tons" in found["answer"]
-
-
-def test_stdio_says_nothing_but_messages_and_obeys_a_signal(at_home: dict[str, str]) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
+def _start(environment: dict[str, str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "cairn", "mcp"]
-    with subprocess.Popen(command, env=at_home, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+async def test_stdio_serves_who_started_it_says_nothing_but_messages_and_obeys_a_signal(
+    at_home: dict[str, str],
+) -> None:
+    from mcp.client.client import Client
+    from mcp.server.stdio import stdio_server
+
+    said: list[str] = []
+    with _start(at_home) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(line)
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "cairn"
-        process.terminate()
-        assert process.wait(patience(15)) == 0
-        assert process.stdout.read() == b""
+        out = anyio.wrap_file(process.stdout)
+
+        async def lines() -> AsyncIterator[str]:
+            async for line in out:
+                said.append(line)
+                yield line
+
+        pipes = stdio_server(lines(), anyio.wrap_file(process.stdin))  # type: ignore[arg-type]  # of its other end
+        async with hang_guard(60), Client(pipes) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+            found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
+            process.terminate()
+            assert await asyncio.to_thread(process.wait, patience(15)) == 0
+    assert "17 tons" in found["answer"]
+    assert {json.loads(line)["jsonrpc"] for line in said} == {"2.0"}
 
 
 def test_the_inspector_gets_an_answer(keyed: Api, secrets: Keys, tmp_path: Path) -> None:
