@@ -19,7 +19,7 @@ LEAVE = (
 )
 WORK = "Working hours are agreed in each department, and every department keeps its own calendar. " * 12
 TEXTS = {
-    "leave": f"# Leave and working hours\n\n{WORK}\n\n## Days of leave\n\n{LEAVE}" + f"\n\n{WORK}" * 20,
+    "leave": f"# Leave and working hours\n\n{WORK}\n\n## Days of leave\n\n{LEAVE}" + f"\n\n{WORK}" * 6,
     "travel": "# Business trips\n\nTrips by train are booked in second class. Trips by plane need the consent of the head of "
     "department.",
     "hostile": "# Stones\n\nThe gate stone of <b>Xanadu</b> weighs <img src=x onerror=alert(1)> 812 pounds.",
@@ -73,9 +73,10 @@ def open_room(api: Api, tab: Page, address: str = "?collection=handbook") -> Non
     expect(tab.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
-def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader_thinks(
+def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader_thinks_and_what_it_is_worth(
     handbook: Api, tab: Page, shoot: Shoot
 ) -> None:
+    """A badge says its worth in a word, and nothing of small talk; also where the conversation is opened again."""
     open_room(handbook, tab)
     shoot(tab, "ask-empty")
     ask(tab, "How many days of leave do employees have?")
@@ -90,16 +91,21 @@ def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader
     shoot(tab, "ask-viewer")
     tab.keyboard.press("Escape")
     expect(tab.locator(".viewer")).to_have_count(0)
+    first = tab.locator(".turn").nth(0)
     commented = _rate(tab)
+    _ask_for_badges(tab)
     tab.reload()
-    expect(tab.locator(".answer")).to_contain_text("30 days of leave")
+    expect(first.locator(".answer")).to_contain_text("30 days of leave")
     expect(commented).to_have_attribute("aria-pressed", "true")
-    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
-    expect(tab.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
+    expect(first.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+    expect(first.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "false")
     commented.click()
     expect(tab.get_by_role("textbox", name="What was good or bad about it?")).to_have_value("short and right")
     tab.keyboard.press("Escape")
-    tab.get_by_role("button", name="Open source 1").click()
+    expect(tab.locator(".turn").nth(1).locator(".q-badge")).to_have_text(["Exact"])
+    first.locator(".q-badge").hover()
+    expect(tab.get_by_text(re.compile(r"Of quotations like this one \d+% were right"))).to_be_visible()
+    first.get_by_role("button", name="Open source 1").click()
     expect(tab.locator(".viewer mark")).to_contain_text("30 days")
     said = {"role": "user", "content": "How many days of leave do employees have?"}
     told = handbook.client.post("/v1/chat/completions", json={"model": "handbook", "messages": [said]}).json()
@@ -108,10 +114,11 @@ def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader
 
 
 def _rate(tab: Page) -> Locator:
-    """A thumb up and a comment; the button of comments."""
-    tab.get_by_role("button", name="Good answer").click()
-    expect(tab.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
-    commented = tab.get_by_role("button", name="Comment on the answer")
+    """A thumb up and a comment for the first answer; its button of comments."""
+    good = tab.get_by_role("button", name="Good answer").first
+    good.click()
+    expect(good).to_have_attribute("aria-pressed", "true")
+    commented = tab.get_by_role("button", name="Comment on the answer").first
     commented.click()
     tab.get_by_role("textbox", name="What was good or bad about it?").fill("short and right")
     tab.get_by_role("button", name="Send", exact=True).click()
@@ -119,12 +126,11 @@ def _rate(tab: Page) -> Locator:
     return commented
 
 
-def test_the_badge_says_in_a_word_what_an_answer_is_worth(handbook: Api, tab: Page) -> None:
-    """And nothing of small talk; also where the conversation is opened again."""
-    open_room(handbook, tab)
+def _ask_for_badges(tab: Page) -> None:
+    """After the first answer, which has one of its own."""
     for number, (question, words) in enumerate(
         [
-            ("How many days of leave do employees have?", "Found|Likely|Not sure"),
+            ("", "Found|Likely|Not sure"),
             ("How many documents are there?", "Exact"),
             ("Which people are mentioned?", "Recognised by rules"),
             ("What was the revenue of Tesla in 2022?", "The documents do not say"),
@@ -132,13 +138,10 @@ def test_the_badge_says_in_a_word_what_an_answer_is_worth(handbook: Api, tab: Pa
             ("thanks!", ""),
         ]
     ):
-        ask(tab, question)
+        if question:
+            ask(tab, question)
         badges = tab.locator(".turn").nth(number).locator(".q-badge")
         expect(badges).to_have_text([re.compile(f"^({words})$")] if words else [])
-    tab.reload()
-    expect(tab.locator(".turn").nth(1).locator(".q-badge")).to_have_text(["Exact"])
-    tab.locator(".turn").nth(0).locator(".q-badge").hover()
-    expect(tab.get_by_text(re.compile(r"Of quotations like this one \d+% were right"))).to_be_visible()
 
 
 HOLD_CONNECTION = """
@@ -205,7 +208,7 @@ def test_a_pdf_is_shown_as_a_page_with_the_words_marked_and_its_pages_are_turned
     expect(tab.locator(".viewer .spot")).to_have_count(0)
     turns = "(viewer, labels) => labels.forEach(label => viewer.querySelector(`[aria-label='${label}']`).click())"
     back, forth = "Previous page", "Next page"
-    for clicks, page in (([forth] * 3, 2), ([back] * 3, 1), ([forth, back, forth], 2), ([back, forth, back], 1)):
+    for clicks, page in (([forth] * 3, 2), ([back] * 3, 1), ([forth, back, forth], 2)):
         tab.locator(".viewer").evaluate(turns, clicks)
         expect(tab.get_by_role("img", name=f"Page {page} of")).to_be_visible()
         expect(tab.locator(".viewer").get_by_text(f"{page} / 2")).to_be_visible()
@@ -219,8 +222,9 @@ def test_a_pdf_is_shown_as_a_page_with_the_words_marked_and_its_pages_are_turned
 def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, shoot: Shoot) -> None:
     open_room(handbook, tab)
     for question in ("Who has to consent to trips by plane?", "What sold the quarry in 2024?"):
-        tab.get_by_role("button", name="New conversation").click()
-        expect(tab.locator(".turn")).to_have_count(0)
+        if tab.locator(".turn").count():
+            tab.get_by_role("button", name="New conversation").click()
+            expect(tab.locator(".turn")).to_have_count(0)
         ask(tab, question)
         expect(tab.locator(".answer")).to_be_visible()
         expect(tab.locator(".conversations").get_by_text(question)).to_be_visible()
