@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from commands import Cairn
+from serving import starter
+from starter import StartedProcess
 
 from cairn.db.migrate import migration_sql
 from cairn.domain.document import Document
@@ -25,7 +27,7 @@ from cairn.domain.ids import new_id
 from cairn.interfaces.cli import demo
 from cairn.interfaces.cli.demo import questions_in
 from cairn.interfaces.cli.main import run
-from tests.waiting import hang_guard, patience
+from tests.waiting import hang_guard, patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
 GUIDE = """# Field guide
@@ -42,8 +44,36 @@ A cairn is a pile of stones that marks a trail where paint would not last.
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
+    return make_library(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shelves(fresh_database: Callable[[], str], model: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database for tests that only ask: the library is in `books`, a PDF of two short pages in `short`, and a text that would
+    steer a terminal in `evil`."""
+    folder, dsn = tmp_path_factory.mktemp("shelves"), fresh_database()
+    (folder / "short.pdf").write_bytes(pdf("How to use this book.", "A carabiner is a metal loop with a gate."))
+    (folder / "evil.txt").write_text("A trojan is a gift \x1b]0;owned\x07\x1b[2J that hides soldiers.")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_DATABASE_URL", dsn)
+        patch.setenv("CAIRN_HOME", str(folder / "home"))
+        patch.setenv("CAIRN_MODEL_DIR", str(model))
+        patch.chdir(folder)
+        for path, collection in (("short.pdf", "short"), ("evil.txt", "evil"), (make_library(folder).name, "books")):
+            assert run(["ingest", path, "--collection", collection]) == 0
+    return dsn
+
+
+@pytest.fixture
+def reader(cairn: Cairn, shelves: str, monkeypatch: pytest.MonkeyPatch) -> Cairn:
+    """Commands on the shelves, which no test changes."""
+    monkeypatch.setenv("CAIRN_DATABASE_URL", shelves)
+    return cairn
+
+
+def make_library(parent: Path) -> Path:
     """A folder with three documents and everything that is none."""
-    folder = tmp_path / "library"
+    folder = parent / "library"
     (folder / "inner").mkdir(parents=True)
     (folder / "guide.md").write_text(GUIDE)
     (folder / "inner" / "notes.txt").write_text("Crampons are spikes that hold boots on ice. Keep them sharp.")
@@ -248,49 +278,45 @@ def test_ingest_says_what_to_do_when_there_is_nothing(cairn: Cairn, tmp_path: Pa
 # --- search and ask ---------------------------------------------------------------------------------------------------
 
 
-def test_search_shows_places_and_json_is_what_the_api_answers(cairn: Cairn, library: Path) -> None:
-    assert cairn("ingest", library, "-c", "books").code == 0
-    shown = cairn("search", "metal", "loop", "with", "a", "gate", "-c", "books", "-k", "2")
+def test_search_shows_places_and_json_is_what_the_api_answers(reader: Cairn) -> None:
+    shown = reader("search", "metal", "loop", "with", "a", "gate", "-c", "books", "-k", "2")
     assert shown.code == 0
     assert shown.out.startswith("1. manual.pdf, page 2 (library/manual.pdf)\n")
     assert re.search(r"2 passages in \d+ ms; trace [0-9a-f-]{36}", shown.out)
 
-    found = cairn("search", "spikes on ice", "-c", "books", "--mode", "lexical", "--json").json
+    found = reader("search", "spikes on ice", "-c", "books", "--mode", "lexical", "--json").json
     assert found["legs_used"] == ["lexical"]
     assert found["results"][0]["external_id"] == "library/inner/notes.txt"
     assert found["results"][0]["ranks"] == {"lexical": 1}
 
-    nothing = cairn("search", "xylophone", "-c", "books", "--mode", "lexical")
+    nothing = reader("search", "xylophone", "-c", "books", "--mode", "lexical")
     assert nothing.code == 0
     assert "Nothing found in collection books (3 documents)" in nothing.out
 
 
-def test_ask_answers_with_citations_that_name_file_page_and_section(cairn: Cairn, library: Path) -> None:
-    assert cairn("ingest", library, "-c", "books").code == 0
-    done = cairn("ask", "What is a carabiner?", "-c", "books")
+def test_ask_answers_with_citations_that_name_file_page_and_section(reader: Cairn) -> None:
+    done = reader("ask", "What is a carabiner?", "-c", "books")
     assert done.code == 0, done.err
     answer, _, sources = done.out.partition("\n\n")
     assert "A carabiner is a metal loop with a gate." in answer
     assert '] manual.pdf, page 2 (library/manual.pdf)\n    "A carabiner is a metal loop with a gate."' in sources
 
-    found = cairn("ask", "What is a cairn?", "-c", "books", "--json").json
+    found = reader("ask", "What is a cairn?", "-c", "books", "--json").json
     cited = found["citations"][0]
     assert cited["external_id"] == "library/guide.md"
     assert GUIDE[cited["start"] : cited["end"]] == cited["quote"]
     assert "pile of stones" in cited["quote"]
     assert cited["headings"][-1] == "Trail markers"
-    shown = cairn("ask", "When must a rope be retired?", "-c", "books")
+    shown = reader("ask", "When must a rope be retired?", "-c", "books")
     assert '[1] Field guide, section "Rope care" (library/guide.md)' in shown.out
 
-    unknown = cairn("ask", "Who painted the Mona Lisa?", "-c", "books")
+    unknown = reader("ask", "Who painted the Mona Lisa?", "-c", "books")
     assert unknown.code == 0
     assert unknown.out.startswith("Mona Lisa is not mentioned in these documents.")
 
 
-def test_a_citation_names_the_page_of_its_quote(cairn: Cairn, tmp_path: Path) -> None:
-    (tmp_path / "short.pdf").write_bytes(pdf("How to use this book.", "A carabiner is a metal loop with a gate."))
-    assert cairn("ingest", "short.pdf").code == 0
-    cited = cairn("ask", "What is a carabiner?", "--json").json["citations"][0]
+def test_a_citation_names_the_page_of_its_quote(reader: Cairn) -> None:
+    cited = reader("ask", "What is a carabiner?", "-c", "short", "--json").json["citations"][0]
     assert cited["quote"] == "A carabiner is a metal loop with a gate."
     assert cited["page"] == 2
 
@@ -300,7 +326,7 @@ def test_ask_and_search_say_how_to_fill_an_empty_collection(cairn: Cairn, librar
         done = cairn(command, "anything", "--collection", "books")
         assert (done.code, done.out) == (1, "")
         assert "no documents yet; add some: cairn ingest PATH --collection books" in done.err
-    assert cairn("ingest", library, "-c", "others").code == 0
+    assert cairn("ingest", library / "guide.md", "-c", "others").code == 0
     assert "there are documents in: others" in cairn("ask", "anything", "-c", "books").err
 
     assert cairn("ask", "  ").code == 2
@@ -326,27 +352,24 @@ def test_ask_reads_a_path_that_is_named_before_the_question(cairn: Cairn, librar
 
 
 def test_ask_takes_words_for_a_question_unless_a_path_and_a_quoted_question_are_given(
-    cairn: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
+    reader: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(library.parent)
-    assert cairn("ingest", "library").code == 0
     for words in (["library", "rules"], ["library", "for", "beginners"], ["What is a cairn?", "And a carabiner?"]):
-        done = cairn("ask", *words)
+        done = reader("ask", *words, "-c", "books")
         assert (done.code, done.err) == (0, ""), words
-    missing = cairn("ask", "./nowhere", "What is a cairn?")
+    missing = reader("ask", "./nowhere", "What is a cairn?")
     assert (missing.code, missing.out) == (2, "")
     assert "there is no file or folder ./nowhere" in missing.err
     (library.parent / "void").mkdir()
-    nothing = cairn("ask", "void", "What is a cairn?")
+    nothing = reader("ask", "void", "What is a cairn?")
     assert nothing.code == 2
     assert "there is nothing to read in void: Cairn reads PDF" in nothing.err
 
 
-def test_documents_cannot_steer_the_terminal(cairn: Cairn, tmp_path: Path) -> None:
-    (tmp_path / "evil.txt").write_text("A trojan is a gift \x1b]0;owned\x07\x1b[2J that hides soldiers.")
-    assert cairn("ingest", "evil.txt").code == 0
+def test_documents_cannot_steer_the_terminal(reader: Cairn) -> None:
     for command in ("ask", "search"):
-        done = cairn(command, "What is a trojan?")
+        done = reader(command, "What is a trojan?", "-c", "evil")
         assert "A trojan is a gift" in done.out
         assert "\x1b" not in done.out + done.err
         assert "\x07" not in done.out + done.err
@@ -465,30 +488,36 @@ def test_serve_refuses_addresses_it_must_not_or_cannot_take(cairn: Cairn, monkey
     assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in done.err
 
 
+def own_environment(database: str, model: Path, home: Path) -> dict[str, str]:
+    """Of a cairn process of its own."""
+    own = {"CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "CAIRN_MODEL_DIR": str(model)}
+    return {**os.environ, **own, "PYTHONPATH": str(REPO / "app")}
+
+
 @contextmanager
-def started(database: str, model: Path, home: Path, *arguments: str, **pipes: Any) -> Iterator[subprocess.Popen[str]]:
-    """A cairn process of its own."""
-    environment = {**os.environ, "CAIRN_DATABASE_URL": database, "CAIRN_HOME": str(home), "PYTHONPATH": str(REPO / "app"),
-                   "CAIRN_MODEL_DIR": str(model)}  # fmt: skip
-    command = [sys.executable, "-m", "cairn", *arguments]
-    with subprocess.Popen(command, env=environment, cwd=home, text=True, **pipes) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def started(
+    database: str, model: Path, home: Path, *arguments: str | Path
+) -> Iterator[tuple[StartedProcess, Callable[[], str]]]:
+    """A cairn process of its own, and what it said till now."""
+    log = home / "said"
+    log.write_bytes(b"")
+    process = starter().start(own_environment(database, model, home), log, *map(str, arguments))
+    try:
+        yield process, log.read_text
+    finally:
+        process.kill()
 
 
 def test_ctrl_c_ends_a_command_with_one_line_and_130(database: str, model: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "endless"
-    pipe.mkdir()
+    endless = tmp_path / "endless"
+    endless.mkdir()
     for number in range(400):
-        (pipe / f"{number}.txt").write_text(f"Text number {number}. " + "A sentence to embed and embed again. " * 20)
-    with started(database, model, tmp_path, "ingest", "endless", "--verbose", stderr=subprocess.PIPE) as process:
+        (endless / f"{number}.txt").write_text(f"Text number {number}. " + "A sentence to embed and embed again. " * 20)
+    with started(database, model, tmp_path, "ingest", endless) as (process, said):
         wait_for_documents(database)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=patience(30))
-    assert process.returncode == 130
-    assert err == "cairn: interrupted\n"
+        assert process.wait(patience(30)) == 130
+    assert said() == "cairn: interrupted\n"
 
 
 def wait_for_documents(database: str) -> None:
@@ -510,8 +539,9 @@ def wait_for_documents(database: str) -> None:
 
 
 def test_a_closed_pipe_is_no_error(database: str, model: Path, tmp_path: Path) -> None:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with started(database, model, tmp_path, "migrate", "--sql", **pipes) as process:
+    command = [sys.executable, "-m", "cairn", "migrate", "--sql"]
+    own = own_environment(database, model, tmp_path)
+    with subprocess.Popen(command, env=own, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline().startswith("--")
         process.stdout.close()
@@ -522,13 +552,11 @@ def test_a_closed_pipe_is_no_error(database: str, model: Path, tmp_path: Path) -
 
 def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        with started(database, model, tmp_path, "worker", stderr=subprocess.PIPE) as process:
-            assert process.stderr
-            assert json.loads(process.stderr.readline())["event"] == "worker.started"
+        with started(database, model, tmp_path, "worker") as (process, said):
+            wait_until(lambda said=said: said().endswith("\n"), 30, told=said)
             process.send_signal(number)
             assert process.wait(patience(30)) == 0
-            [last] = process.stderr.read().splitlines()
-            assert json.loads(last)["event"] == "worker.stopped"
+            assert [json.loads(line)["event"] for line in said().splitlines()] == ["worker.started", "worker.stopped"]
 
 
 # --- jobs and the cache -------------------------------------------------------------------------------------------------

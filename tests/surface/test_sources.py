@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +14,8 @@ import pytest
 import structlog
 from commands import in_process
 from scripted_web import Reply, ScriptedWeb
-from serving import REPO, Api, serving
+from serving import REPO, Api, serving, starter
+from starter import StartedProcess
 
 from cairn.client import Client, InputError, UnfinishedError
 from tests.waiting import patience, wait_until
@@ -141,7 +139,7 @@ def test_cairn_ingest_takes_addresses(
 class Watch:
     """A `cairn watch` under way."""
 
-    def __init__(self, process: subprocess.Popen[bytes], said: Path) -> None:
+    def __init__(self, process: StartedProcess, said: Path) -> None:
         self.process = process
         self._said = said
 
@@ -165,15 +163,12 @@ def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]
     }
     said = home / "said"
     home.mkdir(exist_ok=True)
-    with said.open("wb") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "cairn", "watch", str(folder), "-c", "notes"],
-            env={**os.environ, **own}, cwd=home, stdout=out, stderr=out,
-        )  # fmt: skip
+    said.write_bytes(b"")
+    process = starter().start({**os.environ, **own}, said, "watch", str(folder), "-c", "notes")
     try:
         yield Watch(process, said)
         if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
+            process.terminate()
             assert process.wait(patience(15)) == 0, said.read_text()
     finally:
         if process.poll() is None:
