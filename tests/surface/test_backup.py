@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import tempfile
@@ -90,22 +91,23 @@ def test_what_was_backed_up_answers_the_same(
         (tmp_path / name).write_text(text)
     file = homes / "cairn.dump"
     monkeypatch.setenv("CAIRN_HOME", str(homes / "first"))
-    with ensure_running(homes / "first"):  # so that commands need not start it each time
+    with contextlib.ExitStack() as servers:
+        servers.enter_context(ensure_running(homes / "first"))  # so that commands need not start it each time
         assert cairn("ingest", *(tmp_path / name for name in TEXTS)).code == 0
         monkeypatch.setenv("CAIRN_TENANT", "second")
         assert cairn("ingest", tmp_path / "rocks.md").code == 0
         monkeypatch.delenv("CAIRN_TENANT")
         done = cairn("backup", file)
-    assert done.code == 0, done.err
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in homes.iterdir() if path.is_file()] == ["cairn.dump"]
-    again = cairn("backup", file)
-    assert (again.code, again.err) == (1, f"cairn: {file} exists already; choose another name\n")
+        assert done.code == 0, done.err
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert [path.name for path in homes.iterdir() if path.is_file()] == ["cairn.dump"]
+        again = cairn("backup", file)
+        assert (again.code, again.err) == (1, f"cairn: {file} exists already; choose another name\n")
 
-    monkeypatch.setenv("CAIRN_HOME", str(homes / "second"))
-    restored = cairn("restore", file)
-    assert restored.code == 0, restored.err
-    with ensure_running(homes / "first"), ensure_running(homes / "second"):
+        monkeypatch.setenv("CAIRN_HOME", str(homes / "second"))
+        restored = cairn("restore", file)
+        assert restored.code == 0, restored.err
+        servers.enter_context(ensure_running(homes / "second"))
         assert differences(_schema(homes / "second"), _schema(homes / "first")) == []
         assert state("first") == state("second")
         counts = _rows_without_a_tenant(homes / "second")
