@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from test_eval_cli import Cairn, Rows, cairn, gear, rows
+from test_eval_cli import Cairn, Rows, cairn, database, evaluated, gear, rows
 
 from cairn.errors import InputError
 from cairn.evals.answers import exact_match, holds, load_answers, token_f1
 
-__all__ = ["cairn", "gear", "rows"]
+__all__ = ["cairn", "database", "evaluated", "gear", "rows"]
 
 ANSWERS = [
     {"_id": "q1", "answer": "in cold water without soap", "aliases": ["cold water"]},
