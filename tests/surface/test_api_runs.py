@@ -132,7 +132,7 @@ def test_chat_stream_goes_on_in_its_own_shape(both: tuple[Api, Api], chat: Scrip
 
 
 def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer, psql: Psql) -> None:
-    words = " ".join(f"word{n}" for n in range(5_000))
+    words = " ".join(f"word{n}" for n in range(2_000))
     chat.script(Reply("ok", text=words))
     began = time.monotonic()
     answer = both[0].client.post("/query", json={**QUESTION, "resumable": True, "strategy": "fast"}).json()
@@ -140,8 +140,8 @@ def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer,
     assert "run_id" in answer, answer
     found = events(both[1], answer["run_id"])
     check_whole(found, "answer")
-    assert len(text_of(found).split()) == 5_000
-    assert len(found) < 50 + seconds / MERGE_SECONDS, "of 5,000 words"
+    assert len(text_of(found).split()) == 2_000
+    assert len(found) < 50 + seconds / MERGE_SECONDS, "of 2,000 words"
 
 
 # --- ending before its time ---------------------------------------------------------------------------------------------
