@@ -1,4 +1,4 @@
-"""The programs of examples/, as they stand."""
+"""The programs of examples/ and of the README, as they stand."""
 
 from __future__ import annotations
 
@@ -93,3 +93,22 @@ def test_stream_over_http(
     assert "..." in done.stderr
     monkeypatch.setenv("CAIRN_URL", api.url)
     assert "not-found: no collection named nowhere" in in_this_process("stream_over_http.py", "nowhere")
+
+
+def test_the_program_in_the_readme_runs(used_home: Path, tmp_path: Path) -> None:
+    """On an embedded PostgreSQL of its own."""
+    programs = re.findall(r"^```python\n(.*?)^```$", (REPO / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (program,) = [text for text in programs if "import cairn" in text]
+    assert len([line for line in program.splitlines() if line.strip()]) <= 20
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "leave.md").write_text(LEAVE)
+
+    done = run([sys.executable, "-c", program], tmp_path, CAIRN_HOME=str(used_home))
+
+    lines = done.stdout.splitlines()
+    assert lines[0] == "1 documents, 0 failed"
+    assert lines[1].startswith("Leave ('Leave',)")
+    assert ANSWER in lines
+    assert "[1] handbook/leave.md: Employees have 30 days of leave per year." in lines
+    assert "A manager approves leave." in lines[-1]  # streamed
+    assert done.stderr == ""

@@ -1,57 +1,40 @@
-"""`import cairn`: the program of the README runs as it stands, on an embedded PostgreSQL of its own; and each verb with its
-errors."""
+"""`import cairn`: each verb with its errors. The program of the README is run in test_examples.py."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 import cairn
-from tests.waiting import patience
+from tests.sharing import SHARED
 
-REPO = Path(__file__).resolve().parents[2]
+pytestmark = SHARED
+
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 
 
-def test_the_program_in_the_readme_runs(used_home: Path, tmp_path: Path) -> None:
-    programs = re.findall(r"^```python\n(.*?)^```$", (REPO / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    (program,) = [text for text in programs if "import cairn" in text]
-    assert len([line for line in program.splitlines() if line.strip()]) <= 20
-    (tmp_path / "handbook").mkdir()
-    (tmp_path / "handbook" / "leave.md").write_text(LEAVE)
-    environment = {**os.environ, "CAIRN_HOME": str(used_home), "PYTHONPATH": str(REPO / "app")}
-
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=patience(300),
-    )
-
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0] == "1 documents, 0 failed"
-    assert lines[1].startswith("Leave ('Leave',)")
-    assert "Employees have 30 days of leave per year. [1] A manager approves leave." in lines
-    assert "[1] handbook/leave.md: Employees have 30 days of leave per year." in lines
-    assert "A manager approves leave." in lines[-1]  # streamed
-    assert done.stderr == ""
+@pytest.fixture(scope="module")
+def dsn(fresh_database: Callable[[], str]) -> str:
+    return fresh_database()
 
 
-@pytest.fixture
-async def rag(database: str, tmp_path: Path) -> AsyncIterator[cairn.Cairn]:
-    async with cairn.open(tmp_path, database_url=database, settings={"rag": {"collectionName": "handbook"}}) as opened:
-        await opened.ingest(cairn.Source("leave", "leave.md", LEAVE.encode(), metadata={"team": "people"}))
-        yield opened
+@asynccontextmanager
+async def opened(home: Path, dsn: str) -> AsyncIterator[cairn.Cairn]:
+    async with cairn.open(home, database_url=dsn, settings={"rag": {"collectionName": "handbook"}}) as rag:
+        await rag.ingest(cairn.Source("leave", "leave.md", LEAVE.encode(), metadata={"team": "people"}))
+        yield rag
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def rag(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[cairn.Cairn]:
+    """One for all tests of this module but those that need one that was never asked."""
+    async with opened(tmp_path_factory.mktemp("rag"), dsn) as shared:
+        yield shared
 
 
 async def test_ingesting_reports_files_documents_failures_and_progress(rag: cairn.Cairn, tmp_path: Path) -> None:
@@ -63,7 +46,8 @@ async def test_ingesting_reports_files_documents_failures_and_progress(rag: cair
     steps: list[tuple[int, int, str]] = []
 
     report = await rag.ingest(
-        [folder, cairn.Source("leave", "leave.md", LEAVE.encode())], on_progress=lambda *step: steps.append(step)
+        [folder, cairn.Source("leave", "leave.md", LEAVE.encode(), metadata={"team": "people"})],
+        on_progress=lambda *step: steps.append(step),
     )
 
     assert {(one.external_id, one.duplicate) for one in report.indexed} == {("papers/a.md", False), ("leave", True)}
@@ -109,27 +93,29 @@ async def test_a_conversation_is_remembered(rag: cairn.Cairn) -> None:
     assert "manager" in answer.answer
 
 
-async def test_a_cancelled_run_ends_with_cancelled(rag: cairn.Cairn) -> None:
-    asked, events = rag.ask("How many days of leave do employees have?"), []
-    async for event in asked:
-        if not events:
-            await rag.cancel(asked.run_id)
-        events.append(event)
-    assert isinstance(events[-1], cairn.Cancelled)
-    with pytest.raises(cairn.NotFoundError):
-        await rag.cancel(uuid4())
+async def test_a_cancelled_run_ends_with_cancelled(database: str, tmp_path: Path) -> None:
+    """The question was never asked before: an answer out of the cache would be there before it is cancelled."""
+    async with opened(tmp_path, database) as rag:
+        asked, events = rag.ask("How many days of leave do employees have?"), []
+        async for event in asked:
+            if not events:
+                await rag.cancel(asked.run_id)
+            events.append(event)
+        assert isinstance(events[-1], cairn.Cancelled)
+        with pytest.raises(cairn.NotFoundError):
+            await rag.cancel(uuid4())
 
 
-async def test_unusable_settings_and_paths_are_said(database: str, tmp_path: Path, rag: cairn.Cairn) -> None:
+async def test_unusable_settings_and_paths_are_said(dsn: str, tmp_path: Path, rag: cairn.Cairn) -> None:
     with pytest.raises(cairn.SettingsError, match=r"rag\.nothing"):
-        async with cairn.open(tmp_path, database_url=database, settings={"rag": {"nothing": 1}}):
+        async with cairn.open(tmp_path, database_url=dsn, settings={"rag": {"nothing": 1}}):
             pass
     with pytest.raises(cairn.InputError, match="there is no file or folder"):
         await rag.ingest(tmp_path / "absent")
 
 
-async def test_tenants_do_not_see_each_other(database: str, tmp_path: Path, rag: cairn.Cairn) -> None:
-    async with cairn.open(tmp_path, database_url=database, tenant="two") as other:
+async def test_tenants_do_not_see_each_other(dsn: str, tmp_path: Path, rag: cairn.Cairn) -> None:
+    async with cairn.open(tmp_path, database_url=dsn, tenant="two") as other:
         with pytest.raises(cairn.NotFoundError):
             await other.search("leave", collection="handbook")
 
@@ -143,8 +129,8 @@ async def test_what_is_handed_over_wrongly_is_said(rag: cairn.Cairn) -> None:
         await rag.cancel("latest")  # type: ignore[arg-type]
 
 
-async def test_a_closed_one_says_so(database: str, tmp_path: Path) -> None:
-    async with cairn.open(tmp_path, database_url=database) as rag:
+async def test_a_closed_one_says_so(dsn: str, tmp_path: Path) -> None:
+    async with cairn.open(tmp_path, database_url=dsn) as rag:
         asked = rag.ask("How many days of leave do employees have?", collection="handbook")
     for use in (
         lambda: rag.ingest(tmp_path),
