@@ -139,6 +139,32 @@ def test_it_takes_linear_time(unit: str) -> None:
     assert time.thread_time() - start < patience(4, least=0)
 
 
+def test_remarks_of_myst_are_not_text() -> None:
+    text = (
+        "% Draft\n%\n% by Ada\n\n# Oven\n\nHeat it with {func}`heat`.\n% TODO\nThen wait.\n\n```\n% a\n```\n\n    % b\n"
+    )
+    assert plain_markup(text) == "\n# Oven\n\nHeat it with `heat()`.\nThen wait.\n\n```\n% a\n```\n\n    % b\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "% A title of Pandoc\n% Ada\n\nText.\n",
+        "% A title\n\n```{r}\nx\n```\n",  # R Markdown
+        "% of all\n\n```{.python #id}\nx\n```\n",
+    ],
+)
+def test_a_line_with_a_per_cent_sign_is_text_elsewhere(text: str) -> None:
+    assert plain_markup(text) == text
+
+
+def test_who_holds_the_rights_of_a_file_is_a_remark_everywhere() -> None:
+    text = (
+        "% SPDX-FileCopyrightText: 2022 Ada\n% SPDX-License-Identifier: CC0-1.0\n\n# Oven\n\n% of the heat is lost.\n"
+    )
+    assert plain_markup(text) == "\n# Oven\n\n% of the heat is lost.\n"
+
+
 @given(
     st.lists(
         st.sampled_from([*UNITS, "a", " ", "</td>", "</pre>", "</table>", "-->", "\n\n", "|", "- ", ":x: y\n"]),

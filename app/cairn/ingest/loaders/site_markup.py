@@ -66,7 +66,30 @@ _LONGEST_LINE: Final = 5000
 """Characters of a line in which blocks are looked for; a longer one is no block, and is looked at once."""
 _GAP: Final = re.compile(r"\n(?:[ \t]*+\n){2,}+")
 _COMMENT: Final = "<!--"
-_MARKS: Final = ("<", "{", ":::", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=")
+_REMARK: Final = re.compile(r" {0,3}%(?:[ \t]|$)")
+"""A line that MyST shows to nobody."""
+_LICENCE: Final = re.compile(r" {0,3}%[ \t]{0,9}SPDX-[\w-]{1,40}:")
+_MYST: Final = re.compile(
+    r"^ {0,16}(?:`{3,100}|~{3,100}|:{3,100})\{(?P<name>[A-Za-z][\w:+-]{0,60})\}|^\([\w:.+ -]{1,200}\)=[ \t]{0,9}$"
+    r"|\{[A-Za-z][\w:+-]{0,60}\}`[^`\n]",
+    re.MULTILINE,
+)
+"""A directive, a target or a role."""
+_MARKS: Final = (
+    "<",
+    "{",
+    ":::",
+    "!!! ",
+    "??? ",
+    "???+ ",
+    '=== "',
+    '===! "',
+    '===+ "',
+    "import ",
+    "export ",
+    ")=",
+    "% SPDX-",
+)
 """One of which is in every text that is not as it is to be."""
 
 
@@ -136,6 +159,7 @@ class _Blocks:
         self.in_options = False
         self.at_top = True
         self.no_comment_ends = False
+        self.remark = _REMARK if _is_myst(text) else _LICENCE
         self.unclosed: set[str] = set()  # elements that are looked for in vain from here on
         self.endless: dict[str, int] = {}  # so are marks, of this length and longer
 
@@ -321,7 +345,8 @@ class _Blocks:
             self.at += len(line)
             return
         self.in_options = self.in_options and not bare
-        if _IMPORT.match(line.rstrip("\n")) or _TARGET.match(line.rstrip("\n")):
+        marks = (_IMPORT, _TARGET, self.remark)
+        if any(mark.match(line.rstrip("\n")) for mark in marks):
             self.at += len(line)
             return
         if self.at_top and _EXPORT.match(line):
@@ -357,6 +382,11 @@ class _Blocks:
         """Up to the next empty line."""
         end = self.text.find("\n\n", self.at)
         self.at = len(self.text) if end < 0 else end + 1
+
+
+def _is_myst(text: str) -> bool:
+    """Whether a text has what only MyST has: elsewhere a line that begins with "% " is text, or a title of Pandoc."""
+    return "%" in text and any((found["name"] or "").lower() not in _LANGUAGES for found in _MYST.finditer(text))
 
 
 def _without_options(body: str) -> str:
