@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from itertools import pairwise
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -199,13 +200,13 @@ def test_a_sentence_of_a_long_paragraph_is_shown_with_the_two_around_it() -> Non
 
 def test_a_short_section_is_shown_whole_and_another_one_is_not() -> None:
     text = f"# Walking\n\n{FILLER}\n\n## Fees\n\nIt costs 4 euros.\n\nChildren are free.\n\n## Hours\n\n{FILLER}"
-    assert shown(text, "It costs 4 euros.") == "It costs 4 euros. [1]\n\nChildren are free."
+    assert shown(text, "It costs 4 euros.") == "**Fees**\n\nIt costs 4 euros. [1]\n\nChildren are free."
 
 
 def test_a_section_that_only_begins_is_shown_with_those_below_it() -> None:
-    text = f"## Signals\n\nThese are handled.\n\n### Master\n\n- `HUP`: read again\n\n### Worker\n\n{FILLER}"
-    assert shown(text, "These are handled.").startswith(
-        "These are handled. [1]\n\n**Master**\n\n- `HUP`: read again\n\n**Worker**\n\nParagraph 0"
+    text = f"## Signals\n\nSome are handled.\n\n### Master\n\n- `HUP`: read again\n\n### Worker\n\n{FILLER}"
+    assert shown(text, "Some are handled.").startswith(
+        "Some are handled. [1]\n\n**Master**\n\n- `HUP`: read again\n\n**Worker**\n\nParagraph 0"
     )
 
 
@@ -214,6 +215,73 @@ def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
     assert shown(in_long_section(part), "How many may connect at once.") == (
         "max_connections (integer)\n\nHow many may connect at once. [1]"
     )
+
+
+def test_what_is_said_of_a_term_at_length_is_shown_with_the_term() -> None:
+    said = " ".join(f"Sentence {n} says what it does in winter." for n in range(30))
+    text = shown(in_long_section(f"**`--foo`**\n\n{said}"), "Sentence 9 says what it does in winter.")
+    assert text.startswith("**`--foo`**\n\nSentence 8 says what it does in winter. Sentence 9 says")
+
+
+def test_what_points_back_to_the_first_that_is_said_of_a_term_is_shown_with_both() -> None:
+    part = "**--foo**\n\nWalks on.\n\nThis option is slow.\n\n**--bar**\n\nStops."
+    assert shown(in_long_section(part), "This option is slow.") == "--foo\n\nWalks on.\n\nThis option is slow. [1]"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This variable names a place without an option.",
+        "It names a place without an option.",
+        "Diese Variable nennt einen Ort ohne Schalter.",
+        "Cette variable nomme un lieu sans option.",
+        "Esta variable nombra un lugar sin opción.",
+        "Questa variabile nomina un luogo senza opzione.",
+    ],
+)
+@pytest.mark.parametrize("behind", ["", f" {'Granite is old. ' * 40}"])
+def test_what_points_back_to_its_heading_is_shown_with_the_heading(sentence: str, behind: str) -> None:
+    text = f"# Variables\n\n{FILLER}\n\n## LG_PLACE\n\n{sentence}{behind}\n\n## LG_TIME\n\n{FILLER}"
+    assert shown(text, sentence).startswith(f"**LG_PLACE**\n\n{sentence} [1]")
+
+
+def test_what_does_not_point_back_is_shown_without_its_heading() -> None:
+    text = f"# Variables\n\n{FILLER}\n\n## LG_PLACE\n\nA variable names a place.\n\n## LG_TIME\n\n{FILLER}"
+    assert shown(text, "A variable names a place.") == "A variable names a place. [1]"
+
+
+NESTED: Final = "\n".join(
+    [
+        "- First",
+        "- Stones of the ridge:",
+        *(f"  - Stone {n} lies on the ridge, and is as old as it" for n in range(40)),
+        "- Last",
+    ]
+)
+
+
+def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
+    text = shown(in_long_section(NESTED), "Stone 20 lies on the ridge")
+    first, item, cut, *lines, last = text.split("\n")
+    assert (first, item, cut, last) == ("- …", "- Stones of the ridge:", "  - …", "  - …")
+    assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge(?: \[1\])?, and is as old as it", line) for line in lines)
+    assert 10 < len(lines) < 20
+    assert len(text) <= MOST_SHOWN + 40
+
+
+def test_a_long_item_is_shown_from_its_beginning_as_far_as_there_is_room() -> None:
+    text = shown(in_long_section(NESTED), "Stones of the ridge:")
+    assert "\n\n- First\n- Stones of the ridge: [1]\n  - Stone 0 lies" in text
+    assert text.endswith(", and is as old as it\n  - …")
+    assert 500 < len(text) <= MOST_SHOWN + 40
+
+
+def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:
+    said = "It is old, and nobody has ever been there in winter. " * 8
+    item = f"- Copy it.\n\n  {said}\n\n  ```\n  cp a b\n\n  - c\n  ```\n\n  {said}\n- Go"
+    text = shown(in_long_section(item), "cp a b")
+    assert "  ```\n  cp a b\n\n  - c\n  ```\n  [1]" in text
+    assert text.startswith("- Copy it.\n  …\n  ```\n")
 
 
 TABLE = "| Stone | Weight |\n| --- | --- |\n" + "\n".join(f"| Stone {n} | {n} kg |" for n in range(80))

@@ -37,17 +37,21 @@ NEAR: Final = 5
 """Blocks behind a sentence among which is what it announces."""
 ON_THE_WAY: Final = 300
 """Characters of prose, at most, between a sentence and the list or code that its section leads to."""
+LONG_ITEM: Final = MOST_SHOWN - INTRODUCTION
+"""Of an item that is cut where the items and paragraphs in it begin."""
 WINDOW: Final = 4000
 """Of a passage, before and behind the quotation, that is read: chunkers of others may make long ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of."""
+    """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of. `above`: a term, or what an
+    item begins with, that stands before it, and that it says something of."""
 
     content: str
     span: Span
     blocks: tuple[Block, ...]
+    above: Span | None = None
 
 
 def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
@@ -56,9 +60,10 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
 
     A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it; a
-    paragraph with what it introduces, or with what it speaks of ("This directive ..."); and the list or code that the section
-    leads to. That is left out where what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the
-    command behind it. `row`: of a row its table alone, as far as there is room.
+    paragraph with what it introduces, or with what it speaks of ("This directive ..."), be it the heading; what is said of a
+    term with the term; and the list or code that the section leads to. That is left out where what is asked is
+    `said_briefly`: a date is in a sentence, a way of doing something in the command behind it. `row`: of a row its table
+    alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -75,11 +80,13 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
             span = span[0], _led_to(text, blocks[begins:ends], span)
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
-        if _announces(text, quoted):
+        # what an item announces stands in it, unless it is the last
+        if _announces(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
-    inside = tuple(block for block in blocks if block.start < span[1] and span[0] < block.end)
-    return ShownPart(content, span, inside)
+    start, above = (span[0], None) if row else _named(text, blocks, span[0])
+    inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
+    return ShownPart(content, (start, span[1]), inside, above)
 
 
 def _near(content: str, quoted: Span) -> str:
@@ -238,8 +245,43 @@ def _points_back(text: str, block: Block, span: Span, quoted: Span) -> bool:
     the one behind it."""
     if block.kind != "prose" or span[0] != block.start or _announces(text, quoted):
         return False
-    first = _WORD.search(text, block.start, block.end)
-    return first is not None and fold(first[0]) in _POINTS_BACK
+    return _first_word(text, block) in _POINTS_BACK
+
+
+_ABOUT_ANOTHER: Final = _POINTS_BACK | every(lambda one: one.carry.pronouns)
+
+
+def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | None]:
+    """Where what is shown begins, with the heading that it points back to, or the term that it says something of; and the term,
+    or what the item begins with, where that stands further above."""
+    at = block_at(list(blocks), start)
+    if at is None:
+        return start, None
+    block = blocks[at]
+    if block.kind == "list":
+        return start, _beginning_of_item(text, block, start)
+    before = blocks[at - 1] if at else None
+    if before is None or block.kind != "prose":
+        return start, None
+    if before.kind == "heading":
+        pointing = start == block.start and _first_word(text, block) in _ABOUT_ANOTHER
+        is_line = text.count("\n", before.start, before.end) < 2  # with what underlines it; else it is no heading
+        return (before.start if pointing and is_line else start), None
+    if before.kind == "prose" and _only_names(text[before.start : before.end]):
+        return (before.start, None) if start == block.start else (start, (before.start, before.end))
+    return start, None
+
+
+def _beginning_of_item(text: str, block: Block, start: int) -> Span | None:
+    """What an item begins with, of which not the beginning is shown."""
+    item = next((item for item in block.items if item[0] < start < item[1]), None)
+    begins = _parts_of_item(text, item)[0] if item else None
+    return begins if begins and begins[1] <= start and begins[1] - begins[0] <= INTRODUCTION else None
+
+
+def _first_word(text: str, block: Block) -> str:
+    found = _WORD.search(text, block.start, block.end)
+    return fold(found[0]) if found else ""
 
 
 def _only_names(said: str) -> bool:
@@ -293,11 +335,37 @@ def _pieces(text: str, block: Block) -> list[Span]:
         return [_line(text, row.start, row.end) for row in block.table.rows]
     if block.kind == "prose":
         return [(block.start + a, block.start + b) for a, b in split_sentences(text[block.start : block.end])]
-    if len(block.items) > 1:
-        return list(block.items)
+    if len(pieces := _items(text, block)) > 1:
+        return pieces
     start, end = block.body if block.kind == "code" else (block.start, block.end)
     starts = line_starts(text, start, end)
     return [(a, a + len(text[a:b].rstrip())) for a, b in zip(starts, [*starts[1:], end], strict=True)]
+
+
+def _items(text: str, block: Block) -> list[Span]:
+    """Of a list; of a long item its parts."""
+    return [
+        part
+        for item in block.items
+        for part in (_parts_of_item(text, item) if item[1] - item[0] > LONG_ITEM else [item])
+    ]
+
+
+def _parts_of_item(text: str, item: Span) -> list[Span]:
+    """What it begins with, and the items, paragraphs and code in it."""
+    starts, fence, blank = [item[0]], "", False
+    for start, end in pairwise([*line_starts(text, *item), item[1]]):
+        line = text[start:end]
+        mark = opens_fence(line)
+        if fence:
+            fence = "" if mark.startswith(fence) else fence
+        elif line.strip() and start > item[0] and (blank or mark or is_item(line)):
+            starts.append(start)
+            fence = mark
+        else:
+            fence = mark
+        blank = not line.strip()
+    return [(a, a + len(text[a:b].rstrip())) for a, b in pairwise([*starts, item[1]])]
 
 
 def _line(text: str, start: int, end: int) -> Span:
@@ -316,7 +384,10 @@ def as_markdown(around: ShownPart, marks: Mapping[int, str] | None = None) -> st
     """What is shown, each paragraph on one line, without links, emphasis and tags; code between fences, a table under its header.
     `marks`: by the place in the passage where a quotation ends, in text or code, what stands behind it, or behind its code."""
     places = sorted(marks or ())
-    text = "\n\n".join(shown for block in around.blocks if (shown := _shown(around, block, places)))
+    parts = [_shown(around, block, places) for block in around.blocks]
+    if around.above and not any(block.start <= around.above[0] < block.end for block in around.blocks):
+        parts.insert(0, f"**{with_code_only(around.content[slice(*around.above)]).strip('*')}**")
+    text = "\n\n".join(filter(None, parts))
     said = [(marks or {})[place] for place in places]
     if text.count(_MARK) != len(said):  # one was in a tag or an address, and went with it
         return f"{text.replace(f' {_MARK}', '')} {''.join(said)}"
@@ -343,12 +414,29 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
     if block.kind == "heading":
         return f"**{with_code_only(text.strip('#= -'))}**"
-    lines = [*_lines(text)]
-    if any(item[1] <= start for item in block.items):
-        lines.insert(0, "- …")
-    if any(end <= item[0] for item in block.items):
-        lines.append("- …")
-    return "\n".join(lines)
+    return "\n".join(_cut_list(around, block, [*_lines(text)], (start, end)) if block.items else _lines(text))
+
+
+def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> Iterator[str]:
+    """Lines of a list, with marks of what is left out of it, and what the item begins with of which not all is shown."""
+    pieces = _items(around.content, block)
+    above = around.above if around.above and block.start <= around.above[0] < span[0] else None
+    begins = above[0] if above else span[0]
+    if any(end <= begins for _, end in pieces):
+        yield "- …"
+    if above:
+        yield from _lines(around.content[slice(*above)])
+        if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
+            yield _cut(around.content[slice(*left_out[-1])])
+    yield from lines
+    if left_out := [piece for piece in pieces if span[1] <= piece[0]]:
+        first = around.content[slice(*left_out[0])]
+        yield _cut(first if lines and lines[-1].startswith(" ") else first.lstrip())
+
+
+def _cut(piece: str) -> str:
+    """In the place of a part of a list."""
+    return f"{piece[: len(piece) - len(piece.lstrip())]}{'- ' if is_item(piece) else ''}…"
 
 
 def as_code(code: str, language: str = "") -> str:
