@@ -46,6 +46,14 @@ JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
 JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
 ORDER BY chosen.place
 
+-- name: marks_behind
+-- Where sections begin, or go on in another passage, in a document from a place on, with their headings; at most $4.
+SELECT DISTINCT (mark ->> 0)::integer AS start, (mark ->> 1)::integer AS page, mark -> 2 AS headings
+FROM rag.passages p CROSS JOIN jsonb_array_elements(p.landmarks) AS mark
+WHERE p.tenant_id = $1 AND p.document_id = $2 AND p.char_end > $3 AND (mark ->> 0)::integer >= $3
+ORDER BY start
+LIMIT $4
+
 -- name: chunk_vectors
 -- Vectors of the chunks of some passages, as the collection's own model made them, in order within each.
 SELECT k.passage_id, k.char_start, k.char_end, e.model_id, e.embedding

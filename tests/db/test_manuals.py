@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -79,3 +80,31 @@ async def test_markdown_of_a_site_is_quoted_as_its_reader_sees_it(
     assert said in answer.answer.replace("`", "")
     prose = "".join(answer.answer.split("```")[::2])  # code may show what it is about
     assert not any(mark in prose for mark in ("<pre", "<td", "&lt;", ":::n", "{py", "import"))
+
+
+LONG: Final = "It asks for offers in spring, looks at each of them, and pays in autumn what was agreed on. " * 12
+GRANTS: Final = (
+    "# Grants of the council\n\nThe council gives grants since 1998.\n\n## Where grants go\n\n"
+    "The council has identified four areas in which grants shall go.\n\n"
+    + "".join(f"### {area}\n\n{LONG}\n\n" for area in ("Clean water", "Foot paths", "Rural schools", "Old woods"))
+    + "## How to apply\n\nWrite to the office.\n"
+)
+
+
+async def test_a_list_that_a_manual_has_as_headings_is_shown_though_they_stand_in_other_passages(
+    services: Services,
+) -> None:
+    await index(services, "grants.md", GRANTS)
+    answer = await answered(services, "Which areas shall grants of the council go to?", collection="manuals")
+    shown = "- Clean water\n- Foot paths\n- Rural schools\n- Old woods"
+    assert f"in which grants shall go. [1]\n\n{shown}" in answer.answer
+    context = answer.citations[0].context
+    assert context is not None
+    assert context.text.endswith(shown)
+    assert (
+        context.start
+        < GRANTS.index("### Clean water")
+        < GRANTS.index("### Old woods")
+        < context.end
+        < len(GRANTS) - len(LONG)
+    )

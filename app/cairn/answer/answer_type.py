@@ -26,6 +26,7 @@ _ASKS_TIME: Final = _words(lambda asked: asked.time)
 _ASKS_PERSON: Final = _words(lambda asked: asked.person)
 _ASKS_REASON: Final = _words(lambda asked: asked.reason)
 _ASKS_DEFINITION: Final = _words(lambda asked: asked.definition)
+_ASKS_SEVERAL: Final = _words(lambda asked: asked.several)
 _ASKS_WAY: Final = tuple(one.compiled(*one.questions.procedural, *one.asked.commands) for one in languages())
 _OUTCOMES: Final = {
     said: bounded(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
@@ -57,9 +58,9 @@ OPENING: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for; several may be. `way`: how something is done, which a command may say. `outcome`: whether
-    something was accepted, rejected or the like. `extreme`: for the column with the largest (1) or smallest (-1) value; 0 for
-    neither."""
+    """What a question asks for; several may be. `way`: how something is done, which a command may say. `several`: things that a
+    list names. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1)
+    or smallest (-1) value; 0 for neither."""
 
     number: bool
     time: bool
@@ -67,6 +68,7 @@ class Asked:
     reason: bool
     definition: bool
     way: bool
+    several: bool
     outcome: bool
     extreme: int
 
@@ -91,6 +93,7 @@ def read_asked(question: str) -> Asked:
         reason=bool(_ASKS_REASON.search(question)),
         definition=bool(_ASKS_DEFINITION.search(question)),
         way=any(pattern.search(folded) for pattern in _ASKS_WAY),
+        several=bool(_ASKS_SEVERAL.search(question)),
         outcome=bool(_ANY_OUTCOME.search(question)) and _QUESTION_WORDS.isdisjoint(_WORDS.findall(folded)[:OPENING]),
         extreme=1 if _MOST.search(question) else -1 if _LEAST.search(question) else 0,
     )

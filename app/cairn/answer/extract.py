@@ -6,7 +6,7 @@ that is what `confidence` is about.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from statistics import fmean
@@ -45,9 +45,10 @@ from cairn.answer.quotation import (
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
+from cairn.answer.sections_below import Section, as_list, sections_announced
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
-from cairn.domain.document import is_code_type
+from cairn.domain.document import Landmark, is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
@@ -66,6 +67,9 @@ OTHERS: Final = 2
 SAID: Final = 1.0
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
+MarksBehind = Callable[[Passage, int], Awaitable[Sequence[Landmark]]]
+"""Where sections begin in the document of a passage, from a place of the document on."""
+
 
 async def extract(
     question: str,
@@ -79,6 +83,7 @@ async def extract(
     enough: float = PRESENT_ENOUGH,
     calibration: Calibration = UNCALIBRATED,
     by: ReadBy | None = None,
+    behind: MarksBehind | None = None,
 ) -> Draft:
     """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
@@ -112,13 +117,31 @@ async def extract(
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
-    draft = quoted_draft(best, further, passages, first, language, terms.asked)
+    below = await _sections_below(best, passages, terms.asked, behind)
+    draft = quoted_draft(best, further, passages, first, language, terms.asked, below)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
     worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
     others = _others(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
+
+
+async def _sections_below(
+    best: Excerpt, passages: Sequence[Passage], asked: Asked, behind: MarksBehind | None
+) -> Sequence[Section]:
+    """Those that the quotation announces, where several things are asked for."""
+    passage, quoted = passages[best.rank], best.spans[-1]
+    if (
+        behind is None
+        or not asked.several
+        or asked.number
+        or asked.time
+        or best.kind != "prose"
+        or not passage.headings
+    ):
+        return ()
+    return sections_announced(passage, quoted, await behind(passage, passage.start + quoted[1]))
 
 
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
@@ -318,10 +341,12 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 
 
 def quoted_draft(
-    best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked
+    best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked,
+    below: Sequence[Section] = (),
 ) -> Draft:  # fmt: skip
-    """The best quotation with what stands around it, and the further ones marked there, or on a line each where they stand
-    elsewhere. The number of the first is `first`."""
+    """The best quotation with what stands around it, or with the sections that it announces where not all of them are shown
+    around it; and the further ones marked there, or on a line each where they stand elsewhere. The number of the first is
+    `first`."""
     numbers = list(accumulate((len(one.spans) for one in (best, *further)), initial=first))[1:-1]
     elsewhere = list(zip(further, numbers, strict=True))
     cited = list(_citations((best, *further), passages, first))
@@ -330,13 +355,18 @@ def quoted_draft(
     if not is_code_type(passage.media_type):
         row = best.kind == "row"
         around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly)
+        below = () if all(one.start < passage.start + around.span[1] for one in below) else below
+        if below:
+            introduction = passage.content[: max(below[0].start - passage.start, 0)]
+            around = surroundings(introduction, best.spans[-1], said_briefly=asked.said_briefly)
         marks = {} if row else {best.spans[0][1]: best.marks(first)}
         for one, n in zip(further, numbers, strict=True):
             if (place := _place_in(around, one, passages, passage)) is not None:
                 marks[place] = one.marks(n)
                 elsewhere.remove((one, n))
         text = f"{text}\n\n{as_markdown(around, marks)}" if row else as_markdown(around, marks)
-        cited[0] = replace(cited[0], context=_context(around, cited[0], passage))
+        cited[0] = replace(cited[0], context=_context(around, cited[0], passage, below))
+        text += as_list(below)
     if elsewhere:
         say = replies(language)
         lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in elsewhere]
@@ -372,10 +402,12 @@ def _place_in(around: ShownPart, one: Excerpt, passages: Sequence[Passage], show
     return end if can_mark(around, (start, end)) else None
 
 
-def _context(around: ShownPart, first: Citation, passage: Passage) -> CitedContext:
-    """In the document. Of a row whose header is quoted first it begins with that."""
+def _context(around: ShownPart, first: Citation, passage: Passage, below: Sequence[Section]) -> CitedContext:
+    """In the document. Of a row whose header is quoted first it begins with that; it goes on to the last of the sections
+    below that are named."""
     start, end = (passage.start + place for place in around.span)
-    return CitedContext(as_markdown(around), min(start, first.start), max(end, first.end))
+    shown = as_markdown(around) + as_list(below)
+    return CitedContext(shown, min(start, first.start), max(end, first.end, *(one.end for one in below)))
 
 
 def _citations(excerpts: Sequence[Excerpt], passages: Sequence[Passage], first: int) -> tuple[Citation, ...]:

@@ -36,7 +36,7 @@ MOST_ANNOUNCED: Final = 1300
 NEAR: Final = 5
 """Blocks behind a sentence among which is what it announces."""
 ON_THE_WAY: Final = 300
-"""Characters of prose, at most, between a sentence and the list or code that its section leads to."""
+"""Characters of prose, at most, between a sentence and the list or code that its section leads to, or the sections below."""
 LONG_ITEM: Final = MOST_SHOWN - INTRODUCTION
 """Of an item that is cut where the items and paragraphs in it begin."""
 WINDOW: Final = 4000
@@ -81,7 +81,7 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
         # what an item announces stands in it, unless it is the last
-        if _announces(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
+        if announces(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
@@ -155,7 +155,7 @@ def _continued(text: str, blocks: Sequence[Block], begins: int, ends: int, span:
 _ANNOUNCES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.announces)}(?!\w)", re.IGNORECASE)
 
 
-def _announces(text: str, span: Span) -> bool:
+def announces(text: str, span: Span) -> bool:
     """Whether a sentence says that what it speaks of stands behind it."""
     return text[span[1] - 1] == ":" or _ANNOUNCES.search(text, *span) is not None
 
@@ -186,7 +186,7 @@ def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
     for before, block in pairwise(section):
         if block.kind == "prose" or block.start < span[1]:
             continue
-        if block.start - span[1] > ON_THE_WAY or not _announces(text, (_last_sentence(text, before), before.end)):
+        if block.start - span[1] > ON_THE_WAY or not announces(text, (_last_sentence(text, before), before.end)):
             break
         end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
         return end if end == block.end or (end and block.kind != "code") else span[1]
@@ -243,7 +243,7 @@ _WORD: Final = re.compile(r"\w+")
 def _points_back(text: str, block: Block, span: Span, quoted: Span) -> bool:
     """Whether what is shown of a paragraph begins with "this" or the like, so that it is about the block before it, and not about
     the one behind it."""
-    if block.kind != "prose" or span[0] != block.start or _announces(text, quoted):
+    if block.kind != "prose" or span[0] != block.start or announces(text, quoted):
         return False
     return _first_word(text, block) in _POINTS_BACK
 

@@ -523,6 +523,8 @@ class AskedKinds(_Section):
     """How a definition of `{}` is asked for."""
     announces: Patterns = ()
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
+    several: Patterns = ()
+    """Questions for several things: which kinds, what are the areas, list the ways."""
     commands: Patterns = ()
     """Folded: questions for what is typed or written in code."""
     outcomes: Mapping[str, str] = Field(default_factory=dict)

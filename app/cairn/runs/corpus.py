@@ -9,9 +9,10 @@ from uuid import UUID
 
 from cairn.answer.computed import needed_cells
 from cairn.answer.confidence import UNCALIBRATED, Calibration
+from cairn.answer.sections_below import MOST_MARKS
 from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
 from cairn.domain.computation import Computation
-from cairn.domain.document import DateFound, Holdings, ListedDocument, NameFound, Volume
+from cairn.domain.document import DateFound, Holdings, Landmark, ListedDocument, NameFound, Volume
 from cairn.domain.graph_view import CommunitySummary, Way
 from cairn.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
 from cairn.domain.plan import ListRequest, Vocabulary
@@ -345,6 +346,11 @@ class Library:
             found = await collections.by_names(connection, self.principal, (collection,))
             ids = [one.id for one in found]
             return await find_communities_about(connection, self.principal, ids, limit=limit) if ids else []
+
+    async def marks_behind(self, document: UUID, start: int) -> list[Landmark]:
+        """Where sections begin, or go on in another passage, from a place of a document on; at most MOST_MARKS."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.marks_behind(connection, self.principal, document, start, MOST_MARKS)
 
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""

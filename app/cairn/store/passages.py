@@ -54,6 +54,12 @@ async def in_order(
     return DocumentReading(tuple(passage(row, row["collection"]) for row in rows), rows[0]["total"] if rows else 0)
 
 
+async def marks_behind(connection: Any, principal: Principal, document: UUID, start: int, limit: int) -> list[Landmark]:
+    """Where sections begin, or go on in another passage, from a place of a document on."""
+    rows = await connection.fetch(SQL["marks_behind"], principal.tenant_id, document, start, limit)
+    return [Landmark(row["start"], row["page"], tuple(row["headings"])) for row in rows]
+
+
 async def chunk_vectors(connection: Any, principal: Principal, ids: Sequence[UUID]) -> list[ChunkVector]:
     """Of the chunks of these passages, in order."""
     rows = await connection.fetch(SQL["chunk_vectors"], principal.tenant_id, list(ids))

@@ -27,6 +27,7 @@ from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
 from cairn.answer.refusal import not_mentioned
 from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
+from cairn.domain.document import Landmark
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph import GraphContext
 from cairn.domain.passage import Passage
@@ -322,7 +323,7 @@ async def _extract(
         async def take(read: tuple[Passage, ...], least: float = enough) -> Draft:
             return await extract(
                 asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=least,
-                calibration=calibration, by=await reader_for(run, asked, read),
+                calibration=calibration, by=await reader_for(run, asked, read), behind=partial(marks_behind, run),
             )  # fmt: skip
 
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
@@ -334,6 +335,11 @@ async def _extract(
         asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration
     )
     return across if draft is None or across.found else draft
+
+
+async def marks_behind(run: Run, passage: Passage, start: int) -> Sequence[Landmark]:
+    """Where sections begin in the document of a passage, from a place on; none of a page of the web."""
+    return () if passage.url else await run.deps.library.marks_behind(passage.document_id, start)
 
 
 def said_before(run: Run) -> str:

@@ -1,0 +1,77 @@
+"""A list that a document has as headings: "There are four areas." and then a section for each. Pure. (docs/adr/0104)"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cairn.answer.shown import ON_THE_WAY, announces
+from cairn.domain.document import Landmark, landmark_at
+from cairn.domain.passage import Passage
+from cairn.language.blocks import blocks_in
+from cairn.language.lexicon import languages
+from cairn.language.sentences import Span
+from cairn.language.text import fold
+
+FEWEST: Final = 2
+MOST: Final = 12
+"""Sections that are a list."""
+DEEP: Final = 2
+"""Headings above an introduction from which on the sections behind it are what it is about; those of a whole document are its
+chapters, which must be announced right before them."""
+
+MOST_MARKS: Final = 200
+"""Beginnings of sections that are read behind a sentence."""
+
+_NUMBERS: Final = {word: number for one in languages() for word, number in one.numbers.words.items() if number <= MOST}
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Where it begins in the document, and about where its heading ends: the marks of headings are not known here."""
+
+    name: str
+    start: int
+    end: int
+
+
+def sections_announced(passage: Passage, quoted: Span, behind: Sequence[Landmark]) -> Sequence[Section]:
+    """The sections right below the one that a sentence introduces; none where it is not sure that it means them. `behind`: where
+    sections begin, or go on, in the document behind the sentence."""
+    start, end = passage.start + quoted[0], passage.start + quoted[1]
+    path = landmark_at(passage.landmarks, start).headings if passage.landmarks else passage.headings
+    below = _right_below(path, [mark for mark in behind if mark.start >= end])
+    if not FEWEST <= len(below) <= MOST:
+        return ()
+    introduction = passage.content[: max(below[0].start - passage.start, quoted[1])]
+    rest = introduction[quoted[1] :].rstrip()
+    said = passage.content[quoted[0] : quoted[1]]
+    words = [fold(word) for word in _WORD.findall(said)]
+    spelled = {_NUMBERS[word] for word in words if word in _NUMBERS}
+    near = len(rest) <= ON_THE_WAY if len(path) >= DEEP else not rest and announces(passage.content, quoted)
+    meant = len(below) in spelled or str(len(below)) in words or (near and not spelled)
+    listed = any(block.kind not in ("prose", "heading") for block in blocks_in(rest))
+    return below if meant and not listed else ()
+
+
+def _right_below(path: tuple[str, ...], behind: Sequence[Landmark]) -> Sequence[Section]:
+    """Those up to the next section that is not below this one; none where that is not known."""
+    found: dict[str, Section] = {}
+    for mark in behind:
+        if mark.headings[: len(path)] != path:
+            return tuple(found.values())
+        if len(mark.headings) > len(path):
+            name = mark.headings[len(path)]
+            found.setdefault(name, Section(name, mark.start, mark.start + len(name)))
+    return tuple(found.values()) if len(behind) < MOST_MARKS else ()
+
+
+def as_list(below: Sequence[Section]) -> str:
+    """As a paragraph of an answer of its own; nothing where there are none."""
+    return "\n" + "".join(f"\n- {_NUMBER.sub('', section.name)}" for section in below) if below else ""
+
+
+_NUMBER: Final = re.compile(r"\d{1,2}[.)]\s")

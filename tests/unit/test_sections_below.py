@@ -1,0 +1,110 @@
+"""A list that a document has as headings: sections behind a sentence that announces them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from cairn.answer.answer_type import read_asked
+from cairn.answer.sections_below import MOST_MARKS, as_list, sections_announced
+from cairn.domain.document import Landmark
+from tests.unit.test_extract import passage
+
+ABOVE: Final = ("Grants", "Areas")
+AREAS: Final = ("Water", "Paths", "2. Schools", "Woods")
+
+
+def names(
+    said: str, rest: str = "", *, above: tuple[str, ...] = ABOVE, below: tuple[str, ...] = AREAS, cut: bool = False
+) -> list[str]:
+    """Of the sections that `said` announces, which begin 1,000 characters from each other, the first in the same passage."""
+    content = f"## Areas\n\n{said}{rest}" + ("" if cut else "\n\n### Water\n\nIt is clear.")
+    start = len(content) - len("### Water\n\nIt is clear.") if not cut else len(content) + 2
+    marks = [Landmark(start + 1000 * at, None, (*above, name)) for at, name in enumerate(below)]
+    again = Landmark(marks[0].start + 500, None, marks[0].headings)  # another passage of the same section
+    deeper = Landmark(marks[0].start + 600, None, (*marks[0].headings, "Wells"))
+    end = Landmark(marks[-1].start + 900, None, (*above[:-1], "Dates"))
+    one = passage(content, headings=above)
+    quoted = content.index(said), content.index(said) + len(said)
+    return [section.name for section in sections_announced(one, quoted, [marks[0], again, deeper, *marks[1:], end])]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_sections_right_behind_an_introduction_are_what_it_announces(cut: bool) -> None:
+    assert names("The council has identified some areas.", cut=cut) == list(AREAS)
+    assert names("The council has identified some areas.", " They matter.\n\nIt met twice.", cut=cut) == list(AREAS)
+
+
+def test_not_where_more_stands_between() -> None:
+    assert names("The council has identified some areas.", f"\n\n{'It met twice. ' * 30}") == []
+    assert names("The council has identified some areas.", "\n\n- water\n- paths") == []
+    assert names("The council has identified four areas.", "\n\n- water\n- paths") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The council has identified four areas.", "There are 4 areas.", "Es gibt vier Bereiche.", "Il y a quatre domaines.",
+        "Hay cuatro áreas.", "Ci sono quattro aree.",
+    ],
+)  # fmt: skip
+def test_a_number_that_is_theirs_announces_them_from_afar_and_above_chapters(said: str) -> None:
+    assert names(said, f"\n\n{'It met twice. ' * 30}") == list(AREAS)
+    assert names(said, above=("Grants",)) == list(AREAS)
+
+
+def test_another_number_means_something_else() -> None:
+    assert names("There are three areas.") == []
+
+
+def test_chapters_of_a_document_must_be_announced_right_before_them() -> None:
+    assert names("The council gives grants.", above=("Grants",)) == []
+    assert names("It gives them in the following areas.", above=("Grants",)) == list(AREAS)
+    assert names("See below for the areas.", " It gives grants.", above=("Grants",)) == []
+
+
+def test_one_section_is_no_list_and_neither_are_very_many() -> None:
+    assert names("These areas are there:", below=AREAS[:1]) == []
+    assert names("These areas are there:", below=tuple(f"Area {n}" for n in range(13))) == []
+
+
+def test_sections_of_which_the_last_is_not_known_are_none() -> None:
+    one = passage("These are there:", headings=ABOVE)
+    marks = [Landmark(100 + n, None, (*ABOVE, f"Area {n % 4}")) for n in range(MOST_MARKS)]
+    assert sections_announced(one, (0, 16), marks) == ()
+    assert len(sections_announced(one, (0, 16), marks[:-1])) == 4
+
+
+def test_they_are_shown_as_a_list() -> None:
+    one = passage("There are four areas.", headings=ABOVE)
+    marks = [Landmark(100 * n, None, (*ABOVE, name)) for n, name in enumerate(AREAS, 1)]
+    assert as_list(sections_announced(one, (0, 21), marks)) == "\n\n- Water\n- Paths\n- Schools\n- Woods"
+    assert as_list(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "several"),
+    [
+        ("Which sorts of shared resource does it offer?", True),
+        ("Which design principles do the arbiters follow?", True),
+        ("What are the four key focus areas?", True),
+        ("In which two ways can I change it?", True),
+        ("List the layers of the model.", True),
+        ("Which setting disables cookies?", False),
+        ("Which command does this?", False),
+        ("What is the purpose of its resources?", False),
+        ("Welche Arten von Ressourcen gibt es?", True),
+        ("In welchen Bereichen werden Mittel vergeben?", True),
+        ("Welche Umgebungsvariable legt den Platz fest?", False),
+        ("Quels sont les quatre domaines ?", True),
+        ("Quelle variable indique le lieu ?", False),
+        ("¿Cuáles son las cuatro áreas?", True),
+        ("¿Qué tipos de recursos ofrece?", True),
+        ("¿Qué variable indica el lugar?", False),
+        ("Quali sono le quattro aree?", True),
+        ("Quale variabile indica il luogo?", False),
+    ],
+)
+def test_questions_for_several_things_in_five_languages(question: str, several: bool) -> None:
+    assert read_asked(question).several == several
