@@ -269,3 +269,40 @@ async def test_rows_of_one_document_are_chosen_by_words(choosing: Services) -> N
     assert row.evidence is None or row.evidence.read is None
     assert sentence.evidence is not None
     assert sentence.evidence.read is not None
+
+
+AIRLINES = {
+    "safety.md": "# Airline safety\n\nMalaysia Airlines had 537 fatalities from 2000 to 2014, all of them on two flights. Air "
+    "France had 337.\n",
+    "awards.md": "# Awards\n\nThe award for the best meals was won by Emirates in 2012. Adding a second kitchen made the "
+    "difference.\n",
+    "orchard.md": "# History of Orchard\n\nOrchard was originally written by Ada Blum and Tom Reed for a school.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "answered_as"),
+    [
+        ("malaysia airlines deaths", "537", "unsure"),
+        ("Adding it all up, how many fatalities did Malaysia Airlines have?", "537", "unsure"),
+        ("How many fatalities did Malaysia Airlines have when Emirates won its award?", "537", "unsure"),
+        ("Who invented Orchard in the first place?", "Ada Blum", "yes"),
+    ],
+)
+async def test_what_was_read_is_not_refused_for_a_word_and_is_unsure_without_a_name(
+    choosing: Services, question: str, said: str, answered_as: str
+) -> None:
+    await fill(choosing, AIRLINES, "airlines")
+    answer = await answered(choosing, question, collection="airlines")
+    assert said in answer.answer
+    assert answer.answered == answered_as
+    assert bool(answer.insufficiencies) == (answered_as == "unsure")
+
+
+async def test_what_was_not_read_is_refused_for_words_that_stand_nowhere(choosing: Services) -> None:
+    change(choosing, "answer", reader="off")
+    await fill(choosing, AIRLINES, "airlines")
+    for question, missing in (("malaysia airlines deaths", "deaths"), ("Who baked Orchard?", "baked")):
+        answer = await answered(choosing, question, collection="airlines")
+        assert answer.answered == "no"
+        assert missing in answer.answer

@@ -73,6 +73,40 @@ def test_what_is_mentioned_and_common_words_refuse_nothing(question: str, langua
     assert absent(question, language) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "there"),
+    [
+        ("How many died 2000 to 2014?", "airline,fatalities_00_14", True),
+        ("How many died between 1985 and 1999?", "airline,fatalities_85_99", True),
+        ("How many died between 1985 and 1999?", "Deaths, 85-99", True),
+        ("How many died in 1999?", "airline,fatalities_85_99", True),
+        ("What was sold in 2014?", "Sales 2013_14", True),
+        ("What was sold in 2014?", "It takes 10-14 days", False),
+        ("How many died 2000 to 2014?", "Call 555-00-14-2", False),
+        ("What was sold in 2014?", "build 3_12_14", False),
+        ("What was sold in 2012?", "airline,fatalities_00_14", False),
+    ],
+)
+def test_years_are_named_by_periods_in_two_digits(question: str, text: str, there: bool) -> None:
+    assert all(mentioned(one, text) for one in subjects(question, "en") if one.kind == "year") == there
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "words"),
+    [
+        ("malaysia airlines deaths 2014", "en", ["malaysia", "airlines", "deaths"]),
+        ("What are the sales of Tesla?", "en", []),
+        ("does redis_url have a default?", "en", []),
+        ("was ist der umsatz von tesla?", "de", ["tesla"]),
+        ("quel est le chiffre d'affaires de tesla ?", "fr", ["tesla"]),
+        ("cuales son los ingresos de tesla?", "es", ["tesla"]),
+        ("qual è il fatturato di tesla?", "it", ["tesla"]),
+    ],
+)
+def test_what_is_written_as_any_word_may_be_one(question: str, language: str, words: list[str]) -> None:
+    assert [one.text for one in subjects(question, language) if one.may_be_word] == words
+
+
 def test_names_of_collections_and_documents_need_not_stand_in_a_text() -> None:
     assert absent("What does Falcon say about Apple?") == ["Falcon"]
     assert absent("What does Falcon say about Apple?", known=("falcon", "a/leave.md")) == []

@@ -44,6 +44,11 @@ class Subject:
     words: tuple[str, ...]
     sure: bool = True
 
+    @property
+    def may_be_word(self) -> bool:
+        """Whether it is written as any word is, and only stands where names do: "the log of earlier runs"."""
+        return self.kind == "name" and self.text.islower() and self.text.isalpha()
+
 
 KEYWORDS: Final = 4
 """Words of content up to which a message without function words is a list of keywords, each of which counts."""
@@ -317,14 +322,26 @@ def _either_spelling(word: str, stem: str) -> str:
 
 
 def _years(text: str) -> Iterator[Subject]:
-    for match in (*_YEAR.finditer(text), *_SHORT_YEAR.finditer(text)):
-        year = match[1] if len(match[1]) == 4 else f"20{match[1]}"
-        yield Subject(match.group().strip(), "year", (year_pattern(year),))
+    found = [
+        (match.group().strip(), match[1] if len(match[1]) == 4 else f"20{match[1]}")
+        for match in (*_YEAR.finditer(text), *_SHORT_YEAR.finditer(text))
+    ]
+    years = sorted({year for _, year in found})
+    period = (period_pattern(years[0], years[-1]),) if len(years) > 1 else ()
+    for said, year in found:
+        yield Subject(said, "year", (year_pattern(year), *(period if year in (years[0], years[-1]) else ())))
 
 
 def year_pattern(year: str) -> str:
-    """2019, FY2019, FY19, '19, 1990s and the range 2018-19; no 12,019 and no 2019.5."""
-    return rf"(^|[^0-9.,]){year}($|[^0-9])|(fy ?'?|'|[0-9]{{4}}[-/–]){year[2:]}($|[^0-9])"
+    """2019, FY2019, FY19, '19, 1990s and the ranges 2018-19, 18_19 and 19_20; no 12,019 and no 2019.5."""
+    short = year[2:]
+    ranges = rf"(^|[^0-9_]|[a-z]_)([0-9]{{2}}_{short}|{short}_[0-9]{{2}})($|[^0-9_])"
+    return rf"(^|[^0-9.,]){year}($|[^0-9])|(fy ?'?|'|[0-9]{{4}}[-_/–]){short}($|[^0-9])|{ranges}"
+
+
+def period_pattern(first: str, last: str) -> str:
+    """A period that both its years name, in two digits: 85-99; alone such numbers may be days."""
+    return rf"(^|[^0-9.,-]){first[2:]}[-/–]{last[2:]}($|[^0-9-])"
 
 
 def _numbers(text: str) -> Iterator[Subject]:

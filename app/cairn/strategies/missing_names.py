@@ -34,14 +34,14 @@ _OPEN_RANGE: Final = re.compile(
 
 async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, translated: bool = False) -> tuple[str, ...]:
     """Names of the question that refuse it, as it spells them. A comparison is refused where nothing of what it compares
-    stands anywhere, one about several years where none of them does. That the documents could not be looked through is
-    reported, and refuses nothing. `translated`: most passages are in another language, where names are spelled otherwise, so only
-    years, numbers and files can be missed."""
+    stands anywhere, one about several years where none of them does; what may be any word, and what begins the message, refuses
+    nothing here. That the documents could not be looked through is reported, and refuses nothing. `translated`: most passages are
+    in another language, where names are spelled otherwise, so only years, numbers and files can be missed."""
     known = (run.question.collection, *run.plan.documents)
     named = [
         one
         for one in subjects(text, run.plan.language, known)
-        if one.kind != "opening" and not _is_bound(one, text) and not (translated and one.kind == "name")
+        if not (one.kind == "opening" or one.may_be_word or _is_bound(one, text) or (translated and one.kind == "name"))
     ]
     unread = unmentioned(named, passages)
     if not unread:
@@ -80,14 +80,16 @@ async def only_about_what_is_asked(
     run: Run, text: str, passages: Sequence[Passage], draft: Draft, again: Again
 ) -> Draft:
     """The draft, where the passages that it quotes, their titles, headings or the beginning of their documents mention all that
-    the question names, and something of what it wants to know; else what `again` takes from the passages that do, else a refusal
-    that says what is missing. A guess at best, where what is missing may be no name, or be said in other words. Raises
+    the question names; else what `again` takes from the passages that do, else a guess at best, or a refusal that says what is
+    missing. Where no model has read question and quotation together, they have to say something of what is asked too. Raises
     CairnError."""
-    named = [one for one in _named(run, text) if not _is_word(one, passages, draft)]
+    asked = _named(run, text)
+    draft = await _without_words(run, draft, [one for one in asked if one.may_be_word], passages)
+    named = [one for one in asked if not _is_word(one, passages, draft)]
     if not draft.found or not named:
         return draft
     # what asks how two things are related need not be said of them
-    words = () if ends_of(text, run.plan.language) else asked_besides(text, named)
+    words = () if _was_read(draft) or ends_of(text, run.plan.language) else asked_besides(text, named)
     wanted = [word for _, word in words]
     about = _About(named, await _beginnings(run, named, passages))
     lacking = about.lacking(_quoted(draft, passages))
@@ -117,6 +119,11 @@ async def names_not_cited(run: Run, draft: Draft, passages: Sequence[Passage]) -
     return _not_mentioned(run, lacking, await _absent(run, lacking)) if lacking else None
 
 
+def _was_read(draft: Draft) -> bool:
+    """Whether a model has read question and quotation together, so that its confidence knows more than words tell."""
+    return draft.evidence is not None and draft.evidence.read is not None
+
+
 def _says(words: Sequence[str], passages: Sequence[Passage]) -> bool:
     return not words or has_any(words, passages)
 
@@ -142,7 +149,7 @@ def _is_word(one: Subject, passages: Sequence[Passage], draft: Draft) -> bool:
     """Whether what may be a name is a word: written without a capital, or, where nouns have capitals, anywhere. So is what the
     message writes without one itself, where no passage writes it with one amid a sentence or is called by it, and it is answered
     all the same."""
-    if one.kind == "name" and one.text.islower() and one.text.isalpha():
+    if one.may_be_word:
         return draft.confidence >= A_WORD and not any(_has_as_name(passage, one.text) for passage in passages)
     if one.sure or one.kind == "year":
         return False
@@ -197,13 +204,27 @@ async def _beginnings(run: Run, named: Sequence[Subject], passages: Sequence[Pas
     return {one.document_id: one for one in await run.deps.library.openings(ids)} if ids else {}
 
 
+async def _without_words(run: Run, draft: Draft, words: Sequence[Subject], passages: Sequence[Passage]) -> Draft:
+    """The draft, a guess at best where one of these stands nowhere: it may be a name, or a word for what documents call
+    otherwise."""
+    unread = unmentioned(words, passages) if draft.found else ()
+    absent = await _absent(run, unread) if unread else []
+    if not absent:
+        return draft
+    told = _not_mentioned(run, absent, absent)
+    return _doubted(draft, told, A_WORD, 1.0) if _was_read(draft) else told
+
+
 async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
     absent = await _absent(run, lacking)
     told = _not_mentioned(run, lacking, absent)
-    if any(one.sure for one in lacking):
+    sure = [one for one in lacking if one.sure]
+    if (sure and not _was_read(draft)) or any(one in absent for one in sure):
         return told
-    noun = all(one.kind == "name" for one in lacking)
-    return _doubted(draft, told, 0.0 if noun else DOUBTED if absent else SURE, 1.0)
+    if sure:
+        return _doubted(draft, told, ELSEWHERE, 1.0)
+    nouns = all(one.kind == "name" for one in lacking)
+    return _doubted(draft, told, DOUBTED if absent and not nouns else 0.0, 1.0)
 
 
 async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject]:
@@ -219,9 +240,12 @@ def _not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subjec
     return not_mentioned(names, run.plan.language, elsewhere=not absent)
 
 
+ELSEWHERE: Final = 0.35
+"""Confidence below which a name refuses that stands elsewhere only, where a model has read the quotation: of 7 such answers that
+hold what was asked one lies below, of 6 to questions without an answer 4 (docs/adr/0100-absent-is-absent.md)."""
 DOUBTED: Final = 0.7
 """Confidence of a quotation that stays an answer though it has none of the words beside a name: of 300 questions that the
-documents answer 13 have such an answer, of those that they do not every second one (docs/adr/0100-absent-is-absent.md)."""
+documents answer 13 have such an answer, of those that they do not every second one, where no model reads."""
 
 
 def _doubted(draft: Draft, refusal: Draft, least: float, sure: float) -> Draft:
