@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cairn.answer.missing import subjects
 from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
+from cairn.store.holdings import find_mentioned
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
@@ -85,6 +87,29 @@ async def test_a_name_of_the_document_or_of_its_first_page_is_enough(
     answer = await answered(services, question, collection="absent")
     assert answer.answered != "no"
     assert said in answer.answer
+
+
+async def test_the_database_finds_what_is_written_otherwise(services: Services) -> None:
+    """In whatever case, with accents and curly apostrophes, in the text or in the title; of this collection alone."""
+    await index(services, "elsewhere", {"bern.md": "# Bern\n\nThe bears live in Bern.\n"})
+    text = "# Zoë Šimek\n\nBeyoncé met MÜLLER on l’Île-d’Orléans. The columns are fatalities_85_99 and deaths 00-14.\n"
+    await index(services, "written", {"people.md": text, "plain.md": "# Tides\n\nIt’s Harlow’s tide table.\n"})
+    there = {"Zoe", "Simek", "Beyonce", "Muller", "Orléans", "Harlow", "1985", "1999", "2000", "2014"}
+    patterns = {
+        one.text: one.words
+        for question in (
+            "Are Zoe and Simek and Beyonce and Muller and Orléans and Harlow here, or Bern?",
+            "What was 1985 to 1999?",
+            "What was 2000 to 2014?",
+            "What was 2013?",
+        )
+        for one in subjects(question, "en")
+    }
+    asked = sorted({pattern for words in patterns.values() for pattern in words})
+    async with services.database.transaction(services.principal) as connection:
+        found = await find_mentioned(connection, services.principal, "written", asked)
+    assert {name for name, words in patterns.items() if not found.isdisjoint(words)} == there
+    assert patterns.keys() - there == {"Bern", "2013"}
 
 
 LOGS = {

@@ -46,15 +46,7 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     unread = unmentioned(named, passages)
     if not unread:
         return ()
-    patterns = sorted({pattern for one in unread for pattern in one.words})
-    try:
-        there = await run.deps.library.mentioned(run.question.collection, patterns)
-    except CairnError as error:
-        run.record.degraded.append(
-            f"whether documents mention what is asked about could not be checked: {error.detail}"
-        )
-        return ()
-    absent = [one for one in unread if there.isdisjoint(one.words)]
+    absent = await _absent(run, unread)
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
     )
@@ -228,10 +220,15 @@ async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> 
 
 
 async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject]:
-    """Those that stand nowhere in the collection."""
-    there = await run.deps.library.mentioned(
-        run.question.collection, sorted({pattern for one in lacking for pattern in one.words})
-    )
+    """Those that stand nowhere in the collection; none where it could not be looked through, which is reported."""
+    patterns = sorted({pattern for one in lacking for pattern in one.words})
+    try:
+        there = await run.deps.library.mentioned(run.question.collection, patterns)
+    except CairnError as error:
+        unchecked = f"whether documents mention what is asked about could not be checked: {error.detail}"
+        if unchecked not in run.record.degraded:
+            run.record.degraded.append(unchecked)
+        return []
     return [one for one in lacking if there.isdisjoint(one.words)]
 
 
