@@ -21,6 +21,7 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
+-- `shared`: the words of its first column that all rows have, where it has at least five.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -30,22 +31,37 @@ WITH near AS (
   ORDER BY t.document_id, t.ordinal, place.rank
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
-  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, alike.words AS shared
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
     array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units
   FROM rag.table_columns c WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal
 ) AS kinds
+CROSS JOIN LATERAL (
+  SELECT coalesce(array_agg(word.one), '{}') AS words
+  FROM rag.table_columns c
+  CROSS JOIN LATERAL unnest(string_to_array(c.keys[1], ' ')) AS word (one)
+  WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
+    AND NOT EXISTS (
+      SELECT FROM unnest(c.keys, n.totals) AS row (key, total)
+      WHERE NOT row.total AND row.key <> '' AND position(' ' || word.one || ' ' IN ' ' || row.key || ' ') = 0
+    )
+) AS alike
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
-SELECT c.position, cell.key, cell.group, min(cell.text) AS text, count(*)::integer AS cells, min(cell.row)::integer AS row, bool_and(cell.total) AS total
+-- In the first column words that all rows have ($5) need not be said.
+SELECT c.position, cell.key, called.name, cell.group, min(cell.text) AS text, count(*)::integer AS cells, min(cell.row)::integer AS row,
+  bool_and(cell.total) AS total
 FROM rag.table_columns c
 JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
 CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
-WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND cell.key = ANY ($4::text[])
-GROUP BY c.position, cell.key, cell.group ORDER BY c.position, cell.key, row
+CROSS JOIN LATERAL (VALUES (cell.key), (CASE WHEN c.position = 0 AND $5::text[] <> '{}' THEN nullif(
+  (SELECT string_agg(word.one, ' ' ORDER BY word.place) FROM unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place)
+   WHERE word.one <> ALL ($5::text[])), cell.key) END)) AS called (name)
+WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND called.name = ANY ($4::text[])
+GROUP BY c.position, cell.key, called.name, cell.group ORDER BY c.position, cell.key, row
 
 -- name: of_rows
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
@@ -78,7 +94,7 @@ WITH lines AS (
 ), kept AS MATERIALIZED (
   SELECT * FROM scope WHERE $9::text IS NULL OR (number IS NOT NULL AND CASE $9
     WHEN 'more' THEN number > bound WHEN 'less' THEN number < bound
-    WHEN 'at_least' THEN number >= bound ELSE number <= bound END)
+    WHEN 'at_least' THEN number >= bound WHEN 'equal' THEN number = bound ELSE number <= bound END)
 ), shown AS (
   SELECT row_number() OVER (ORDER BY CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
     row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text
@@ -109,7 +125,7 @@ WITH scope AS (
 ), kept AS (
   SELECT * FROM scope WHERE $6::text IS NULL OR (number IS NOT NULL AND CASE $6
     WHEN 'more' THEN number > $7::numeric WHEN 'less' THEN number < $7::numeric
-    WHEN 'at_least' THEN number >= $7::numeric ELSE number <= $7::numeric END)
+    WHEN 'at_least' THEN number >= $7::numeric WHEN 'equal' THEN number = $7::numeric ELSE number <= $7::numeric END)
 ), shown AS (
   SELECT row_number() OVER (ORDER BY CASE $8::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, place) AS place,
     position, text, number, unit

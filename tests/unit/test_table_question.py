@@ -99,7 +99,7 @@ def named(table: DocumentTable, names: tuple[str, ...]) -> list[NamedCells]:
                 found.setdefault((position, key, table.groups[row]), []).append(row)
     return [
         NamedCells(
-            position, key, group, table.columns[position].texts[rows[0]], len(rows), rows[0] + 1,
+            position, key, key, group, table.columns[position].texts[rows[0]], len(rows), rows[0] + 1,
             all(table.totals[row] for row in rows),
         )
         for (position, key, group), rows in found.items()

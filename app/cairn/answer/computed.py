@@ -243,7 +243,7 @@ class _Writer:
             if not part and (found.pair is None or len(one.keys) == 1):
                 told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
         if found.comparison is not None:
-            sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤"}[found.comparison]
+            sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤", "equal": "="}[found.comparison]
             bound = (
                 self.table.header[found.other]
                 if found.other is not None

@@ -11,7 +11,7 @@ from cairn.language.cells import is_year
 Operation = Literal[
     "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
 ]
-Comparison = Literal["more", "less", "at_least", "at_most"]
+Comparison = Literal["more", "less", "at_least", "at_most", "equal"]
 
 MOST_LISTED: Final = 20
 """Rows that an answer lists."""

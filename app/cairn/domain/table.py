@@ -61,7 +61,8 @@ class TableAddress:
 
 @dataclass(frozen=True, slots=True)
 class TableSketch:
-    """A table without its cells. Of each column `numeric`: most of what stands in it are numbers, `dated`: all are dates,
+    """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each
+    column `numeric`: most of what stands in it are numbers, `dated`: all are dates,
     `units`: what its numbers share, None where that is nothing."""
 
     address: TableAddress
@@ -76,15 +77,18 @@ class TableSketch:
     units: tuple[str | None, ...]
     external_id: str
     document_title: str
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCells:
     """Cells of a column that are called alike and stand under the same labels: how many, the first row (from 1), and whether
-    all are in rows that sum up others."""
+    all are in rows that sum up others. `name`: what the question calls them, the key or what is left of it without the words
+    that all rows have."""
 
     position: int
     key: str
+    name: str
     group: str
     text: str
     cells: int

@@ -36,11 +36,12 @@ class ChunkTexts:
     text: str
     title: str | None
     tables: Sequence[Table]
+    code: bool = False
 
     @classmethod
     def of(cls, text: str, title: str | None, *, code: bool) -> ChunkTexts:
         """Lines with bars in source code are no tables."""
-        return cls(text, title, () if code else tables_in(text))
+        return cls(text, title, () if code else tables_in(text), code)
 
     def describe(self, span: tuple[int, int]) -> str:
         """The span with each row of a table in words."""

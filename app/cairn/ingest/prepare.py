@@ -33,6 +33,7 @@ from cairn.ingest.loaders import REVISION
 from cairn.ingest.table_cells import document_tables, headings_by_place
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
+from cairn.language.records import records_in
 from cairn.language.tables import Table
 from cairn.providers.protocols import TokenCounter
 from cairn.providers.windows import windows
@@ -137,12 +138,13 @@ def assemble(
 
 
 def tables_of(texts: ChunkTexts, drafts: Sequence[PassageDraft], language: str | None) -> tuple[DocumentTable, ...]:
-    """The document's tables, read as values."""
-    if not texts.tables:
+    """The document's tables, read as values, also those that are written as records."""
+    records = () if texts.code else records_in(texts.text)
+    if not texts.tables and not records:
         return ()
     marks = [mark for draft in drafts for mark in draft.landmarks]
     headings = headings_by_place([mark.start for mark in marks], [mark.headings for mark in marks])
-    return document_tables(texts.text, texts.tables, headings, language)
+    return document_tables(texts.text, texts.tables, headings, language, records=records)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,12 @@ Headings = Callable[[int], tuple[str, ...]]
 
 
 def document_tables(
-    text: str, tables: Sequence[Table], headings: Headings, language: str | None
+    text: str, tables: Sequence[Table], headings: Headings, language: str | None, *, records: Sequence[Table] = ()
 ) -> tuple[DocumentTable, ...]:
-    """Those with a header and at least FEWEST_ROWS rows."""
+    """Those with a header and at least FEWEST_ROWS rows, in order. `records`: those that are written as lines of `header: value`;
+    long rows of another table are none of their own."""
     joined = list(_join(text, tables))
+    joined = sorted([*joined, *_apart(text, records, joined)], key=lambda pieces: pieces[0].span[0])
     known: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     for pieces in joined:
         place = (pieces[0].header, headings(pieces[0].span[0]))
@@ -52,6 +54,19 @@ def document_tables(
         alone = known[pieces[0].header, path] == 1
         found.append(_read(text, span, pieces[0].header, rows, path, language, alone=alone))
     return tuple(found)
+
+
+def _apart(text: str, records: Sequence[Table], joined: Sequence[list[Table]]) -> Iterator[list[Table]]:
+    """The records that are a table of their own: between them and one with their columns something else stands."""
+    for one in records:
+        after = bisect_right(joined, one.span[0], key=lambda pieces: pieces[0].span[0])
+        before, behind = joined[max(after - 1, 0) : after], joined[after : after + 1]
+        gaps = [(pieces, (pieces[-1].span[1], one.span[0])) for pieces in before]
+        gaps += [(pieces, (one.span[1], pieces[0].span[0])) for pieces in behind]
+        if not any(
+            not text[slice(*gap)].strip() and not set(one.header).isdisjoint(pieces[0].header) for pieces, gap in gaps
+        ):
+            yield [one]
 
 
 def _join(text: str, tables: Sequence[Table]) -> Iterator[list[Table]]:

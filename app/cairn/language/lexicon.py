@@ -573,6 +573,20 @@ class Arithmetic(_Section):
     """Say nothing of what is computed of what: "amount", "row", "fiscal"."""
     by: Words = NONE
     """Before what the highest ones are the highest of."""
+    best: Phrases = ()
+    worst: Phrases = ()
+    """The highest and the lowest, or the other way round: only of what a header says to be `good` ("score")."""
+    good: Words = NONE
+    none: Phrases = ()
+    """Before the name of a column: where it is zero."""
+    ranges: Phrases = ()
+    """Two words each, before and between two years that stand for those between them, too."""
+    bound: Words = NONE
+    """Words of a header without which it is no name of the column: "percent", "planned"."""
+    alike: Words = NONE
+    """Words that may stand for each other between question and header: "died" and "fatalities"."""
+    people: Words = NONE
+    """What a column counts, never a row."""
     totals: Words = NONE
     """Begin or end the label of a row that sums up others;"""
     wholes: Words = NONE

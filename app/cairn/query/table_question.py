@@ -23,8 +23,10 @@ from cairn.query.table_words import (
     BY,
     COMPARISONS,
     COMPUTED,
+    GOOD,
     MOMENTS,
     ORDINALS,
+    PEOPLE,
     SCALES,
     SPELLED,
     UNITS,
@@ -35,6 +37,7 @@ from cairn.query.table_words import (
     besides_date,
     bracketed,
     compares,
+    header_words,
     hides_number,
     is_range,
     is_year_column,
@@ -43,6 +46,7 @@ from cairn.query.table_words import (
     scale_of,
     short_year_of,
     spans_of,
+    year_range,
 )
 
 MOST_CONDITIONS: Final = 3
@@ -59,6 +63,12 @@ def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCe
     return _Binding(question, table, named).result()
 
 
+def initials_of(name: str) -> str:
+    """By which a name of several words is called, too: "NJ"."""
+    words = tokens_of(name)
+    return "".join(word[0] for word in words) if 1 < len(words) < 6 and all(map(str.isalpha, words)) else ""
+
+
 class _Binding:
     """A question laid over a table."""
 
@@ -73,8 +83,10 @@ class _Binding:
         self.other: int | None = None
         self.place = 1
         self.support = 0
+        self.judged = False
+        self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
-        self.around = {word for text in names for word in tokens_of(text)}
+        self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
 
     def result(self) -> Computation | None:
         if not self._read_comparison():
@@ -83,7 +95,7 @@ class _Binding:
         if operation is None:
             return None
         found = self._over_rows(operation) or self._over_columns(operation)
-        if found is None or not self._explains(found):
+        if found is None or not self._explains(found) or (self.judged and not self._is_good(found)):
             return None
         return replace(found, support=self.support)
 
@@ -94,6 +106,11 @@ class _Binding:
 
     def _operation(self) -> Operation | None:
         said = {span.phrases[0] for span in self._phrases(*COMPUTED)}
+        if judging := {span.phrases[0] for span in self._phrases("best", "worst")}:
+            if said or len(judging) > 1:
+                return None
+            self.judged = True
+            return "highest" if "best" in judging else "lowest"
         tops = self._phrases("top")
         if tops:
             number = self._number_after(tops[0].end)
@@ -106,7 +123,7 @@ class _Binding:
         if said == {"sum", "count"} and self.comparison is None:
             said -= {"count"}  # "how many units in total"
         if not said:
-            return "listing" if self._phrases("listing") and not self._phrases("top") else None
+            return "listing" if self._phrases("listing") or self._begins_with_rows() else None
         if len(said) > 1:
             return None
         operation: Any = said.pop()
@@ -123,6 +140,16 @@ class _Binding:
         return operation  # type: ignore[no-any-return]
 
     turned = False
+
+    def _begins_with_rows(self) -> bool:
+        """Whether the question begins with what the rows are, and says which: "countries with more than 300 servings"."""
+        first = any(span.start == 0 and span.headers == {0} for span in self.spans)
+        return self.comparison is not None and (first or self._is_around(self.tokens[0]))
+
+    def _is_good(self, found: Computation) -> bool:
+        """Whether more of what is compared is better: its header or label says so, and no more than that is meant by it."""
+        named = found.label if found.measure is None else self.table.header[found.measure]
+        return not GOOD.isdisjoint(header_words(named)) and not compares(named)
 
     def _number_after(self, at: int) -> tuple[Decimal, int] | None:
         """A number that stands at a place, and where it ends; stop words and units may stand before it."""
@@ -144,6 +171,10 @@ class _Binding:
 
     def _read_comparison(self) -> bool:
         """False where there is one that cannot be read."""
+        for span in self._phrases("none"):
+            if self.comparison is not None or self._header_after(span.end) is None:
+                return False
+            self.bound, self.comparison = Decimal(), "equal"
         for span in self._phrases(*COMPARISONS):
             if number := self._number_after(span.end):
                 value, end = number
@@ -199,8 +230,10 @@ class _Binding:
         position = self._asked_position(asked, held)
         if position is None and (asked is not None or self._asks_time()):
             return None
-        if operation not in ("difference", "growth") and any(is_range(one.keys) for one in conditions):
-            return None
+        if operation not in ("difference", "growth"):
+            conditions = [self._with_years_between(one) for one in conditions]
+            if any(is_range(one.keys) for one in conditions):
+                return None
         measure = self._measure(free)
         if measure is None and free:
             measure = self._measure([span for span in free if not self._says_where(span)])
@@ -210,6 +243,13 @@ class _Binding:
             measure = self._only_number({*held, position}, self.other)
             if measure is None:
                 return None
+        if measure is None and operation in ("sum", "difference") and conditions:
+            numbers = [
+                at
+                for at, numeric in enumerate(self.table.numeric)
+                if numeric and not is_year_column(self.table.header[at])
+            ]
+            measure = numbers[0] if len(numbers) == 1 else None
         if measure is not None and not self.table.numeric[measure]:
             return None
         if self.other is not None and (not self.table.numeric[self.other] or self.other == measure):
@@ -224,6 +264,8 @@ class _Binding:
             operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
             other=self.other, place=self.place, turned=self.turned, naming=self._naming(measure, conditions),
         )  # fmt: skip
+        if operation == "count" and measure is not None and self.comparison is None:
+            return self._how_many(made)
         if operation == "count":
             return made if (measure is None) == (self.comparison is None) and (self.comparison or conditions) else None
         if operation == "listing":
@@ -241,6 +283,23 @@ class _Binding:
         if operation in ("sum", "average"):
             return made if asked is None else None
         return made
+
+    def _how_many(self, made: Computation) -> Computation | None:
+        """ "How many votes were there in Ohio": the sum of a column that counts, unless each row is of another time: "how many
+        inhabitants has Ohio"."""
+        assert made.measure is not None
+        held = {one.position for one in made.conditions}
+        times = {at for at, header in enumerate(self.table.header) if self.table.dated[at] or is_year_column(header)}
+        counts = not compares(self.table.header[made.measure]) and made.asked is None
+        return replace(made, operation="sum") if counts and made.conditions and times <= held else None
+
+    def _with_years_between(self, condition: CellCondition) -> CellCondition:
+        """ "From 1998 to 2006" are the years between, too."""
+        if self.range is None or set(condition.keys) != set(self.range):
+            return condition
+        first, last = self.range
+        years = tuple(map(str, range(int(first), int(last) + 1)))
+        return CellCondition(condition.position, years, (f"{first}–{last}",))
 
     def _pair_of_rows(self, made: Computation, several: Sequence[CellCondition]) -> Computation | None:
         if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
@@ -274,7 +333,7 @@ class _Binding:
                 return None
             [position] = positions
             cells = [one for one in span.cells if one.position == position]
-            if all(one.total for one in cells):
+            if all(one.total for one in cells) or len({one.key for one in cells}) > 1:
                 return None
             wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
         if len(wanted) > MOST_CONDITIONS:
@@ -368,6 +427,8 @@ class _Binding:
         if operation in ("difference", "growth"):
             return self._pair_of_columns(made, heads)
         columns = self._columns(heads)
+        if operation == "count" and self.comparison is None and self.range is not None:
+            return replace(made, operation="sum", columns=columns) if len(columns) > 1 else None
         if len(columns) < 2 or (operation == "count") != (self.comparison is not None):
             return None
         return replace(made, columns=columns)
@@ -417,12 +478,17 @@ class _Binding:
         if len(singles) > 1 and len(singles) == len(heads):
             columns = sorted({next(iter(head.headers & self._plain())) for head in singles})
             years = [year_of(self.table.header[at]) for at in columns]
-            if all(years) and any(
-                year and min(map(str, years)) < year < max(map(str, years)) and at not in columns
-                for at, year in self._years()
-            ):
-                return ()  # "from 2017 to 2019" may mean 2018 too
-            return tuple(columns)
+            between = [
+                at for at, year in self._years()
+                if all(years) and min(map(str, years)) < year < max(map(str, years)) and at not in columns
+            ]  # fmt: skip
+            if not between:
+                return tuple(columns)
+            if self.range is None or {*self.range} != {*years}:
+                return ()  # "2017 and 2019" may mean 2018 too
+            columns = sorted([*columns, *between])
+            alike = {besides_date(self.table.header[at]) for at in columns}
+            return tuple(columns) if len(alike) == 1 else ()
         base = self._base(heads)
         dated = [(at, year) for at, year in self._years() if at in base]
         kinds = {besides_date(self.table.header[at]) for at, _ in dated}
@@ -468,10 +534,16 @@ class _Binding:
                 continue
             if self.bound is not None and (token in UNITS):
                 continue
-            if not any(token == word or same_word(token, word) for word in self.around):
+            if token in PEOPLE and found.measure is not None:
+                continue
+            if not self._is_around(token):
                 return False
             self.support += 1
         return True
+
+    def _is_around(self, token: str) -> bool:
+        """Whether a word says where the table stands or what its rows are."""
+        return any(token == word or same_word(token, word) for word in self.around)
 
     def _loose(self) -> set[str]:
         return {token for at, token in enumerate(self.tokens) if at not in self.explained}

@@ -16,7 +16,7 @@ from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
 
 COMPARISONS: Final = ("at_least", "at_most", "more", "less")
 COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
-_PHRASES: Final = (*COMPUTED, *COMPARISONS, "top", "listing")
+_PHRASES: Final = (*COMPUTED, "best", "worst", *COMPARISONS, "none", "top", "listing")
 LONGEST_NAME: Final = 12
 """Words of a name that is looked for."""
 MOST_TOKENS: Final = 60
@@ -49,6 +49,11 @@ YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
 BESIDE: Final = _words("beside")
 BY: Final = _words("by")
+GOOD: Final = _words("good")
+PEOPLE: Final = _words("people")
+_BOUND: Final = _words("bound")
+_ALIKE: Final = tuple(one.arithmetic.alike for one in languages())
+_RANGES: Final = frozenset(words for words in _phrases("ranges") if len(words) == 2)
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
 }
@@ -104,6 +109,17 @@ def _asks_where(tokens: Sequence[str]) -> bool:
     return "listing" in _SAYING.get((tokens[0],), ())
 
 
+def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
+    """The two years that stand for those between them, too: "from 1998 to 2006". None where there are several such pairs."""
+    found = {
+        (tokens[at + 1], tokens[at + 3])
+        for at in range(len(tokens) - 3)
+        if (tokens[at], tokens[at + 2]) in _RANGES and is_year(tokens[at + 1]) and is_year(tokens[at + 3])
+    }
+    [pair] = found if len(found) == 1 else [("", "")]
+    return pair if pair[0] < pair[1] else None
+
+
 def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Phrases of computations with their places, also those inside of each other."""
     longest = max(map(len, _SAYING))
@@ -149,7 +165,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         if set(span.phrases) & {"difference", "growth"} and all(compares(table.header[at]) for at in span.headers):
             span.headers = frozenset()  # a column "Change" does not say between which
     for cells in named:
-        words = tuple(cells.key.split(" "))
+        words = tuple(cells.name.split(" "))
         for start in _places(question.tokens, words, loosely=False):
             span = at(start, start + len(words))
             span.cells += (cells,)
@@ -164,7 +180,64 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         if not places & taken and not _is_function_word(question, span):
             taken |= places
             chosen.append(span)
+    chosen += _words_of_headers(question, table, taken)
     return sorted(chosen, key=lambda one: one.start)
+
+
+def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set[int]) -> Iterator[WordSpan]:
+    """Of what is left the words that stand in headers: which column is meant is what the words have in common."""
+    headers = [_callable_words(header, question.tokens) for header in table.header]
+    tokens = question.tokens
+    for at, token in enumerate(tokens):
+        if at in taken or token in question.stop_words or len(token) == 1 or token in _NO_HEADERS:
+            continue
+        if at + 1 < len(tokens) and at + 1 not in taken:
+            joined = frozenset(place for place, words in enumerate(headers) if token + tokens[at + 1] in words)
+            if joined:
+                taken |= {at, at + 1}
+                yield WordSpan(at, at + 2, headers=joined)
+                continue
+        found = frozenset(place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words))
+        if found:
+            taken.add(at)
+            yield WordSpan(at, at + 1, headers=found)
+
+
+def _callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
+    """The words by one of which a question may call a column; none where its header has a word that must be said and is not:
+    "percent", or one of two years."""
+    words = header_words(header)
+    years = {word for word in words if is_year(word)}
+    must = {word for word in words if word in _BOUND} | (years if len(years) > 1 else set())
+    if "%" in header:
+        must.add("percent")
+    if any(not any(may_mean(token, word) for token in said) for word in must):
+        return frozenset()
+    return words
+
+
+_NO_HEADERS: Final = BESIDE | frozenset(SCALES) | (UNITS - {"percent"})
+
+
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SHORT_RANGE: Final = re.compile(r"(?<![^\W_])(\d\d)[-–_ /](\d\d)(?![^\W_])")
+_CENTURY_TURNS: Final = 50
+"""Two digits of a year from here on are of the century before."""
+
+
+def header_words(header: str) -> frozenset[str]:
+    """The words of a header, those that are written together, too: "ShareWomen", "incidents_85_99" with both years in full."""
+    words = set(tokens_of(_CAMEL.sub(" ", header)))
+    for short in _SHORT_RANGE.finditer(header):
+        first, last = (f"{19 if int(year) >= _CENTURY_TURNS else 20}{year}" for year in short.groups())
+        if first < last:
+            words |= {first, last}
+    return frozenset(words)
+
+
+def may_mean(word: str, other: str) -> bool:
+    """Whether a word of a question may stand for one of a header."""
+    return word == other or same_word(word, other) or any(word in group and other in group for group in _ALIKE)
 
 
 def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
@@ -202,6 +275,8 @@ def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> It
 def same_word(one: str, other: str) -> bool:
     """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
     short, long = sorted((one, other), key=len)
+    if len(short) == len(long) > 5 and short[-1] == long[-1] == "s":
+        short, long = short[:-1], long[:-1]  # "públicas" and "públicos"
     if len(short) < 4 or not short.isalpha() or not long.isalpha():
         return False
     if long.startswith(short):

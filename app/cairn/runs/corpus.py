@@ -304,7 +304,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             meant = []
             for table in (await tables.find_beside(connection, self.principal, passages))[:MOST_TABLES]:
-                named = await tables.find_named(connection, self.principal, table.address, question.names)
+                named = await tables.find_named(connection, self.principal, table, question.names)
                 if (computation := bind(question, table, named)) is not None:
                     meant.append((computation, table))
             best = max((computation.support for computation, _ in meant), default=0)

@@ -82,14 +82,18 @@ def _sketch(row: Any) -> TableSketch:
         units=tuple(row["units"]),
         external_id=row["external_id"],
         document_title=row["document_title"],
+        shared=tuple(row["shared"]),
     )
 
 
 async def find_named(
-    connection: Any, principal: Principal, table: TableAddress, names: Sequence[str]
+    connection: Any, principal: Principal, table: TableSketch, names: Sequence[str]
 ) -> list[NamedCells]:
     """Cells of a table that are called by one of these."""
-    rows = await connection.fetch(SQL["named"], principal.tenant_id, table.document_id, table.ordinal, list(names))
+    address = table.address
+    rows = await connection.fetch(
+        SQL["named"], principal.tenant_id, address.document_id, address.ordinal, list(names), list(table.shared)
+    )
     return [NamedCells(*row.values()) for row in rows]
 
 

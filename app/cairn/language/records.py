@@ -1,0 +1,94 @@
+"""Rows that are written as paragraphs of lines `header: value`, read back as the table that they are: a sheet with very many
+columns is written so (tables.py), and so are lists of contacts. Pure, and linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cairn.language.code_fences import opens_fence
+from cairn.language.tables import Row, Span, Table
+
+FEWEST_LINES: Final = 3
+"""Of a paragraph that is a row; less is a definition or a remark."""
+FEWEST_ROWS: Final = 2
+LONGEST_NAME: Final = 160
+"""Characters of a column's name: survey sheets have whole questions there."""
+_PARAGRAPH: Final = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
+_LINE: Final = re.compile(r"([^\n|]*?): (\S[^\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    span: Span
+    cells: dict[str, Span]
+    """By the names of their columns, in order."""
+
+
+def records_in(text: str) -> list[Table]:
+    """One table of each run of neighbouring paragraphs that name the same columns. What does not fit into one order of columns,
+    or names one twice, is none: better no table than a part of one."""
+    if text.count(": ") < FEWEST_ROWS * FEWEST_LINES:
+        return []
+    return [table for run in _runs(text) if len(run) >= FEWEST_ROWS and (table := _table(text, run))]
+
+
+def _runs(text: str) -> Iterator[list[_Record]]:
+    run: list[_Record] = []
+    fence = ""
+    for match in _PARAGRAPH.finditer(text):
+        marks = [mark for line in match[0].split("\n") if (mark := opens_fence(line))]
+        record = None if fence or marks else _record(text, match.span())
+        for mark in marks:
+            fence = "" if fence and mark.startswith(fence) else fence or mark
+        if record is not None:
+            run.append(record)
+            continue
+        yield run
+        run = []
+    yield run
+
+
+def _record(text: str, span: Span) -> _Record | None:
+    cells: dict[str, Span] = {}
+    start = span[0]
+    for line in text[span[0] : span[1]].rstrip("\n").split("\n"):
+        found = _LINE.fullmatch(line.rstrip())
+        name = " ".join(found[1].split()) if found else ""
+        if found is None or not name or len(name) > LONGEST_NAME or name in cells:
+            return None
+        cells[name] = (start + found.start(2), start + found.end(2))
+        start += len(line) + 1
+    return (
+        _Record((span[0], span[0] + len(text[span[0] : span[1]].rstrip())), cells)
+        if len(cells) >= FEWEST_LINES
+        else None
+    )
+
+
+def _table(text: str, run: Sequence[_Record]) -> Table | None:
+    """Empty cells are left out of a record, so the columns are those of all together, in an order that all of them have."""
+    header: list[str] = []
+    places: dict[str, int] = {}
+    for record in run:
+        before = -1
+        for name in record.cells:
+            if name not in places:
+                header.insert(before + 1, name)
+                places = {known: at for at, known in enumerate(header)}
+            if places[name] <= before:
+                return None
+            before = places[name]
+    if any(2 * len(record.cells) < len(header) for record in run):
+        return None
+    rows = tuple(_row(text, record, header) for record in run)
+    return Table(tuple(header), rows, (run[0].span[0], run[-1].span[1]), (run[0].span[0], run[0].span[0]))
+
+
+def _row(text: str, record: _Record, header: Sequence[str]) -> Row:
+    end = record.span[1]
+    spans = tuple(record.cells.get(name, (end, end)) for name in header)
+    return Row(*record.span, tuple(" ".join(text[slice(*span)].split()) for span in spans), spans)
