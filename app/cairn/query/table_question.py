@@ -41,6 +41,7 @@ from cairn.query.table_words import (
     hides_number,
     is_range,
     is_year_column,
+    may_mean,
     names_moment,
     same_word,
     scale_of,
@@ -149,7 +150,19 @@ class _Binding:
     def _is_good(self, found: Computation) -> bool:
         """Whether more of what is compared is better: its header or label says so, and no more than that is meant by it."""
         named = found.label if found.measure is None else self.table.header[found.measure]
-        return not GOOD.isdisjoint(header_words(named)) and not compares(named)
+        said = {
+            token
+            for span in self.spans
+            if found.measure in span.headers
+            for token in self.tokens[span.start : span.end]
+        }
+        return not GOOD.isdisjoint(header_words(named) | said) and not compares(named)
+
+    def _names_rows(self) -> bool:
+        """Whether it says what each row is: by the header of the first column, or by a word that all rows have."""
+        return any(span.headers == {0} for span in self.spans) or any(
+            may_mean(token, word) for token in self.tokens for word in self.table.shared
+        )
 
     def _number_after(self, at: int) -> tuple[Decimal, int] | None:
         """A number that stands at a place, and where it ends; stop words and units may stand before it."""
@@ -274,7 +287,8 @@ class _Binding:
             return made if measure is None and self._is_where(conditions) else None
         if measure is None or self.comparison is not None:
             return None
-        if operation not in ("difference", "growth") and asked is None and year_of(self.table.header[measure]):
+        dated = asked is None and year_of(self.table.header[measure])
+        if operation not in ("difference", "growth") and dated and not self._names_rows():
             return None  # a statement: its rows are of different kinds
         if operation in ("difference", "growth"):
             return self._pair_of_rows(made, several)
@@ -397,7 +411,8 @@ class _Binding:
         held = {one.position for one in conditions}
         left = [at for at in range(1, len(self.table.header)) if at not in held | {measure, self.other}]
         times = [at for at in left if self.table.dated[at] or is_year_column(self.table.header[at])]
-        return next(iter((*times, *(left if 0 in held else ()))), None)
+        words = [at for at in left if not self.table.numeric[at]]
+        return next(iter((*times, *(words if 0 in held else ()))), None)
 
     def _is_where(self, conditions: Sequence[CellCondition]) -> bool:
         """Whether each condition is said with the name of its column before it: "status is open"."""
@@ -543,7 +558,7 @@ class _Binding:
 
     def _is_around(self, token: str) -> bool:
         """Whether a word says where the table stands or what its rows are."""
-        return any(token == word or same_word(token, word) for word in self.around)
+        return any(may_mean(token, word) for word in self.around)
 
     def _loose(self) -> set[str]:
         return {token for at, token in enumerate(self.tokens) if at not in self.explained}

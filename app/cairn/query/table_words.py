@@ -189,7 +189,8 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
     headers = [_callable_words(header, question.tokens) for header in table.header]
     tokens = question.tokens
     for at, token in enumerate(tokens):
-        if at in taken or token in question.stop_words or len(token) == 1 or token in _NO_HEADERS:
+        counted = at and tokens[at - 1][0].isdigit() and (token in UNITS or token in SCALES)  # "35 million"
+        if at in taken or token in question.stop_words or len(token) == 1 or token in BESIDE or counted:
             continue
         if at + 1 < len(tokens) and at + 1 not in taken:
             joined = frozenset(place for place, words in enumerate(headers) if token + tokens[at + 1] in words)
@@ -214,9 +215,6 @@ def _callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
     if any(not any(may_mean(token, word) for token in said) for word in must):
         return frozenset()
     return words
-
-
-_NO_HEADERS: Final = BESIDE | frozenset(SCALES) | (UNITS - {"percent"})
 
 
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
