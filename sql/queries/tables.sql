@@ -43,7 +43,7 @@ CROSS JOIN LATERAL (
   FROM rag.table_columns c
   CROSS JOIN LATERAL unnest(string_to_array(c.keys[1], ' ')) AS word (one)
   WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
-    AND NOT EXISTS (
+    AND length(word.one) > 2 AND NOT EXISTS (
       SELECT FROM unnest(c.keys, n.totals) AS row (key, total)
       WHERE NOT row.total AND row.key <> '' AND position(' ' || word.one || ' ' IN ' ' || row.key || ' ') = 0
     )
@@ -51,7 +51,7 @@ CROSS JOIN LATERAL (
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
--- In the first column words that all rows have ($5) need not be said.
+-- In the first column words that all rows have ($5) need not be said, where more than a number is left.
 SELECT c.position, cell.key, called.name, cell.group, min(cell.text) AS text, count(*)::integer AS cells, min(cell.row)::integer AS row,
   bool_and(cell.total) AS total
 FROM rag.table_columns c
@@ -59,7 +59,7 @@ JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id
 CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
 CROSS JOIN LATERAL (VALUES (cell.key), (CASE WHEN c.position = 0 AND $5::text[] <> '{}' THEN nullif(
   (SELECT string_agg(word.one, ' ' ORDER BY word.place) FROM unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place)
-   WHERE word.one <> ALL ($5::text[])), cell.key) END)) AS called (name)
+   WHERE word.one <> ALL ($5::text[]) HAVING string_agg(word.one, '') ~ '[^\d]'), cell.key) END)) AS called (name)
 WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND called.name = ANY ($4::text[])
 GROUP BY c.position, cell.key, called.name, cell.group ORDER BY c.position, cell.key, row
 

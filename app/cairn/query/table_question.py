@@ -534,6 +534,7 @@ class _Binding:
 
     def _explains(self, found: Computation) -> bool:
         table = self.table
+        measured = header_words(table.header[found.measure]) if found.measure is not None else frozenset()
         if found.asked is None and found.row is None and not names_moment(table) and self._loose() & MOMENTS:
             return False
         for at in range(len(self.tokens)):
@@ -542,6 +543,7 @@ class _Binding:
                 at in self.explained
                 or (token in self.stop_words and token not in BY)
                 or token in BESIDE
+                or token in measured
                 or len(token) == 1
             ):
                 continue
