@@ -12,7 +12,7 @@ from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSke
 from cairn.ingest.table_cells import document_tables
 from cairn.language.tables import tables_in
 from cairn.query.table_question import bind
-from cairn.query.table_words import read_question
+from cairn.query.table_words import header_words, read_question
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |
@@ -284,3 +284,106 @@ def test_pieces_of_a_long_table_are_one() -> None:
     assert len(read_table(piece).starts) == 6
     apart = piece.replace("\n\n", "\n\nMore of it.\n\n")
     assert [one.complete for one in document_tables(apart, tables_in(apart), lambda _: (), "en")] == [False, False]
+
+
+# --- tables as people have them -------------------------------------------------------------------------------------------
+
+FERRIES = """
+| line | seat_km_per_week | delays_85_99 | bad_delays_85_99 | injuries_85_99 | delays_00_14 | injuries_00_14 | onTimePercent |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| North Star* | 320 | 12 | 0 | 3 | 2 | 0 | 91.5 |
+| Blue Coast | 1190 | 76 | 14 | 128 | 6 | 88 | 78.2 |
+| Old Harbour | 385 | 6 | 0 | 0 | 1 | 0 | 95.0 |
+"""
+VOTES = """
+| Party | 1998 | 2002 | 2006 |
+| --- | --- | --- | --- |
+| Red | 120 | 130 | 140 |
+| Green | 40 | 60 | 90 |
+| Blue | 200 | 180 | 150 |
+"""
+PAPERS = """
+| Paper | Daily copies, 2004 | Daily copies, 2013 | Change in daily copies, 2004-2013 | Prizes, 1990-2003 | Prizes, 1990-2014 |
+| --- | --- | --- | --- | --- | --- |
+| Herald | 2,192 | 1,674 | -24% | 1 | 2 |
+| Courier | 2,101 | 2,378 | +13% | 30 | 50 |
+| Post | 642 | 0 | -100% | 0 | 0 |
+"""
+CAMAS = """
+| Centro | Camas públicas | Camas privadas | Ocupación |
+| --- | --- | --- | --- |
+| Norte | 572 | 162 | 0.71 |
+| Sur | 113 | 22 | 0.48 |
+| Este | 86 | 7 | 0.52 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "operation", "measure"),
+    [
+        ("line with the most delays from 1985 to 1999", FERRIES, "highest", 2),
+        ("North Star and Blue Coast together, how many injuries 2000 to 2014?", FERRIES, "sum", 6),
+        ("how many lines had no injuries between 2000 and 2014 at all?", FERRIES, "count", 6),
+        ("which line has the best on time percent?", FERRIES, None, None),  # nothing says that more is better
+        ("which line has the highest on time percent?", FERRIES, "highest", 7),
+        ("lines with more than 300 seat km", FERRIES, None, None),  # "per week" is not said
+        ("lines with more than 300 seat km per week", FERRIES, "listing", 1),
+        ("paper with the highest copies in 2013", PAPERS, "highest", 2),
+        ("which paper had the most prizes between 1990 and 2014", PAPERS, "highest", 5),
+        ("which paper had the most prizes in 2014", PAPERS, None, None),  # from 1990 on
+        ("which paper had the most copies", PAPERS, None, None),  # when?
+        ("how many papers had more than 1500 daily copies in 2013", PAPERS, "count", 2),
+        ("how many more copies did the Courier have than the Herald in 2013", PAPERS, "difference", 2),
+        ("who got the most votes in 2002", VOTES, "highest", 2),
+        ("third largest party in 2006", VOTES, "rank", 3),
+        ("which party is the best in 2006", VOTES, None, None),
+        ("¿Cuántas camas públicos hay en total?", CAMAS, "sum", 1),
+        ("¿Qué centro tiene más camas privadas?", CAMAS, "highest", 2),
+        ("¿Qué centro tiene la mejor ocupación?", CAMAS, None, None),
+    ],
+)
+def test_columns_are_found_by_the_words_that_say_which_is_meant(
+    question: str, text: str, operation: str | None, measure: int | None
+) -> None:
+    found = meant(question, text, title="Votes by party, delays of lines")
+    assert (found and found.operation, found and found.measure) == (operation, measure)
+
+
+def test_years_between_two_are_meant_where_the_question_says_from_to() -> None:
+    copies = meant("total injuries of Blue Coast from 1985 to 1999", FERRIES)
+    assert copies is not None
+    assert copies.measure == 4
+    rows = meant("What was the total revenue of South from 2021 to 2023?")
+    assert rows is not None
+    assert conditions(rows) == {0: ("south",), 1: ("2021", "2022", "2023")}
+    columns = meant("What is the average of votes for Green from 1998 to 2006?", VOTES, title="Votes")
+    assert columns is not None
+    assert columns.columns == (1, 2, 3)
+    assert meant("What is the average of votes for Green in 1998 and 2006?", VOTES, title="Votes") is None
+
+
+def test_how_many_of_a_column_that_counts_is_its_sum() -> None:
+    found = meant("how many delays did Blue Coast and Old Harbour have from 2000 to 2014?", FERRIES)
+    assert found is not None
+    assert (found.operation, found.measure) == ("sum", 5)
+    assert meant("how many units did North have?") is None  # each row is of another year
+
+
+def test_growth_of_a_row_is_told_as_a_difference() -> None:
+    found = meant("how much did Green grow from 1998 to 2006", VOTES)
+    assert found is not None
+    assert (found.operation, found.row, found.columns) == ("difference", 2, (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("incidents_85_99", {"incidents", "85", "99", "1985", "1999"}),
+        ("ShareWomen", {"share", "women"}),
+        ("fatalities 00-14", {"fatalities", "00", "14", "2000", "2014"}),
+        ("2015_murders", {"2015", "murders"}),
+        ("size_18to22", {"size", "18to22"}),
+    ],
+)
+def test_headers_are_taken_apart(header: str, words: set[str]) -> None:
+    assert header_words(header) == words

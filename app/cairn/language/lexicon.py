@@ -581,10 +581,14 @@ class Arithmetic(_Section):
     """Before the name of a column: where it is zero."""
     ranges: Phrases = ()
     """Two words each, before and between two years that stand for those between them, too."""
+    ratios: Words = NONE
+    """Words of the header of numbers that are not added: "rate", "median", "code"."""
     bound: Words = NONE
-    """Words of a header without which it is no name of the column: "percent", "planned"."""
+    """Words of a header, beside `ratios`, without which it is no name of the column: "planned", "change"."""
     alike: Words = NONE
     """Words that may stand for each other between question and header: "died" and "fatalities"."""
+    who: Phrases = ()
+    """Asks for a row where the highest or lowest is asked for, else for something else."""
     people: Words = NONE
     """What a column counts, never a row."""
     totals: Words = NONE

@@ -27,13 +27,16 @@ from cairn.query.table_words import (
     MOMENTS,
     ORDINALS,
     PEOPLE,
+    RATIOS,
     SCALES,
     SPELLED,
     UNITS,
     WHEN,
+    WHO,
     YEARS,
     ComputedQuestion,
     WordSpan,
+    besides_brackets,
     besides_date,
     bracketed,
     compares,
@@ -159,10 +162,12 @@ class _Binding:
         return not GOOD.isdisjoint(header_words(named) | said) and not compares(named)
 
     def _names_rows(self) -> bool:
-        """Whether it says what each row is: by the header of the first column, or by a word that all rows have."""
-        return any(span.headers == {0} for span in self.spans) or any(
-            may_mean(token, word) for token in self.tokens for word in self.table.shared
-        )
+        """Whether it says what each row is: by the header of the first column, by a word that all rows have, or "who"."""
+        if any(span.headers == {0} for span in self.spans) or (
+            WHO & {*self.tokens} and bool(besides_brackets(self.table.header[0]))
+        ):
+            return True
+        return any(may_mean(token, word) for token in self.tokens for word in self.table.shared)
 
     def _number_after(self, at: int) -> tuple[Decimal, int] | None:
         """A number that stands at a place, and where it ends; stop words and units may stand before it."""
@@ -294,6 +299,8 @@ class _Binding:
             return self._pair_of_rows(made, several)
         if operation == "share":
             return made if made.target is not None and not several and asked is None else None
+        if operation == "sum" and not RATIOS.isdisjoint(header_words(self.table.header[measure])):
+            return None
         if operation in ("sum", "average"):
             return made if asked is None else None
         return made
@@ -304,7 +311,8 @@ class _Binding:
         assert made.measure is not None
         held = {one.position for one in made.conditions}
         times = {at for at, header in enumerate(self.table.header) if self.table.dated[at] or is_year_column(header)}
-        counts = not compares(self.table.header[made.measure]) and made.asked is None
+        header = self.table.header[made.measure]
+        counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
         return replace(made, operation="sum") if counts and made.conditions and times <= held else None
 
     def _with_years_between(self, condition: CellCondition) -> CellCondition:
@@ -358,9 +366,14 @@ class _Binding:
         """The header behind "which", or "top 3"."""
         for span in self._phrases("top", "listing", "count"):
             after = self._span_after(span.end + (span.phrases[0] == "top"))
-            if after is not None and after.headers and not after.cells:
+            counted = span.phrases[0] == "count" and after is not None and self._is_number(after)
+            if after is not None and after.headers and not after.cells and not counted:
                 return after
         return None
+
+    def _is_number(self, span: WordSpan) -> bool:
+        """Whether it names columns that count something: "how many votes" asks for their sum, not for rows."""
+        return all(at and self.table.numeric[at] for at in span.headers)
 
     def _asked_position(self, asked: WordSpan | None, held: set[int]) -> int | None:
         if asked is not None:
@@ -394,7 +407,15 @@ class _Binding:
         if not free:
             return None
         positions = frozenset.intersection(*(span.headers for span in free))
+        if len(positions) > 1:  # "delays" are no "bad delays"
+            positions = frozenset(at for at in positions if self._is_said(self.table.header[at]))
         return next(iter(positions)) if len(positions) == 1 else None
+
+    def _is_said(self, header: str) -> bool:
+        """Whether the question has all words of a header."""
+        return all(
+            word.isdigit() or any(may_mean(token, word) for token in self.tokens) for word in header_words(header)
+        )
 
     def _only_number(self, besides: set[int | None], other: int) -> int | None:
         """The one column of numbers that can be compared with another: counted in the same."""

@@ -47,11 +47,14 @@ MOMENTS: Final = _words("moments")
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
+WHO: Final = frozenset(words[0] for words in _phrases("who"))
+_SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst"})
 BESIDE: Final = _words("beside")
 BY: Final = _words("by")
 GOOD: Final = _words("good")
 PEOPLE: Final = _words("people")
-_BOUND: Final = _words("bound")
+RATIOS: Final = _words("ratios")
+_BOUND: Final = _words("bound") | RATIOS
 _ALIKE: Final = tuple(one.arithmetic.alike for one in languages())
 _RANGES: Final = frozenset(words for words in _phrases("ranges") if len(words) == 2)
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
@@ -89,11 +92,12 @@ class ComputedQuestion:
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
-    if not 2 < len(tokens) <= MOST_TOKENS or any(
-        True for words in _OTHERS for _ in _places(tokens, words, loosely=False)
-    ):
+    if not 2 < len(tokens) <= MOST_TOKENS:
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
+    others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
+    if others and not (said & _SUPERLATIVES and all(words[0] in WHO for words in others)):
+        return None
     if not said - {"listing"} and not _asks_where(tokens):
         return None
     names = {
@@ -254,7 +258,7 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
     """What a column may be called: its header with and without what stands in brackets, each of its lines, and its year."""
     found = set()
     for part in (header, *header.split(" / ")):
-        for spelled in (part, _BRACKETED.sub(" ", part)):
+        for spelled in (part, besides_brackets(part)):
             words = tuple(tokens_of(spelled))
             if len("".join(words)) > 1:
                 found.add(words)
@@ -309,6 +313,11 @@ def names_moment(table: TableSketch) -> bool:
 def bracketed(header: str) -> tuple[str, ...]:
     """What a header says in brackets: what the column is counted in."""
     return tuple(_BRACKETED.findall(header))
+
+
+def besides_brackets(header: str) -> str:
+    """What a header says without that."""
+    return _BRACKETED.sub(" ", header).strip()
 
 
 def hides_number(spans: Sequence[WordSpan], at: int) -> bool:
