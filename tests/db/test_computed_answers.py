@@ -222,6 +222,43 @@ async def test_a_sheet_that_spans_many_passages_is_computed_over_as_a_whole(serv
     assert above.answer.startswith(f"{sum(one > 90 for one in hours)} [1]")
 
 
+TURNOUT = {
+    "New Avalon": ("Amber", "Birch", "Cedar", "Dune", "Elm"),
+    "Westmark": ("Fern", "Grove", "Heath", "Iris", "Jade"),
+}
+SURVEYED = [f"estimate of the group {n} of the survey in percent" for n in range(1, 16)]
+
+
+async def test_a_sheet_with_very_many_columns_is_computed_over(services: Services) -> None:
+    """Its rows stand in the text as lines; what all rows are called need not be said."""
+
+    def sheet_of(state: str) -> Callable[[Any], None]:
+        def fill_sheet(sheet: Any) -> None:
+            sheet.append(["NAME", "2023 votes", "2021 votes", "2023 cvap_turnout", *SURVEYED])
+            for n, county in enumerate(TURNOUT[state], 1):
+                sheet.append(
+                    [f"{county} County, {state}", n * 7000 % 11000, n * 900, n * 3 % 7 / 10, *[n] * len(SURVEYED)]
+                )
+
+        return fill_sheet
+
+    sources = [Source(f"{state}.xlsx", f"{state}.xlsx", workbook(sheet_of(state), sheet=state)) for state in TURNOUT]
+    assert all(isinstance(one, Indexed) for one in await index_now(services, "tables", sources))
+    best = await asked(services, "Which NA county had the best turnout in 2023?")
+    assert best.answer.startswith("Birch County, New Avalon: 0.6 [1]")
+    lowest = await asked(services, "lowest 2023 turnout among the Westmark counties?")
+    assert lowest.answer.startswith("Jade County, Westmark: 0.1 [1]")
+    more = await asked(services, "How many more votes did Birch have than Amber (New Avalon, 2023)?")
+    assert more.answer.startswith("-4000 [1]")
+    for unsure in (
+        "Which county had the best turnout in 2023?",  # of which state?
+        "total turnout of the Westmark counties in 2023",  # shares of one are not added
+        "Which Westmark county had the best estimate?",  # of which group?
+        "Which Westmark county had the most votes?",  # when?
+    ):
+        assert not computed(await asked(services, unsure)), unsure
+
+
 @ALONE
 async def test_cells_come_and_go_with_their_document(services: Services, database_rows: Callable[[str], Any]) -> None:
     found = await fill(services, "stock.md")

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Final
 
 from cairn.language.code_fences import opens_fence
@@ -71,21 +73,20 @@ def _record(text: str, span: Span) -> _Record | None:
 
 def _table(text: str, run: Sequence[_Record]) -> Table | None:
     """Empty cells are left out of a record, so the columns are those of all together, in an order that all of them have."""
-    header: list[str] = []
-    places: dict[str, int] = {}
+    before: dict[str, dict[str, None]] = {}
     for record in run:
-        before = -1
         for name in record.cells:
-            if name not in places:
-                header.insert(before + 1, name)
-                places = {known: at for at, known in enumerate(header)}
-            if places[name] <= before:
-                return None
-            before = places[name]
+            before.setdefault(name, {})
+        for name, follower in pairwise(record.cells):
+            before[follower][name] = None
+    try:
+        header = tuple(TopologicalSorter(before).static_order())
+    except CycleError:
+        return None
     if any(2 * len(record.cells) < len(header) for record in run):
         return None
     rows = tuple(_row(text, record, header) for record in run)
-    return Table(tuple(header), rows, (run[0].span[0], run[-1].span[1]), (run[0].span[0], run[0].span[0]))
+    return Table(header, rows, (run[0].span[0], run[-1].span[1]), (run[0].span[0], run[0].span[0]))
 
 
 def _row(text: str, record: _Record, header: Sequence[str]) -> Row:

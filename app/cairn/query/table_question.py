@@ -248,6 +248,9 @@ class _Binding:
         position = self._asked_position(asked, held)
         if position is None and (asked is not None or self._asks_time()):
             return None
+        best = operation in ("highest", "lowest", "rank")
+        if position is None and best and 0 not in held and not self.table.numeric[0] and self._names_rows():
+            position = 0
         if operation not in ("difference", "growth"):
             conditions = [self._with_years_between(one) for one in conditions]
             if any(is_range(one.keys) for one in conditions):
