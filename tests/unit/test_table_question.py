@@ -363,10 +363,27 @@ def test_years_between_two_are_meant_where_the_question_says_from_to() -> None:
 
 
 def test_how_many_of_a_column_that_counts_is_its_sum() -> None:
-    found = meant("how many delays did Blue Coast and Old Harbour have from 2000 to 2014?", FERRIES)
+    found = meant("how many units had the status open in 2021?")
     assert found is not None
-    assert (found.operation, found.measure) == ("sum", 5)
+    assert (found.operation, found.measure, conditions(found)) == ("sum", 3, {1: ("2021",), 4: ("open",)})
     assert meant("how many units did North have?") is None  # each row is of another year
+    assert meant("how many delays did Blue Coast and Old Harbour have from 2000 to 2014?", FERRIES) is None  # each?
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("How many more revenue units has South than North in 2022?", SALES, "en"),
+        ("Wie viel Umsatz mehr hat Süd als Nord 2022?", UMSATZ, "de"),
+        ("Wie viele Umsätze mehr hat Süd als Nord 2022?", UMSATZ, "de"),
+        ("Combien de chiffre d'affaires de plus Sud a-t-il que Nord en 2022 ?", VENTES, "fr"),
+        ("¿Cuántos ingresos más tiene Sur que Norte en 2022?", VENTAS, "es"),
+        ("Quanti ricavi in più ha Sud di Nord nel 2022?", VENDITE, "it"),
+    ],
+)
+def test_how_many_more_is_never_a_sum_or_a_count(question: str, text: str, language: str) -> None:
+    found = meant(question, text, language)
+    assert found is None or (found.operation, found.pair[1][0]) == ("difference", "S")
 
 
 def test_growth_of_a_row_is_told_as_a_difference() -> None:

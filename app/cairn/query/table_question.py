@@ -47,6 +47,7 @@ from cairn.query.table_words import (
     may_mean,
     names_moment,
     same_word,
+    says_beyond,
     scale_of,
     short_year_of,
     spans_of,
@@ -122,6 +123,9 @@ class _Binding:
                 return None
             self.place = int(number[0])
             return "top" if 0 < self.place <= MOST_LISTED else None
+        named = {cells.key for span in self.spans for cells in span.cells}
+        if "count" in said and said <= {"count", "highest", "lowest"} and self.comparison is None and len(named) > 1:
+            return "difference" if says_beyond(self.tokens) else "count" if said == {"count"} else None
         if said == {"highest", "count"} or said == {"lowest", "count"}:
             said -= {"count"}  # "the highest number of"
         if said == {"sum", "count"} and self.comparison is None:
@@ -160,6 +164,11 @@ class _Binding:
             for token in self.tokens[span.start : span.end]
         }
         return not GOOD.isdisjoint(header_words(named) | said) and not compares(named)
+
+    def _says_what(self, measure: int) -> bool:
+        """Whether a column is called by more than its year."""
+        words = set(besides_date(self.table.header[measure]).split()) - BESIDE - YEARS - MOMENTS
+        return any(may_mean(token, word) for token in self.tokens for word in words)
 
     def _names_rows(self) -> bool:
         """Whether it says what each row is: by the header of the first column, by a word that all rows have, or "who"."""
@@ -295,7 +304,7 @@ class _Binding:
             return made if measure is None and self._is_where(conditions) else None
         if measure is None or self.comparison is not None:
             return None
-        dated = asked is None and year_of(self.table.header[measure])
+        dated = asked is None and year_of(self.table.header[measure]) and not self._says_what(measure)
         if operation not in ("difference", "growth") and dated and not self._names_rows():
             return None  # a statement: its rows are of different kinds
         if operation in ("difference", "growth"):
@@ -316,7 +325,8 @@ class _Binding:
         times = {at for at, header in enumerate(self.table.header) if self.table.dated[at] or is_year_column(header)}
         header = self.table.header[made.measure]
         counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
-        return replace(made, operation="sum") if counts and made.conditions and times <= held else None
+        single = all(len(one.texts) == 1 for one in made.conditions)  # of several: "together", or a difference
+        return replace(made, operation="sum") if counts and made.conditions and single and times <= held else None
 
     def _with_years_between(self, condition: CellCondition) -> CellCondition:
         """ "From 1998 to 2006" are the years between, too."""

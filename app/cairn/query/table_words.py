@@ -47,6 +47,7 @@ MOMENTS: Final = _words("moments")
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
+_BEYOND: Final = frozenset(_phrases("beyond"))
 WHO: Final = frozenset(words[0] for words in _phrases("who"))
 _SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst"})
 BESIDE: Final = _words("beside")
@@ -124,6 +125,11 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     return pair if pair[0] < pair[1] else None
 
 
+def says_beyond(tokens: Sequence[str]) -> bool:
+    """Whether "more" or "less" is said, of whatever."""
+    return any(True for words in _BEYOND for _ in _places(tokens, words, loosely=False))
+
+
 def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Phrases of computations with their places, also those inside of each other."""
     longest = max(map(len, _SAYING))
@@ -168,6 +174,11 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     for span in found.values():
         if set(span.phrases) & {"difference", "growth"} and all(compares(table.header[at]) for at in span.headers):
             span.headers = frozenset()  # a column "Change" does not say between which
+    for span in found.values():
+        if is_year(year := question.tokens[span.start]) and span.end - span.start == 1:
+            span.headers |= {
+                at for at, header in enumerate(table.header) if year in _callable_words(header, question.tokens)
+            }
     for cells in named:
         words = tuple(cells.name.split(" "))
         for start in _places(question.tokens, words, loosely=False):
@@ -190,8 +201,8 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
 
 def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set[int]) -> Iterator[WordSpan]:
     """Of what is left the words that stand in headers: which column is meant is what the words have in common."""
-    headers = [_callable_words(header, question.tokens) for header in table.header]
     tokens = question.tokens
+    headers = [_callable_words(header, tokens) for header in table.header]
     for at, token in enumerate(tokens):
         counted = at and tokens[at - 1][0].isdigit() and (token in UNITS or token in SCALES)  # "35 million"
         if at in taken or token in question.stop_words or len(token) == 1 or token in BESIDE or counted:
