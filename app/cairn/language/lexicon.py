@@ -587,6 +587,8 @@ class Arithmetic(_Section):
     """Words of a header, beside `ratios`, without which it is no name of the column: "planned", "change"."""
     alike: Words = NONE
     """Words that may stand for each other between question and header: "died" and "fatalities"."""
+    moved: Phrases = ()
+    """Verbs that ask for a difference; no name of a column tells by them that it is one: "Gain (Loss)"."""
     beyond: Phrases = ()
     """In "how many" of two rows: by how many one has more or less than the other."""
     who: Phrases = ()

@@ -171,10 +171,14 @@ class _Binding:
         return any(may_mean(token, word) for token in self.tokens for word in words)
 
     def _names_rows(self) -> bool:
-        """Whether it says what each row is: by the header of the first column, by a word that all rows have, or "who"."""
-        if any(span.headers == {0} for span in self.spans) or (
-            WHO & {*self.tokens} and bool(besides_brackets(self.table.header[0]))
-        ):
+        """Whether it says what each row is: by the header of the first column, by a word that all rows have, by "who", or by what
+        the table is of, behind "which" or at the beginning."""
+        if any(span.headers == {0} for span in self.spans):
+            return True
+        if not WHO.isdisjoint(self.tokens) and besides_brackets(self.table.header[0]):
+            return True
+        asked = [0, *(span.end for span in self._phrases("listing"))]
+        if any(at < len(self.tokens) and at not in self.explained and self._is_around(self.tokens[at]) for at in asked):
             return True
         return any(may_mean(token, word) for token in self.tokens for word in self.table.shared)
 
@@ -466,7 +470,7 @@ class _Binding:
         if label is None:
             return None
         span, cells = label
-        heads = [one for one in self.spans if one.headers and one is not span and not one.cells]
+        heads = [one for one in self.spans if one.headers - {0} and one is not span and not one.cells]
         if any(one.cells for one in self.spans if one is not span):
             return None
         made = Computation(

@@ -33,7 +33,7 @@ def _phrases(pick: str) -> dict[tuple[str, ...], str]:
 
 _SAYING: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     words: tuple(name for name in _PHRASES if words in known[name])
-    for known in [{name: _phrases(name) for name in _PHRASES}]
+    for known in [{name: _phrases(name) | (_phrases("moved") if name == "difference" else {}) for name in _PHRASES}]
     for words in {words for one in known.values() for words in one}
 }
 """What phrases may say, those first that count first."""
