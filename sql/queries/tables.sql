@@ -103,6 +103,7 @@ WITH lines AS (
   SELECT (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
     (SELECT count(*) FROM scope WHERE number IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')::integer AS unread,
     (SELECT count(*) FROM scope WHERE $11::integer IS NOT NULL AND (other_number IS NULL) <> (number IS NULL))::integer AS unbound,
+    (SELECT count(*) FROM lines WHERE total AND NOT $15::boolean AND number < (SELECT max(number) FROM scope))::integer AS doubtful,
     (SELECT count(number) FROM scope)::integer AS numbers,
     (SELECT array_agg(DISTINCT u) FROM (SELECT unit AS u FROM scope WHERE number IS NOT NULL
       UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS units,

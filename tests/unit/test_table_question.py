@@ -334,6 +334,8 @@ CAMAS = """
         ("which paper had the most copies", PAPERS, None, None),  # when?
         ("how many papers had more than 1500 daily copies in 2013", PAPERS, "count", 2),
         ("how many more copies did the Courier have than the Herald in 2013", PAPERS, "difference", 2),
+        ("average number of prizes between 1990 and 2014", PAPERS, "average", 5),
+        ("average stock", STOCK, "average", 2),
         ("who got the most votes in 2002", VOTES, "highest", 2),
         ("third largest party in 2006", VOTES, "rank", 3),
         ("which party is the best in 2006", VOTES, None, None),

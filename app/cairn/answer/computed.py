@@ -70,7 +70,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         if operation == "growth" and not _can_grow(cells):
             return False
         return cells.numbers >= FEWEST and _value(found, cells) is not None
-    if cells.unread or cells.unbound:
+    if cells.unread or cells.unbound or cells.doubtful:
         return False
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:

@@ -101,7 +101,8 @@ class ComputedCells:
     """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
     are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
-    column that is asked for. `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
+    column that is asked for. `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
+    `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int
     numbers: int
@@ -119,6 +120,7 @@ class ComputedCells:
     unread: int = 0
     unbound: int = 0
     asked: int = 0
+    doubtful: int = 0
     share: Decimal | None = None
     char_start: int = 0
     char_end: int = 0

@@ -4,7 +4,6 @@ columns is written so (tables.py), and so are lists of contacts. Pure, and linea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -19,8 +18,6 @@ FEWEST_LINES: Final = 3
 FEWEST_ROWS: Final = 2
 LONGEST_NAME: Final = 160
 """Characters of a column's name: survey sheets have whole questions there."""
-_PARAGRAPH: Final = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
-_LINE: Final = re.compile(r"([^\n|]*?): (\S[^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +38,9 @@ def records_in(text: str) -> list[Table]:
 def _runs(text: str) -> Iterator[list[_Record]]:
     run: list[_Record] = []
     fence = ""
-    for match in _PARAGRAPH.finditer(text):
-        marks = [mark for line in match[0].split("\n") if (mark := opens_fence(line))]
-        record = None if fence or marks else _record(text, match.span())
+    for span in _paragraphs(text):
+        marks = [mark for line in text[slice(*span)].split("\n") if (mark := opens_fence(line))]
+        record = None if fence or marks else _record(text, span)
         for mark in marks:
             fence = "" if fence and mark.startswith(fence) else fence or mark
         if record is not None:
@@ -54,15 +51,30 @@ def _runs(text: str) -> Iterator[list[_Record]]:
     yield run
 
 
+def _paragraphs(text: str) -> Iterator[Span]:
+    begins, at = -1, 0
+    for line in text.split("\n"):
+        if line.strip():
+            begins = at if begins < 0 else begins
+        elif begins >= 0:
+            yield begins, at - 1
+            begins = -1
+        at += len(line) + 1
+    if begins >= 0:
+        yield begins, len(text)
+
+
 def _record(text: str, span: Span) -> _Record | None:
     cells: dict[str, Span] = {}
     start = span[0]
     for line in text[span[0] : span[1]].rstrip("\n").split("\n"):
-        found = _LINE.fullmatch(line.rstrip())
-        name = " ".join(found[1].split()) if found else ""
-        if found is None or not name or len(name) > LONGEST_NAME or name in cells:
+        name, _, cell = line.partition(": ")
+        value = cell.strip()
+        name = " ".join(name.split())
+        if not name or not value or "|" in name or len(name) > LONGEST_NAME or name in cells:
             return None
-        cells[name] = (start + found.start(2), start + found.end(2))
+        first = start + len(line) - len(cell.lstrip())
+        cells[name] = (first, first + len(value))
         start += len(line) + 1
     return (
         _Record((span[0], span[0] + len(text[span[0] : span[1]].rstrip())), cells)

@@ -128,8 +128,8 @@ class _Binding:
             return "difference" if says_beyond(self.tokens) else "count" if said == {"count"} else None
         if said == {"highest", "count"} or said == {"lowest", "count"}:
             said -= {"count"}  # "the highest number of"
-        if said == {"sum", "count"} and self.comparison is None:
-            said -= {"count"}  # "how many units in total"
+        if said in ({"sum", "count"}, {"average", "count"}) and self.comparison is None:
+            said -= {"count"}  # "how many units in total", "the average number of"
         if not said:
             return "listing" if self._phrases("listing") or self._begins_with_rows() else None
         if len(said) > 1:

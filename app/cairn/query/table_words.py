@@ -93,7 +93,7 @@ class ComputedQuestion:
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
-    if not 2 < len(tokens) <= MOST_TOKENS:
+    if not 1 < len(tokens) <= MOST_TOKENS:
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
