@@ -76,7 +76,13 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
-    if operation == "sum" and not any(cells.units or ()) and cells.decimals and abs(cells.average or 1) < 1:
+    if (
+        operation == "sum"
+        and not any(cells.units or ())
+        and cells.decimals
+        and cells.average is not None
+        and abs(cells.average) < 1
+    ):
         return False  # shares of one: nothing is the sum of them
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
