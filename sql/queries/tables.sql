@@ -44,7 +44,7 @@ CROSS JOIN LATERAL (
   CROSS JOIN LATERAL unnest(string_to_array(c.keys[1], ' ')) AS word (one)
   WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
     AND length(word.one) > 2 AND NOT EXISTS (
-      SELECT FROM unnest(c.keys, n.totals) AS row (key, total)
+      SELECT 1 FROM unnest(c.keys, n.totals) AS row (key, total)
       WHERE NOT row.total AND row.key <> '' AND position(' ' || word.one || ' ' IN ' ' || row.key || ' ') = 0
     )
 ) AS alike

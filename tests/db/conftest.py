@@ -10,7 +10,9 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -166,6 +168,14 @@ async def chatty_of_module(
 ) -> AsyncIterator[Services]:
     async with open_services(talking_to(scripted_of_module, environment_of_module), SettingsStore()) as opened:
         yield opened
+
+
+@pytest.fixture
+async def owner(database: str) -> AsyncIterator[Any]:
+    """A connection of who owns the test's database, whom row security does not bind."""
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -44,13 +44,6 @@ TEXTS = {
 Login = Callable[[str], Awaitable[Any]]
 
 
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def quarry(services_of_module: Services) -> AsyncIterator[Services]:
     """The one tenant of its database; no test changes its documents."""

@@ -21,13 +21,6 @@ Open = Callable[[], Awaitable[Any]]
 
 
 @pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
 async def analyst(database: str, owner: Any) -> AsyncIterator[Open]:
     """Opens sessions of an analyst, who lifts every limit that a session can lift."""
     await owner.execute("SELECT rag.ensure_tenant('one')")

@@ -16,10 +16,7 @@ from cairn.service.documents import delete_document, index_now
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answered, change, fill
-from tests.db.test_memory import owner
 from tests.documents import text_source
-
-__all__ = ["owner"]
 
 LIE = "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone"
 WRONG = "Employees have 45 days of leave per year [1]."

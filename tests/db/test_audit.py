@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,13 +31,6 @@ from tests.documents import text_source
 from tests.waiting import until
 
 KEY = Caller("key:0190", "ingestion")
-
-
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
 
 
 @pytest.fixture

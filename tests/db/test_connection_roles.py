@@ -25,13 +25,6 @@ from tests.db.pooler import pooler
 ROLE = frozenset({"role"})
 
 
-@pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
-
-
 async def with_login(owner: Any, *statements: str) -> None:
     """A login `server_x`, made by the statements; dropped with the database's other roles by `drop_login`."""
     await owner.execute("CREATE ROLE server_x LOGIN")

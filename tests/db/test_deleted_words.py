@@ -8,7 +8,6 @@ collections, sessions and settings have names of their own; ids, spans and figur
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from agents import final, opening, search
@@ -23,9 +22,7 @@ from cairn.service.documents import delete_document, index_later, index_now, lis
 from cairn.service.runs import rate_run
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, change
-from tests.db.test_memory import owner, places_of
-
-__all__ = ["owner"]
+from tests.db.test_memory import places_of
 
 WORDS = ("zephyrion", "glimmerstone", "brontefeld", "quillmark", "vantherly")
 TITLE = "Zephyrion field guide"
@@ -102,11 +99,11 @@ async def delete_them(services: Services) -> None:
             await delete_document(services, "handbook", document.id)
 
 
-async def left(owner: Any) -> dict[str, set[str]]:
-    return {word: places for word in WORDS if (places := await places_of(owner, word))}
+async def left(services: Services) -> dict[str, set[str]]:
+    return {word: places for word in WORDS if (places := await places_of(services, word))}
 
 
-async def test_without_a_model(services: Services, owner: Any) -> None:
+async def test_without_a_model(services: Services) -> None:
     await index_everything(services)
     for number, (text, strategy) in enumerate(ASKED):
         end = await ask(services, text, strategy, f"s{number}")
@@ -115,9 +112,9 @@ async def test_without_a_model(services: Services, owner: Any) -> None:
             await rate_run(services, end.answer.run_id, 1, "Brontefeld is right")
     for text in ("How long does a lantern burn?", *FOLLOW_UPS):
         await ask(services, text, "auto", "talk")
-    assert "rag.messages.content" in (await left(owner))["brontefeld"]
+    assert "rag.messages.content" in (await left(services))["brontefeld"]
     await delete_them(services)
-    assert await left(owner) == {}
+    assert await left(services) == {}
 
 
 def said(user: str) -> str:
@@ -148,7 +145,7 @@ def eloquent(talking: Talking) -> Talking:
     return talking
 
 
-async def test_with_a_model_that_repeats_everything(chatty: Services, owner: Any, eloquent: Talking) -> None:
+async def test_with_a_model_that_repeats_everything(chatty: Services, eloquent: Talking) -> None:
     current = chatty.settings.current.rag.agentic_retrieval
     change(chatty, "rag", agentic_retrieval=current.model_copy(update={"enabled": True}))
     change(chatty, "answer", max_output_tokens=300)
@@ -157,6 +154,6 @@ async def test_with_a_model_that_repeats_everything(chatty: Services, owner: Any
         await ask(chatty, text, strategy, f"s{number}")
     for text in ("How long does a lantern burn?", *FOLLOW_UPS):
         await ask(chatty, text, "auto", "talk")
-    assert await left(owner)
+    assert await left(chatty)
     await delete_them(chatty)
-    assert await left(owner) == {}
+    assert await left(chatty) == {}

@@ -42,7 +42,9 @@ async def test_what_the_start_reads_says_that_it_needs_a_restart(services: Servi
     )
     change(services, "rag", embedding_model=LOCAL[:-5])
     assert any("vector.precision ('fp32' in the settings" in note for note in warnings(services))
-    assert not [*services.environment.home.rglob("*fp32*")], "a model is made at the start, not by asking what it will be"
+    assert not [*services.environment.home.rglob("*fp32*")], (
+        "a model is made at the start, not by asking what it will be"
+    )
 
 
 async def test_a_file_that_cannot_be_used_would_fail_the_next_start(

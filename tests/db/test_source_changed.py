@@ -14,10 +14,7 @@ from cairn.service.runs import get_run
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, fill
-from tests.db.test_memory import owner
 from tests.documents import text_source
-
-__all__ = ["owner"]
 
 
 async def ask(services: Services, *, resumable: bool) -> Answered:
