@@ -14,10 +14,10 @@ from cairn.service.documents import delete_document, index_now
 from cairn.service.search import run_search
 from cairn.settings import Settings
 from cairn.wiring import Services
-from tests.db.test_analyst import TEXTS, Login, grant_login, index, login, owner
+from tests.db.test_analyst import TEXTS, Login, grant_login, index, login
 from tests.documents import text_source
 
-__all__ = ["login", "owner"]  # fixtures
+__all__ = ["login"]  # a fixture
 
 
 async def explained(connection: Any, trace: UUID, passage: UUID) -> dict[str, Any]:

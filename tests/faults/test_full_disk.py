@@ -109,7 +109,9 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
     assert index(served, "later", "Stone 9 lies on the ridge.").status_code == 200
     found = httpx2.post(f"{served.url}/search", json={"query": "stone ridge", "collection": "disk"}, timeout=patience())
     assert {"kept-0", "kept-1", "later"} | acknowledged <= {one["external_id"] for one in found.json()["results"]}
-    assert "disk is full" in served.log("serve"), "its log has the reason too"
+    log = served.log("serve")
+    # it lies on the same disk: what could not be written is counted in the first line for which there is room
+    assert "disk is full" in log or "log.interrupted" in log, "its log has the reason too"
 
 
 def test_a_start_on_a_full_disk_says_why(small_disk: Path) -> None:
