@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 
 class CairnError(Exception):
@@ -243,26 +243,57 @@ class ParserLimitError(ParseError):
 # --- things Cairn depends on ----------------------------------------------------------------------------------------
 
 
+FailureCause = Literal[
+    "key", "credit", "model", "address", "busy", "server", "unreachable", "silent", "nonsense", "refused", "failed"
+]
+"""Why a model provider failed, as somebody has to know who is to mend it: its key, the account behind it, the name of the model
+or the address that the settings give; too many requests, an error of the server, no connection, no answer in time, a reply that
+cannot be read, a request that is refused; or something else."""
+
+
 class ProviderError(CairnError):
     """A model provider failed. `retryable` says whether the same call may succeed later; `blames_server` False that the
-    failure tells nothing about other calls."""
+    failure tells nothing about other calls. `cause`: by the HTTP status that it answered with, unless told."""
 
     status, code, title = 502, "provider-failed", "Model provider failed"
+    usual_cause: ClassVar[FailureCause] = "failed"
 
-    def __init__(self, detail: str, *, retryable: bool = False, blames_server: bool = True, **extra: Any) -> None:
+    def __init__(
+        self, detail: str, *, retryable: bool = False, blames_server: bool = True, cause: FailureCause | None = None,
+        **extra: Any,
+    ) -> None:  # fmt: skip
         super().__init__(detail, **extra)
         self.retryable = retryable
         self.blames_server = blames_server
+        self.answered: int | None = extra.get("upstream_status")
+        """The HTTP status of the provider's answer."""
+        self.cause: FailureCause = cause or cause_of_status(self.answered) or self.usual_cause
+
+
+def cause_of_status(status: int | None) -> FailureCause | None:
+    """What an HTTP status alone tells."""
+    if status is None:
+        return None
+    known: dict[int, FailureCause] = {
+        401: "key", 402: "credit", 403: "key", 404: "address", 408: "silent", 429: "busy"
+    }  # fmt: skip
+    if status in known:
+        return known[status]
+    if status < 400:
+        return "address"
+    return "refused" if status < 500 else "server"
 
 
 class ProviderTimeoutError(ProviderError):
     status, code, title = 504, "provider-timeout", "Model provider timed out"
+    usual_cause = "silent"
 
 
 class ProviderResponseError(ProviderError):
     """The provider answered with something that is not what its protocol promises (malformed, truncated, empty)."""
 
     code, title = "provider-bad-response", "Model provider sent a malformed response"
+    usual_cause = "nonsense"
 
 
 class InputTooLongError(ProviderError):
@@ -272,9 +303,14 @@ class InputTooLongError(ProviderError):
 
 
 class CircuitOpenError(ProviderError):
-    """The model failed so often in a row that it is not called for some seconds; `retry_after` says how many."""
+    """The model failed so often in a row that it is not called for some seconds; `retry_after` says how many. `reason`: the
+    failure for which that is so, whose cause it has."""
 
     status, code, title = 503, "provider-circuit-open", "Model provider is not called for a while"
+
+    def __init__(self, detail: str, *, reason: ProviderError, retry_after: int) -> None:
+        super().__init__(detail, cause=reason.cause, retry_after=retry_after)
+        self.answered = reason.answered
 
 
 class BudgetExceededError(ProviderError):

@@ -303,9 +303,48 @@ async def test_after_failures_in_a_row_nobody_waits(server: ScriptedServer) -> N
         await complete(chat)
     with pytest.raises(ProviderError):
         await stream(chat)
-    with pytest.raises(CircuitOpenError, match="circuit open"):
+    with pytest.raises(CircuitOpenError, match="not asked again for"):
         await complete(chat)
-    with pytest.raises(CircuitOpenError, match="circuit open"):
+    with pytest.raises(CircuitOpenError, match="not asked again for"):
         await stream(chat)
     assert len(server.requests) == 4
+    await chat.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause", "status"),
+    [
+        (Reply("401"), "key", 401),
+        (Reply("quota"), "credit", 429),
+        (Reply("429", retry_after=99), "busy", 429),
+        (Reply("too long", text="model 'm' not found", field="404"), "model", 404),
+        (Reply("absent path"), "address", 404),
+        (Reply("redirect", field="http://other.invalid/"), "address", 307),
+        (Reply("400"), "refused", 400),
+        (Reply("500"), "server", 500),
+        (Reply("502"), "server", 502),
+        (Reply("disconnect"), "unreachable", None),
+        (Reply("stall"), "silent", None),
+        (Reply("malformed"), "nonsense", None),
+        (Reply("html_200"), "nonsense", None),
+        (Reply("empty"), "nonsense", None),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Reply) else None,
+)
+async def test_a_failure_says_who_has_to_mend_it(
+    chat: ChatModel, server: ScriptedServer, reply: Reply, cause: str, status: int | None
+) -> None:
+    for ask in (complete, stream):
+        server.script(*[reply] * 3)
+        with pytest.raises(ProviderError) as caught:
+            await ask(chat, seconds=0.5 if reply.kind == "stall" else patience(5))
+        assert (caught.value.cause, caught.value.answered) == (cause, status)
+        server.begin(server.answer)
+
+
+async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
+    chat = OpenAIChat("m", KEY, "http://127.0.0.1:9/v1", retry=QUICK)
+    with pytest.raises(ProviderError) as caught:
+        await complete(chat)
+    assert caught.value.cause == "unreachable"
     await chat.close()

@@ -85,4 +85,7 @@ async def test_without_a_model_it_tells_what_is_read(services: Services, scripte
     change(services, "rag", reranking_enabled=False)
     scripted.script(*["500"] * 9)
     events = await events_of(services, LEAVE, strategy="fast")
-    assert words(events)["fallback"] == "The model failed: quoting the sources instead"
+    assert (
+        words(events)["fallback"]
+        == "The server of the chat model reports an error of its own (500): quoting the sources instead"
+    )

@@ -44,12 +44,14 @@ def test_an_open_circuit_is_seen_and_answers_are_extracted_meanwhile(with_chat: 
         assert "401" in str(ask()["degraded"])
     asked = len(remote.requests)
     found = ask()
-    assert "circuit open" in str(found["degraded"])
+    assert found["model_failure"]["sentence"] == "The chat model rejects its key (401). This answer is a quotation."
+    assert "not asked again for" in str(found["degraded"])
     assert "pile of stones" in found["answer"]
     assert len(remote.requests) == asked, "nobody waits for a model that is down"
     ready = api.client.get("/health/ready").json()
     (circuit,) = [one for one in ready["circuits"] if one["name"].startswith("chat ")]
     assert (ready["status"], circuit["state"], circuit["failures"]) == ("ready", "open", 2)
     assert circuit["retry_in_seconds"] > 0
-    assert any("circuit open" in problem for problem in ready["problems"])
+    assert any("chat gpt-4o-mini fails: gpt-4o-mini: HTTP 401" in problem for problem in ready["problems"])
+    assert "401" in circuit["problem"]
     assert 'cairn_provider_circuit{model="chat gpt-4o-mini"} 2.0' in api.client.get("/metrics").text

@@ -51,9 +51,35 @@ async def test_it_opens_after_failures_in_a_row_and_says_when_to_come_back(circu
     await opened(circuit)
     assert circuit.state == "open"
     clock.now += 12
-    with pytest.raises(CircuitOpenError, match=r"circuit open after 3 failures .*retry in 8 s") as caught:
+    with pytest.raises(CircuitOpenError, match=r"^late; not asked again for 8 s, after 3 failures in a row$") as caught:
         await succeed(circuit)
     assert caught.value.extra["retry_after"] == 8
+
+
+async def test_while_it_is_open_it_says_why_the_calls_failed(circuit: Circuit, clock: Clock) -> None:
+    for _ in range(3):
+        await fail(circuit, ProviderError("m: HTTP 401: bad key", upstream_status=401))
+    for _ in range(2):
+        with pytest.raises(CircuitOpenError) as caught:
+            await succeed(circuit)
+        assert (caught.value.cause, caught.value.answered) == ("key", 401), "the first cause, not that it is open"
+    clock.now += 20
+    await fail(circuit, ProviderTimeoutError("late"))
+    with pytest.raises(CircuitOpenError) as caught:
+        await succeed(circuit)
+    assert (caught.value.cause, caught.value.answered) == ("silent", None), "what the call found that tried again"
+    clock.now += 20
+    await succeed(circuit)
+    assert circuit.reason is None
+
+
+async def test_a_model_that_is_not_there_opens_nothing_and_is_told(circuit: Circuit) -> None:
+    for _ in range(5):
+        await fail(circuit, ProviderError("no such model", upstream_status=404, cause="model"))
+    assert circuit.state == "closed"
+    assert circuit.reason is not None
+    await fail(circuit, ProviderError("too long", upstream_status=400))
+    assert circuit.reason is None, "the request was at fault, not the settings"
 
 
 async def test_one_success_in_between_starts_the_count_again(circuit: Circuit) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from cairn.domain.answer import Answer, Citation, CitedContext, Coverage, Grounding, SentenceSupport
+from cairn.domain.answer import Answer, Citation, CitedContext, Coverage, Grounding, ModelFailure, SentenceSupport
 from cairn.domain.document import Document, Rejected
 from cairn.domain.passage import FusionForm, Mode, Passage, WeightsUsed
 from cairn.errors import InputError
@@ -149,11 +149,12 @@ def read_passage(item: Mapping[str, Any]) -> Passage:
 
 def read_answer(body: Mapping[str, Any]) -> Answer:
     """The answer of a run."""
-    grounding = body.get("grounding")
+    grounding, failure = body.get("grounding"), body.get("model_failure")
     return _made(
         Answer, body, citations=tuple(map(_citation, body["citations"])), sources=tuple(map(read_passage, body["sources"])),
         insufficiencies=tuple(body["insufficiencies"]), degraded=tuple(body["degraded"]), run_id=UUID(body["run_id"]),
         coverage=_made(Coverage, body["coverage"]), grounding=_grounding(grounding) if grounding else None,
+        model_failure=_made(ModelFailure, failure, details=tuple(failure["details"])) if failure else None,
     )  # fmt: skip
 
 

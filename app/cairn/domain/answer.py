@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from cairn.domain.passage import Passage
+from cairn.errors import FailureCause
 
 AnswerStatus = Literal["yes", "no", "unsure"]
 """Whether an answer answers: "no" is a refusal, "unsure" a guess that is shown as one."""
@@ -147,6 +148,18 @@ def coverage_of(read: int, of: int, unit: str = "passages") -> Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """That the chat model failed, and the answer came all the same. `sentence`: why, and what was done instead, in the language
+    of the answer; `degraded` begins with it. `status`: the HTTP status that its server answered with. `details`: what `degraded`
+    has of it besides, in the words of the server."""
+
+    cause: FailureCause
+    status: int | None
+    sentence: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The last event of a run that went well; /query returns it as it is.
 
@@ -176,6 +189,19 @@ class Answer:
     evidence: SelectionFeatures | None = None
     drew_on: tuple[UUID, ...] = ()
     confidence_word: ConfidenceWord | None = None
+    model_failure: ModelFailure | None = None
+
+    @property
+    def written_by(self) -> str | None:
+        """The chat model that wrote it; None where none did, whatever else models were asked for."""
+        name = self.route.get("answerer")
+        return name if name and name in (self.usage.get("model") or "").split(", ") else None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What `degraded` has for a reader: all but the details of a failure of the model."""
+        details = self.model_failure.details if self.model_failure else ()
+        return tuple(note for note in self.degraded if note not in details)
 
 
 # --- Whether an answer is supported by its sources, sentence by sentence ---

@@ -685,6 +685,10 @@ class Replies(_Section):
     """That documents do not say what was asked for, by the field of ListRequest, so that they may belong to the list too."""
     confidence: Mapping[str, str] = Field(default_factory=dict)
     """What an answer is worth, by the ConfidenceWord; before its number."""
+    model_failed: Mapping[str, str] = Field(default_factory=dict)
+    """Why the chat model failed, by the FailureCause; the HTTP status and a full stop follow."""
+    model_instead: Mapping[str, str] = Field(default_factory=dict)
+    """What was done without it: the answer is a quotation, it was made without it, or a part of the work was."""
     newest: Mapping[str, str] = Field(default_factory=dict)
     """Before the newest and oldest document: by its year, by when it was indexed."""
     nearest: str = ""

@@ -23,6 +23,8 @@ FAILURES: Final = 5
 OPEN_SECONDS: Final = 20.0
 _SERVERS_FAULT: Final = frozenset({401, 402, 403, 408, 429})
 """Of the 4xx: these tell of the account or the server, not of the one request, and would hit the next one as well."""
+OF_THE_SETTINGS: Final = frozenset({"model", "address"})
+"""Causes that open no circuit, since such an answer costs no time, and yet hit every call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Circuit:
         self._failures = 0
         self._opened: float | None = None
         self._probing = False
-        self._reason = ""
+        self._reason: ProviderError | None = None
 
     @property
     def state(self) -> State:
@@ -57,6 +59,11 @@ class Circuit:
     def failures(self) -> int:
         """Failed calls since the last good one."""
         return self._failures
+
+    @property
+    def reason(self) -> ProviderError | None:
+        """Why the last call that was made failed; None where it did not, or refused only what it was asked."""
+        return self._reason
 
     @property
     def retry_in(self) -> float:
@@ -79,6 +86,7 @@ class Circuit:
                 self._failed(error)
             else:
                 self._succeeded()  # the server is there and has an opinion
+                self._reason = error if error.cause in OF_THE_SETTINGS else None
             raise
         else:
             self._succeeded()
@@ -91,17 +99,19 @@ class Circuit:
         if self.state == "closed":
             return False
         if self.state == "open" or self._probing:
+            assert self._reason is not None
+            seconds = max(1, round(self.retry_in))
             raise CircuitOpenError(
-                f"{self.name}: circuit open after {self._failures} failures in a row ({self._reason}), "
-                f"retry in {max(1, round(self.retry_in))} s",
-                retry_after=max(1, round(self.retry_in)),
+                f"{self._reason.detail}; not asked again for {seconds} s, after {self._failures} failures in a row",
+                reason=self._reason,
+                retry_after=seconds,
             )
         self._probing = True
         return True
 
     def _failed(self, error: ProviderError) -> None:
         self._failures += 1
-        self._reason = error.code
+        self._reason = error
         if self._failures >= self._limits().failures:
             if self._opened is None:
                 log.warning("circuit.opened", model=self.name, failures=self._failures, reason=error.code)
@@ -110,7 +120,7 @@ class Circuit:
     def _succeeded(self) -> None:
         if self._opened is not None:
             log.info("circuit.closed", model=self.name)
-        self._failures, self._opened, self._reason = 0, None, ""
+        self._failures, self._opened, self._reason = 0, None, None
 
 
 def counts(error: ProviderError) -> bool:

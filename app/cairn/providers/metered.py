@@ -59,14 +59,16 @@ class Account(Protocol):
 
 
 class Meter:
-    """`by_purpose`: what the calls that have ended cost. This one has no limits but those of the account, if there is one;
-    `out`, `seconds_left` and `tokens_left` are what a meter with limits says otherwise."""
+    """`by_purpose`: what the calls that have ended cost; `failures`: those that failed, each with its purpose, but for those
+    that a limit ended. This one has no limits but those of the account, if there is one; `out`, `seconds_left` and `tokens_left`
+    are what a meter with limits says otherwise."""
 
     def __init__(self, prices: Prices, account: Account | None = None) -> None:
         self._prices = prices
         self._account = account
         self._open: set[Call] = set()
         self.by_purpose: dict[str, Spend] = {}
+        self.failures: list[tuple[str, ProviderError]] = []
 
     def chat(self, chat: ChatModel, purpose: str, *, for_answer: bool = False) -> MeteredChat:
         """The model with its calls booked under `purpose`, a word. `for_answer`: they may use what is kept for the answer."""
@@ -340,9 +342,11 @@ class MeteredChat:
         """A call whose time was all that was left of the run's has failed for the budget."""
         if cut_short and (reason := self._meter.out(for_answer=self._for_answer)):
             return BudgetExceededError(reason)
-        if isinstance(error, ProviderError):
-            return error
-        return ProviderTimeoutError(f"{self.name}: no answer in time", retryable=True)
+        late = ProviderTimeoutError(f"{self.name}: no answer in time", retryable=True)
+        failed = error if isinstance(error, ProviderError) else late
+        if not isinstance(failed, BudgetExceededError):
+            self._meter.failures.append((self._purpose, failed))
+        return failed
 
     async def close(self) -> None:
         """Nothing: the chat model is its owner's."""

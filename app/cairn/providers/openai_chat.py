@@ -105,7 +105,8 @@ class _RefusedError(ProviderError):
     """The server does not take `tools`, or the `response_format`. `explained`: it says so."""
 
     def __init__(self, error: ProviderError, *, explained: bool) -> None:
-        super().__init__(error.detail, retryable=False, upstream_status=error.extra.get("upstream_status"))
+        status = error.extra.get("upstream_status")
+        super().__init__(error.detail, retryable=False, cause=error.cause, upstream_status=status)
         self.explained = explained
 
 

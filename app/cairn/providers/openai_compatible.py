@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.errors import FailureCause, ProviderError, ProviderResponseError, ProviderTimeoutError, cause_of_status
 from cairn.providers.openai_shapes import ServerSaidError, words_of
 from cairn.providers.retry import redacted, retry_after, retryable_status
 from cairn.providers.tls import authorities
@@ -94,14 +94,16 @@ def provider_error(error: Exception, what: str, secret: str | None) -> ProviderE
     if isinstance(error, openai.APIStatusError):
         return _status_error(error, what, secret)
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
-        return ProviderTimeoutError(f"{what}: no answer in time", retryable=True)
+        away = isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
+        return ProviderTimeoutError(f"{what}: no answer in time", retryable=True, cause="unreachable" if away else None)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         reason = type(error.__cause__ or error).__name__
-        return ProviderError(f"{what}: connection failed ({reason})", retryable=True)
+        return ProviderError(f"{what}: connection failed ({reason})", retryable=True, cause="unreachable")
     if isinstance(error, openai.APIError) and not isinstance(error, openai.APIResponseValidationError):
         return _stream_error(error, what, secret)
     if isinstance(error, ServerSaidError):
-        return ProviderError(f"{what}: {redacted(str(error), secret)}", retryable=bool(_OVERLOADED.search(str(error))))
+        overloaded = bool(_OVERLOADED.search(str(error)))
+        return ProviderError(f"{what}: {redacted(str(error), secret)}", retryable=overloaded, cause="server")
     return ProviderResponseError(f"{what}: malformed response ({type(error).__name__})")
 
 
@@ -118,12 +120,18 @@ def _status_error(error: openai.APIStatusError, what: str, secret: str | None) -
     if 300 <= status < 400:
         return _redirect(error, what)
     detail = f"{what}: HTTP {status}" + (f": {redacted(said, secret)}" if said else "")
+    cause: FailureCause | None = None
     if status == 404:
-        detail += f". {_NO_MODEL.format(name=what) if re.search('model', said, re.IGNORECASE) else _NO_PATH}"
+        unknown = re.search("model", said, re.IGNORECASE)
+        cause = "model" if unknown else "address"
+        detail += f". {_NO_MODEL.format(name=what) if unknown else _NO_PATH}"
+    if retryable_status(status) and _NO_CREDIT.search(f"{error.code} {error.body}"):
+        cause = "credit"
     return ProviderError(
         detail,
         # 429 is also what an account without credit gets; waiting does not help there
-        retryable=retryable_status(status) and not _NO_CREDIT.search(f"{error.code} {error.body}"),
+        retryable=retryable_status(status) and cause != "credit",
+        cause=cause,
         upstream_status=status,
         retry_after=_asked_wait(error.response.headers),
     )
@@ -159,4 +167,5 @@ def _stream_error(error: openai.APIError, what: str, secret: str | None) -> Prov
     """An error that came as a chunk, under status 200: its code, if it is a number, is the status it stands for."""
     code, said = str(error.code or ""), words_of(error.body or str(error.message))
     retryable = bool(_OVERLOADED.search(f"{error.type} {said}")) or (code.isdigit() and retryable_status(int(code)))
-    return ProviderError(f"{what}: {redacted(said, secret)}", retryable=retryable)
+    cause = cause_of_status(int(code)) if code.isdigit() and len(code) == 3 else None
+    return ProviderError(f"{what}: {redacted(said, secret)}", retryable=retryable, cause=cause or "server")

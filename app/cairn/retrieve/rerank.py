@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from cairn.domain.passage import Passage
 from cairn.errors import ProviderError
@@ -11,6 +12,8 @@ from cairn.providers.protocols import RerankerChoice
 from cairn.providers.retry import before, now
 from cairn.settings import RetrieveSettings, Settings
 
+GRACE: Final = 1.0
+"""Seconds for a reranker that keeps its deadline itself: it knows why it failed, and counts it."""
 _REQUESTED = (
     "rerank asked for, but no reranker is configured: set COHERE_API_KEY, a chat model (OPENAI_API_KEY or "
     "OPENAI_BASE_URL) or a local cross-encoder, and rag.rerankerProvider to other than none"
@@ -63,7 +66,7 @@ async def rerank(
     name = choice.reranker.name
     try:
         ranked = await before(
-            now() + settings.rerank_seconds,
+            now() + settings.rerank_seconds + GRACE,
             choice.reranker.rerank(query, [passage.content for passage in head], top_n=len(head)),
         )
     except ProviderError as error:

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from cairn.answer.confidence import GUESS, decide, word_of
 from cairn.answer.ground.check import CHECKED_WHOLE
-from cairn.domain.answer import Answer, AnswerStatus, Citation, ConfidenceWord, Draft, Grounding
+from cairn.answer.model_failure import Instead, describe_failure
+from cairn.domain.answer import Answer, AnswerStatus, Citation, ConfidenceWord, Draft, Grounding, ModelFailure
 from cairn.domain.event import Answered, Event, Failed
 from cairn.domain.plan import QueryPlan
 from cairn.domain.trace import LegTrace, RunTrace
@@ -19,9 +20,10 @@ from cairn.language.outbound import without_links_inside
 from cairn.language.text import fold
 from cairn.query.multi_hop import query_class
 from cairn.retrieve.trace import cache_plan, query_plan
+from cairn.runs.budget import ANSWERING
 from cairn.runs.choose import Route
 from cairn.runs.context import DoneSearch, Outcome, Record, Run
-from cairn.runs.outbound import texts_of
+from cairn.runs.outbound import NO_MODEL, texts_of
 from cairn.runs.provenance import drawn_on
 
 INTENT_CLASSIFIERS: Final[Mapping[int | None, str]] = {None: "rules", 0: "rules", 1: "exemplars", 2: "model"}
@@ -37,6 +39,9 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
     score = grounding.score if grounding else None
     confidence = draft.confidence if verbatim else _of_model(outcome, draft, score)
     searched = [note for item in record.searches for note in item.result.degraded]
+    found = (*run.route.degraded, *record.degraded, *run.plan.degraded, *searched, *outcome.degraded, *_spent(record))
+    degraded = tuple(dict.fromkeys(found))
+    failure = _model_failure(run, outcome, degraded)
     return Answer(
         answer=draft.text,
         citations=draft.citations,
@@ -48,18 +53,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
         coverage=outcome.coverage,
         route=_route(run, outcome),
-        degraded=tuple(
-            dict.fromkeys(
-                (
-                    *run.route.degraded,
-                    *record.degraded,
-                    *run.plan.degraded,
-                    *searched,
-                    *outcome.degraded,
-                    *_spent(record),
-                )
-            )
-        ),
+        degraded=(failure.sentence, *degraded) if failure else degraded,
         session_id=question.session_id,
         run_id=question.run_id,
         timings_ms=stage_timings(record),
@@ -68,7 +62,18 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, _route(run, outcome)),
         confidence_word=_word(outcome, verbatim=verbatim),
+        model_failure=failure,
     )
+
+
+def _model_failure(run: Run, outcome: Outcome, degraded: Sequence[str]) -> ModelFailure | None:
+    """Of the run's calls of the chat model."""
+    budget = run.record.budget
+    instead: Instead = "partly"
+    if outcome.answerer in NO_MODEL:
+        instead = "quotation" if outcome.answerer == "extractive" and outcome.draft.found else "without"
+    failures = budget.failures if budget else ()
+    return describe_failure(failures, degraded, instead, run.plan.language, ANSWERING)
 
 
 def _answered(draft: Draft, knows_how_sure: bool, grounding: Grounding | None, *, astray: bool) -> AnswerStatus:

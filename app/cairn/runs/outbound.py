@@ -92,7 +92,7 @@ def let_out(record: Record, outcome: Outcome, answer: Answer) -> Answer:
     def plain(value: Any) -> Any:
         return without_links_inside(value, told)
 
-    grounding = answer.grounding
+    grounding, failure = answer.grounding, answer.model_failure
     if grounding is not None:
         sentences = tuple(
             replace(one, start=moved(one.start), end=moved(one.end), issues=plain(one.issues))
@@ -104,6 +104,7 @@ def let_out(record: Record, outcome: Outcome, answer: Answer) -> Answer:
         answer=text if text.strip() or not answer.answer.strip() else INSTEAD,
         insufficiencies=plain(answer.insufficiencies),
         degraded=plain(answer.degraded),
+        model_failure=failure and replace(failure, details=plain(failure.details)),
         route=plain(answer.route),
         grounding=grounding,
     )

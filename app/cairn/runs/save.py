@@ -68,6 +68,7 @@ async def save_exchange(
             "confidence_word": answer.confidence_word,
             "answered": answer.answered,
             "grounded": answer.grounded,
+            **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
         answer.drew_on,
     )

@@ -107,7 +107,7 @@ def describe_service(services: Services) -> ServiceState:
     warnings += restart_warnings(services)
     if services.embedded and (low := services.embedded.warning()):
         warnings.append(low)
-    warnings += [f"{c.name}: circuit {c.state} after {c.failures} failures" for c in circuits if c.state != "closed"]
+    warnings += [warning for circuit in circuits if (warning := _failing(circuit))]
     warnings += [str(broken) for broken in broken_extensions()]
     warnings += box.missing()
     replicas = services.database.replicas()
@@ -122,6 +122,14 @@ def describe_service(services: Services) -> ServiceState:
         search.embedder.tokens.name == "estimate-v1",
         replicas,
     )
+
+
+def _failing(circuit: Circuit) -> str | None:
+    """Of a model of a provider, where the last call of it failed by a fault of its server or of the settings."""
+    if circuit.reason is None:
+        return None
+    waits = f"; not asked again for {circuit.retry_in:.0f} s" if circuit.state == "open" else ""
+    return f"{circuit.name} fails: {circuit.reason.detail}{waits}"
 
 
 async def do_upkeep(services: Services) -> Upkeep:

@@ -25,6 +25,7 @@ from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others,
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
+from cairn.answer.model_failure import said_cause
 from cairn.answer.refusal import not_mentioned
 from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
 from cairn.domain.document import Landmark
@@ -32,8 +33,8 @@ from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph import GraphContext
 from cairn.domain.passage import Passage
 from cairn.domain.question import Turn
-from cairn.errors import ProviderError
-from cairn.language.lexicon import refusals, replies
+from cairn.errors import BudgetExceededError, ProviderError
+from cairn.language.lexicon import DEFAULT, refusals, replies
 from cairn.language.quoted import quotations_in
 from cairn.language.text import fold
 from cairn.language.tokens import terms
@@ -123,7 +124,8 @@ def give_up_writing(run: Run, error: ProviderError, instead: str) -> str:
     if run.record.streamed:
         run.emit(Progress("retract", 90, "The model broke off; this is what the sources say instead"))
     else:
-        run.emit(Progress("fallback", 90, "The model failed: quoting the sources instead"))
+        why = "The model failed" if isinstance(error, BudgetExceededError) else said_cause(error, DEFAULT)
+        run.emit(Progress("fallback", 90, f"{why}: quoting the sources instead"))
     return f"generation failed ({error.code}: {error.detail}): {instead}"
 
 

@@ -149,8 +149,19 @@ def show_sources(answer: Answer) -> None:
     total = answer.timings_ms.get("total", 0)
     say(f"\n{told}", style="yellow" if answer.answered == "unsure" else "bold", end="") if told else say()
     say(f"{', ' if told else ''}{total:.0f} ms, run {answer.run_id}", style="dim")
-    for problem in answer.degraded:
+    if answer.usage:
+        say(told_usage(answer), style="dim")
+    for problem in answer.remarks:
         note(f"note: {problem}")
+
+
+def told_usage(answer: Answer) -> str:
+    """Which chat model wrote the answer, and what all calls for it cost."""
+    usage = answer.usage
+    cost = "" if usage["cost"] is None else f", {usage['cost']:.4f} at the prices of the settings"
+    about = "about " if usage["estimated"] else ""
+    writer = f"written by {answer.written_by}" if answer.written_by else f"asked {usage['model']}"
+    return f"{writer}, {about}{usage['input_tokens']:,} tokens read and {usage['output_tokens']:,} written{cost}"
 
 
 def told_confidence(answer: Answer) -> str:
@@ -184,6 +195,8 @@ def show_route(answer: Answer) -> None:
     for name, value in lines.items():
         if value:
             say(f"{name:>13}  {value}", style="dim")
+    for detail in answer.model_failure.details if answer.model_failure else ():
+        say(f"{'failed':>13}  {detail}", style="dim")
 
 
 # --- `cairn feedback` ---------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Ready(BaseModel):
             "settings": {"revision": "1f0c9a7be402", "problem": None},
             "models": {"embedding": "all-MiniLM-L6-v2:int8", "chat": None, "reranker": None},
             "vector": {"ef_search": 80, "exact_below": 3000}, "traces_dropped": 0,
-            "circuits": [{"name": "chat gpt-4o-mini", "state": "closed", "failures": 0, "retry_in_seconds": 0}],
+            "circuits": [{"name": "chat gpt-4o-mini", "state": "closed", "failures": 0, "retry_in_seconds": 0, "problem": None}],
         }
     )  # fmt: skip
 
@@ -88,7 +88,8 @@ class Ready(BaseModel):
     traces_dropped: int = Field(description="Traces lost since the start.")
     circuits: list[dict[str, Any]] = Field(
         [],
-        description="Models of providers; one whose circuit is not closed is a degraded component, in `problems` too.",
+        description="Models of providers. `problem`: why the last call failed, where the server or the settings are to blame; it "
+        "stands in `problems` too.",
     )
 
 
@@ -209,10 +210,11 @@ def _report(
         vector={"ef_search": settings.vector.ef_search, "exact_below": settings.vector.exact_below},
         traces_dropped=state.traces_dropped,
         circuits=[
-            {"name": c.name, "state": c.state, "failures": c.failures, "retry_in_seconds": round(c.retry_in, 1)}
+            {"name": c.name, "state": c.state, "failures": c.failures, "retry_in_seconds": round(c.retry_in, 1),
+             "problem": c.reason.detail if c.reason else None}
             for c in state.circuits
         ],
-    )
+    )  # fmt: skip
 
 
 _METRICS_EXAMPLE = {"text/plain": {"example": 'cairn_queue_depth{state="queued"} 0.0\n'}}

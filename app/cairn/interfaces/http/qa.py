@@ -178,5 +178,5 @@ def _disclaimer(answered: Answered) -> str:
     answer = answered.answer
     missing = (answer.route.get("cgrag") or {}).get("gaps_unresolved", ())
     said = [f"Not found: {', '.join(missing)}."] if missing else []
-    said += [text if text.endswith(".") else f"{text}." for text in (*answer.insufficiencies, *answer.degraded)]
+    said += [text if text.endswith(".") else f"{text}." for text in (*answer.insufficiencies, *answer.remarks)]
     return " ".join([*said, "Check important answers against the cited lines."])

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from starlette.requests import HTTPConnection, Request
 
-from cairn.domain.answer import Answer, AnswerStatus, Citation, CitedContext, Coverage, Grounding
+from cairn.domain.answer import Answer, AnswerStatus, Citation, CitedContext, Coverage, Grounding, ModelFailure
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Progress, RunStarted, SourcesFound, Token
 from cairn.domain.ids import new_id
 from cairn.domain.question import BuiltInStrategy, Question
@@ -150,7 +150,8 @@ _ANSWER = {
     "confidence": 0.71, "confidence_word": "likely", "answered": "yes", "grounded": None, "groundedness_score": None,
     "insufficiencies": [], "coverage": {"complete": False, "read": 5, "of": 140, "unit": "passages"},
     "route": {"strategy": "fast"}, "degraded": [],
-    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0}, "grounding": None,
+    "session_id": None, "run_id": ID_EXAMPLE, "timings_ms": {"retrieve": 14.2, "total": 31.0},
+    "written_by": None, "usage": {}, "model_failure": None, "grounding": None,
     "replaced": False,
 }  # fmt: skip
 
@@ -179,6 +180,13 @@ class AnswerOut(BaseModel):
     session_id: str | None
     run_id: UUID
     timings_ms: dict[str, float] = {}
+    written_by: str | None = Field(None, description="The chat model that wrote the answer; null: none did.")
+    usage: dict[str, Any] = Field({}, description="What its calls of chat models cost; empty where none was called.")
+    model_failure: ModelFailure | None = Field(
+        None,
+        description="The chat model failed, and the answer came all the same: why, and what was done instead (`sentence`, in "
+        "the language of the answer), with what `degraded` has of it (`details`).",
+    )
     grounding: Grounding | None = Field(
         None, description="The check behind `grounded`, sentence by sentence; null: none."
     )

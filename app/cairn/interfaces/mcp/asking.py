@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
@@ -73,7 +74,7 @@ async def _answer(work: ToolWork, asked: AgenticQuestion, strategy: str, fallbac
         session_id=answer.session_id,
         run_id=answer.run_id,
     )
-    return ToolAnswer(result, _text(result))
+    return ToolAnswer(result, _text(result, answer.remarks))
 
 
 async def _run(work: ToolWork, question: Question) -> Answer:
@@ -101,7 +102,7 @@ def _confidence(result: ResearchAnswer) -> list[str]:
     return [f"{told} ({result.confidence:.2f})" if word in PROBABLE else told]
 
 
-def _text(result: ResearchAnswer) -> str:
+def _text(result: ResearchAnswer, remarks: Sequence[str]) -> str:
     lines = [result.answer]
     if result.citations:
         lines += ["", "Sources:"]
@@ -113,5 +114,5 @@ def _text(result: ResearchAnswer) -> str:
     notes += ["NOT supported by its sources"] if result.grounded is False else []
     notes += [f"not found: {text}" for text in result.insufficiencies]
     notes += [result.fallback] if result.fallback else []
-    lines += ["", f"({'; '.join([*notes, *result.degraded])})"]
+    lines += ["", f"({'; '.join([*notes, *remarks])})"]
     return "\n".join(lines)

@@ -92,3 +92,12 @@ def bytes_of(size: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} GB"
+
+
+def cost_of(usage: Mapping[str, Any] | None) -> str:
+    """Tokens and money of calls of chat models, as far as they are known; "" where there was none."""
+    if not usage:
+        return ""
+    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+    cost = usage.get("cost")
+    return f"{tokens:,} tokens" + ("" if cost is None else f" · {cost:.4f}")

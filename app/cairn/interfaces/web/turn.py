@@ -13,6 +13,7 @@ from cairn.domain.answer import PROBABLE, ConfidenceWord
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, SourcesFound, Token
 from cairn.domain.question import SavedMessage, SourceRef
 from cairn.interfaces.web.frame import Page, shown_errors
+from cairn.interfaces.web.parts import cost_of
 from cairn.interfaces.web.prose import show_answer
 from cairn.interfaces.web.viewer import open_source
 from cairn.language.lexicon import replies
@@ -87,8 +88,12 @@ class ShownTurn:
                     "confidence_word": answer.confidence_word,
                     "answered": answer.answered,
                     "grounded": answer.grounded,
+                    "usage": answer.usage,
+                    "written_by": answer.written_by,
                 }
-                self.show(answer.answer, sources_of(answer), notes, run_id, [*answer.insufficiencies, *answer.degraded])
+                details = answer.model_failure.details if answer.model_failure else ()
+                remarks = [*answer.insufficiencies, *answer.remarks]
+                self.show(answer.answer, sources_of(answer), notes, run_id, remarks, details=details)
             case Failed(error=error):
                 self._refresh()
                 self.fail(error.detail)
@@ -132,16 +137,24 @@ class ShownTurn:
         run_id: UUID | None,
         remarks: list[str],
         judgement: Judgement | None = None,
+        details: tuple[str, ...] = (),
     ) -> None:
+        """`details`: of a failure of the model, in the words of its server."""
         with self.left:
             with ui.element("div").classes("w-full").props("aria-live=polite"):
                 show_answer(text, sources, self._open, quoted=notes.get("grounded") is None)
             for remark in (one for one in remarks if one not in text):
                 ui.label(remark).classes("text-sm opacity-80 break-words")
+            if details:
+                with ui.expansion(self.page.text("ask.details")).props("dense").classes("text-sm w-full"):
+                    for detail in details:
+                        ui.label(detail).classes("break-words")
             with ui.row().classes("items-center gap-1"):
                 self._show_verdict(notes, read=bool(sources))
                 if run_id is not None:
                     Feedback(self.page, run_id, judgement).draw()
+            if told := " · ".join(one for one in (notes.get("written_by"), cost_of(notes.get("usage"))) if one):
+                ui.label(told).classes("text-xs opacity-70 break-words")
         with self.right:
             self._show_sources(sources)
 

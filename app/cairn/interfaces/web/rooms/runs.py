@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from nicegui import ui
 
 from cairn.domain.trace import RunSummary
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, keep_address, read_address, show_empty, when
+from cairn.interfaces.web.parts import BAD, LINE, cost_of, keep_address, read_address, show_empty, when
 from cairn.interfaces.web.run_detail import RunDetail
 from cairn.language.lexicon import replies
 from cairn.service import runs
@@ -43,15 +43,6 @@ async def _show_one(page: Page, wanted: str) -> None:
         show_empty("timeline", page.text("runs.none_title"), page.text("runs.no_id", id=wanted[:80]))
         return
     await RunDetail(page, run_id).draw()
-
-
-def cost_of(usage: Any) -> str:
-    """Tokens and money, as far as they are known."""
-    if not usage:
-        return ""
-    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-    cost = usage.get("cost")
-    return f"{tokens:,} tokens" + ("" if cost is None else f" · {cost:.4f}")
 
 
 @dataclass

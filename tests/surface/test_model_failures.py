@@ -1,0 +1,114 @@
+"""What readers are told, at every surface, of a chat model that fails; which one wrote, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Cairn
+from scripted_replies import Reply
+from scripted_server import ScriptedServer
+from serving import Api, read_events, serving
+
+SETTINGS: dict[str, Any] = {
+    "providers": {"circuitFailures": 1000},
+    "rag": {"rerankerProvider": "none"},
+    "answer": {"prices": {"gpt-4o-mini": [1000, 2000]}},
+}
+QUESTION = {"question": "What is a cairn?", "collection": "notes"}
+QUOTED = "This answer is a quotation."
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def api(
+    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path, remote: ScriptedServer
+) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("failing")
+    with serving(
+        fresh_database(), folder, settings=SETTINGS, CAIRN_MODEL_DIR=str(model), OPENAI_API_KEY="key",
+        OPENAI_BASE_URL=remote.openai_url,
+    ) as running:  # fmt: skip
+        running.index("notes", a="A cairn is a pile of stones that marks a trail.")
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _fresh(remote: ScriptedServer) -> None:
+    remote.begin(lambda _: "A cairn is a pile of stones that marks a trail [1].")
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause", "sentence"),
+    [
+        (Reply("401"), "key", f"The chat model rejects its key (401). {QUOTED}"),
+        (
+            Reply("too long", text="model 'm' not found", field="404"), "model",
+            f"The server of the chat model does not have the model that is set up (404). {QUOTED}",
+        ),
+        (Reply("429", retry_after=99), "busy", f"The chat model takes no more requests for now (429). {QUOTED}"),
+        (Reply("500"), "server", f"The server of the chat model reports an error of its own (500). {QUOTED}"),
+        (Reply("disconnect"), "unreachable", f"The server of the chat model cannot be reached. {QUOTED}"),
+        (Reply("malformed"), "nonsense", f"The chat model sent something that is no answer. {QUOTED}"),
+    ],
+    ids=["key", "model", "busy", "server", "unreachable", "nonsense"],
+)  # fmt: skip
+def test_one_sentence_says_what_failed_and_what_was_done(
+    api: Api, remote: ScriptedServer, reply: Reply, cause: str, sentence: str
+) -> None:
+    remote.script(*[reply] * 20)
+    answer = api.client.post("/query", json=QUESTION).json()
+    assert "pile of stones" in answer["answer"]
+    failure = answer["model_failure"]
+    assert (failure["cause"], failure["sentence"]) == (cause, sentence)
+    assert answer["degraded"] == [sentence, *failure["details"]]
+    assert failure["details"], "what the server said is there for whoever operates it"
+    assert answer["written_by"] is None
+    with api.client.stream("POST", "/query", json={**QUESTION, "stream": True}) as response:
+        told = list(read_events(response))
+    [fallback] = [one.data for one in told if one.event == "progress" and one.data["step"] == "fallback"]
+    assert fallback["message"] == sentence.replace(f". {QUOTED}", ": quoting the sources instead")
+    assert told[-1].data["model_failure"]["sentence"] == sentence
+
+
+def test_it_is_said_in_the_language_of_the_question(api: Api, remote: ScriptedServer) -> None:
+    remote.script(*["401"] * 9)
+    answer = api.client.post("/query", json={**QUESTION, "question": "Was ist ein Steinmann aus Steinen?"}).json()
+    assert answer["model_failure"]["sentence"].startswith("Das Sprachmodell weist seinen Schlüssel zurück (401). ")
+
+
+def test_an_answer_says_which_model_wrote_it_and_what_it_cost(api: Api) -> None:
+    answer = api.client.post("/query", json=QUESTION).json()
+    assert (answer["written_by"], answer["model_failure"]) == ("gpt-4o-mini", None)
+    usage = answer["usage"]
+    assert usage["model"] == "gpt-4o-mini"
+    assert usage["input_tokens"] > 0
+    assert usage["cost"] == pytest.approx((usage["input_tokens"] * 1000 + usage["output_tokens"] * 2000) / 1e6)
+
+
+def test_the_command_says_it_too(
+    api: Api, remote: ScriptedServer, model: Path, monkeypatch: pytest.MonkeyPatch, cairn: Cairn
+) -> None:
+    values = {
+        "CAIRN_DATABASE_URL": api.dsn, "CAIRN_HOME": str(api.folder), "CAIRN_SETTINGS": str(api.settings_file),
+        "CAIRN_MODEL_DIR": str(model), "OPENAI_API_KEY": "key", "OPENAI_BASE_URL": remote.openai_url,
+    }  # fmt: skip
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "300")
+    written = cairn("ask", QUESTION["question"], "-c", "notes")
+    assert "written by gpt-4o-mini, " in written.out
+    assert "at the prices of the settings" in written.out
+    remote.script(*["401"] * 9)
+    quoted = cairn("ask", QUESTION["question"], "-c", "notes")
+    assert f"note: The chat model rejects its key (401). {QUOTED}" in quoted.err
+    assert "HTTP 401" not in quoted.out + quoted.err, "what the server said is asked for with -v"
+    remote.script(*["401"] * 9)
+    assert "HTTP 401" in cairn("ask", QUESTION["question"], "-c", "notes", "-v").out
