@@ -244,11 +244,22 @@ class ParserLimitError(ParseError):
 
 
 FailureCause = Literal[
-    "key", "credit", "model", "address", "busy", "server", "unreachable", "silent", "nonsense", "refused", "failed"
+    "key",
+    "credit",
+    "model",
+    "choice",
+    "address",
+    "busy",
+    "server",
+    "unreachable",
+    "silent",
+    "nonsense",
+    "refused",
+    "failed",
 ]
 """Why a model provider failed, as somebody has to know who is to mend it: its key, the account behind it, the name of the model
-or the address that the settings give; too many requests, an error of the server, no connection, no answer in time, a reply that
-cannot be read, a request that is refused; or something else."""
+that the settings give, or that they give none of several, or the address; too many requests, an error of the server, no
+connection, no answer in time, a reply that cannot be read, a request that is refused; or something else."""
 
 
 class ProviderError(CairnError):

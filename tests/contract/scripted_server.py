@@ -13,6 +13,7 @@ odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); 
 With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
 answers in words that call them (words). With a `response_format`: `server.formats` has those that it takes. What the script
 says in words is rendered as tool calls, or as the JSON that is asked for (rendering.py), so that one script plays both ways.
+`models`: those that it lists, nothing where None; `listing` says how that fails.
 `dialect`: how a server of some make takes and sends all that (dialects.py). `redirect` (307 to `field`, for every endpoint).
 Embeddings: fewer, more, repeated, dimension, ragged, zero, floats (no base64), shuffled.
 Rerank: out_of_range, negative, repeated, fewer, score.
@@ -72,6 +73,9 @@ class ScriptedServer:
         self.answer = answer
         self.requests: list[Received] = []
         self.tools = "native"
+        self.models: list[str] | None = None
+        self.listing: Reply | None = None  # what becomes of every request for them, where it fails
+        self.listed = 0
         self.formats = {"json_schema", "json_object"}
         self.streams: Reply | None = None  # what becomes of every stream that the script says nothing of
         self.hung_up = 0  # clients that closed their connection before the end of a reply
@@ -121,6 +125,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Nothing to the terminal."""
+
+    def do_GET(self) -> None:
+        """Its models; `models` None: it has no list of them. What is scripted for models (`listing`) comes first."""
+        self.scripted.listed += 1
+        try:
+            if self.scripted.listing and self._fail(self.scripted.listing):
+                return
+            if self.scripted.models is None or not self.path.endswith("/models"):
+                self._json({"error": {"message": f"no such path: {self.path}"}}, 404)
+            else:
+                self._json(
+                    {"object": "list", "data": [{"id": name, "object": "model"} for name in self.scripted.models]}
+                )
+        except OSError:
+            self.close_connection = True
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -13,7 +13,7 @@ from scripted_server import ScriptedServer
 
 from cairn.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
 from cairn.providers.circuit import Circuit, Limits
-from cairn.providers.openai_chat import OpenAIChat
+from cairn.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from cairn.providers.protocols import ChatModel, Completion, Delta, Message, Usage
 from tests.waiting import patience
 
@@ -347,4 +347,83 @@ async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
     with pytest.raises(ProviderError) as caught:
         await complete(chat)
     assert caught.value.cause == "unreachable"
+    await chat.close()
+
+
+# --- which model ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("models", "listing", "named", "taken"),
+    [
+        (["llama3.2"], None, "", "llama3.2"),
+        (["a", DEFAULT_CHAT_MODEL], None, "", DEFAULT_CHAT_MODEL),
+        (None, None, "", DEFAULT_CHAT_MODEL),
+        (["llama3.2"], Reply("html_200"), "", DEFAULT_CHAT_MODEL),
+        (["llama3.2"], None, "other", "other"),
+    ],
+    ids=["the only one", "the usual one of several", "no list", "a page in its place", "one is named"],
+)
+async def test_where_no_model_is_named_the_only_one_is_taken(
+    server: ScriptedServer, models: list[str] | None, listing: Reply | None, named: str, taken: str
+) -> None:
+    server.models, server.listing = models, listing
+    chat = OpenAIChat(named, None, server.openai_url, retry=QUICK)
+    for _ in range(2):
+        await complete(chat)
+    assert [request.body["model"] for request in server.requests] == [taken, taken]
+    assert (chat.name, server.listed) == (taken, 0 if named else 1)
+    await chat.close()
+
+
+@pytest.mark.parametrize(
+    ("models", "cause", "said"),
+    [(["a", "b"], "choice", r"several models \(a, b\): name one of them .*rag\.qa\.model"), ([], "model", "no models")],
+)
+async def test_of_several_none_is_guessed(server: ScriptedServer, models: list[str], cause: str, said: str) -> None:
+    server.models = models
+    chat = OpenAIChat("", None, server.openai_url, retry=QUICK)
+    with pytest.raises(ProviderError, match=said) as caught:
+        await stream(chat)
+    assert (caught.value.cause, server.requests) == (cause, [])
+    server.models = ["b"]
+    await complete(chat)
+    assert chat.name == "b"
+    await chat.close()
+
+
+async def test_a_model_that_was_exchanged_is_asked_for_again(server: ScriptedServer) -> None:
+    server.models = ["old"]
+    chat = OpenAIChat("", None, server.openai_url, retry=QUICK)
+    await complete(chat)
+    server.models = ["new"]
+    server.script(Reply("too long", text="model 'old' not found", field="404"))
+    with pytest.raises(ProviderError):
+        await complete(chat)
+    await complete(chat)
+    assert server.requests[-1].body["model"] == "new"
+    await chat.close()
+
+
+@pytest.mark.parametrize(
+    ("listing", "problem"),
+    [
+        (None, None),
+        (Reply("401"), None),
+        (Reply("absent path"), None),
+        (Reply("500"), "HTTP 500"),
+        (Reply("disconnect"), "conn"),
+    ],
+    ids=["well", "lists to nobody", "no list", "broken", "gone"],
+)
+async def test_a_look_says_whether_the_server_answers(
+    server: ScriptedServer, listing: Reply | None, problem: str | None
+) -> None:
+    server.models, server.listing = ["m"], listing
+    chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK)
+    await chat.look()
+    assert (problem in (chat.problem or "")) if problem else chat.problem is None
+    assert not server.requests, "nobody pays for a look"
+    await complete(chat)
+    assert chat.problem is None, "it has answered"
     await chat.close()

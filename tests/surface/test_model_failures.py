@@ -112,3 +112,43 @@ def test_the_command_says_it_too(
     assert "HTTP 401" not in quoted.out + quoted.err, "what the server said is asked for with -v"
     remote.script(*["401"] * 9)
     assert "HTTP 401" in cairn("ask", QUESTION["question"], "-c", "notes", "-v").out
+
+
+def test_a_start_without_an_answering_model_is_told(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path
+) -> None:
+    with serving(
+        fresh_database(),
+        tmp_path,
+        settings=SETTINGS,
+        CAIRN_MODEL_DIR=str(model),
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
+    ) as api:
+        api.await_until(lambda: "chat.not_answering" in api.log)
+        ready = api.client.get("/health/ready")
+        assert (ready.status_code, ready.json()["status"]) == (200, "ready"), "quotations need no model"
+        [problem] = [one for one in ready.json()["problems"] if "chat" in one]
+        assert "connection failed" in problem
+
+
+def test_the_only_model_of_a_server_is_taken_and_of_several_none(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path, remote: ScriptedServer
+) -> None:
+    remote.models = ["small", "large"]
+    with serving(
+        fresh_database(), tmp_path, settings=SETTINGS, CAIRN_MODEL_DIR=str(model), OPENAI_BASE_URL=remote.openai_url
+    ) as api:
+        api.index("notes", a="A cairn is a pile of stones that marks a trail.")
+        api.await_until(lambda: "several models (small, large)" in api.log)
+        assert "name one of them in the settings (rag.qa.model)" in str(
+            api.client.get("/health/ready").json()["problems"]
+        )
+        failure = api.client.post("/query", json=QUESTION).json()["model_failure"]
+        assert failure["sentence"] == (
+            f"The server of the chat model has several models, and none of them is chosen. {QUOTED}"
+        )
+        remote.models = ["large"]
+        answer = api.client.post("/query", json=QUESTION).json()
+        assert (answer["written_by"], answer["usage"]["model"]) == ("large", "large")
+        ready = api.client.get("/health/ready").json()
+        assert (ready["models"]["chat"], ready["problems"]) == ("large", [])

@@ -67,7 +67,7 @@ from cairn.interfaces.web import mount
 from cairn.language.deadline import own_process
 from cairn.service.audit import follow_settings
 from cairn.service.authenticate import KeyRings, token_reader
-from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts
+from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts, watch_chat
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
 from cairn.wiring import Services, open_services
@@ -231,6 +231,7 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
     tasks = [
         warming,
         asyncio.create_task(_keep_on(lambda: follow_settings(services))),
+        asyncio.create_task(_keep_on(lambda: watch_chat(services))),
         asyncio.create_task(_keep_on(door.serve)),
     ]
     running.databases, running.authenticator = databases, rings

@@ -26,7 +26,7 @@ from cairn.ingest.reindex import title_was_embedded
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.model_work import ModelWork, prompt_size
 from cairn.jobs.outcome import NotHereError
-from cairn.providers.metered import Account
+from cairn.providers.metered import Account, learn_name
 from cairn.providers.protocols import ChatModel
 from cairn.settings import Settings
 from cairn.store import contexts, documents
@@ -60,6 +60,7 @@ def enrich(
             return {"stopped": "rag.contextualEnrichmentEnabled is off"}
         if chat is None:
             raise NotHereError("no chat model is configured in the process that took it")
+        await learn_name(chat)  # what it writes is kept under its name
         target = target_for(context, UUID(context.job.payload["collection_id"]))
         work = ModelWork(
             database, context, chat, now, now.enrichment, account_of(context.principal), "enrichment", "enrich",

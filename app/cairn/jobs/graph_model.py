@@ -34,7 +34,7 @@ from cairn.ingest.extraction import MODEL as KIND
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.model_work import ModelWork
 from cairn.jobs.outcome import NotHereError
-from cairn.providers.metered import Account
+from cairn.providers.metered import Account, learn_name
 from cairn.providers.protocols import ChatModel
 from cairn.settings import Settings
 from cairn.store import documents, extractions, graph_stage
@@ -60,6 +60,7 @@ def extract_with_model(
             return {"stopped": "graph.model.enabled is off"}
         if chat is None:
             raise NotHereError("no chat model is configured in the process that took it")
+        await learn_name(chat)  # what it writes is kept under its name
         work = ModelWork(
             database, context, chat, now, now.graph.model, account_of(context.principal), "graph.model", "extract",
             "extracting",

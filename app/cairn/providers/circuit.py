@@ -23,7 +23,7 @@ FAILURES: Final = 5
 OPEN_SECONDS: Final = 20.0
 _SERVERS_FAULT: Final = frozenset({401, 402, 403, 408, 429})
 """Of the 4xx: these tell of the account or the server, not of the one request, and would hit the next one as well."""
-OF_THE_SETTINGS: Final = frozenset({"model", "address"})
+OF_THE_SETTINGS: Final = frozenset({"model", "choice", "address"})
 """Causes that open no circuit, since such an answer costs no time, and yet hit every call."""
 
 

@@ -24,6 +24,7 @@ from cairn.providers.protocols import (
     Delta,
     Message,
     Schema,
+    ServedModel,
     Structured,
     ToolChoice,
     ToolSpec,
@@ -231,6 +232,12 @@ def _refused(failure: BaseException | None) -> bool:
     return isinstance(failure, ProviderError) and failure.extra.get("upstream_status") is not None
 
 
+async def learn_name(chat: ChatModel) -> None:
+    """Before its name counts: one that the settings do not name is asked for it. Raises ProviderError."""
+    if isinstance(chat, ServedModel):
+        await chat.learn_name()
+
+
 def tokens_of(messages: Sequence[Message]) -> int:
     """What messages make a model read, by estimate."""
     return sum(
@@ -334,6 +341,10 @@ class MeteredChat:
             call.end(usage, written, failure)
 
     async def _open(self, messages: Sequence[Message], max_tokens: int) -> tuple[Call, float, int]:
+        try:
+            await learn_name(self._chat)  # prices go by it
+        except ProviderError as error:
+            raise self._judged(error, cut_short=False) from None
         return await self._meter.open_call(
             self._chat, self._purpose, tokens_of(messages), max_tokens, for_answer=self._for_answer
         )

@@ -56,7 +56,11 @@ MOST_DOUBTS: Final = 2
 """Tries to find out, by asking in words, whether a server that only talks has seen its tools."""
 STALL_SECONDS: Final = 60.0
 """Longest silence in a stream; a local model may read a long prompt that long before its first word."""
-
+MODELS_SECONDS: Final = 5.0
+"""For a server to say which models it has."""
+NOT_IMPLEMENTED: Final = 501
+NAMED: Final = 8
+"""Models of a server that a message names."""
 
 _OTHER_LIMIT: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _REFUSES = re.compile(
@@ -141,10 +145,17 @@ def _response_format(form: str, schema: Schema) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": schema.name, "strict": True, "schema": schema.as_json()}}
 
 
+def _away(error: ProviderError) -> bool:
+    """Whether a server that was asked for its models is not there, rather than without a list of them."""
+    return error.cause in ("unreachable", "silent", "server") and error.answered != NOT_IMPLEMENTED
+
+
 class OpenAIChat:
     """ChatModel. Attempts are repeated only until the first chunk of a stream has arrived."""
 
     reports_requests = True
+    problem: str | None = None
+    """Why the server did not answer when it was looked at, until it does."""
 
     def __init__(
         self,
@@ -156,6 +167,9 @@ class OpenAIChat:
         circuit: Circuit | None = None,
     ) -> None:
         self.name = name or DEFAULT_CHAT_MODEL
+        self._own = base_url is not None
+        self._unnamed = self._own and not name  # the server is asked for its models
+        self._name_known = False
         self._circuit = circuit or Circuit(f"chat {self.name}")
         self._refused: set[str] = set()
         self._tools: ToolProtocol | None = None  # what the server has shown that it knows
@@ -176,6 +190,66 @@ class OpenAIChat:
             self._limit_name: max_tokens,
         }
 
+    # --- which model --------------------------------------------------------------------------------------------------
+
+    async def learn_name(self) -> None:
+        """Where the settings name no model, take the only one that the server has; the usual name where it has that among others,
+        or does not say. Asked once, and again where a model of that name was not there. Raises ProviderError where the
+        server does not answer, or has several."""
+        reason = self._circuit.reason
+        if not self._unnamed or (self._name_known and not (reason and reason.cause == "model")):
+            return
+        async with self._circuit.call():
+            try:
+                names = await self._list_models()
+            except ProviderError as error:
+                if error.cause in ("key", "credit", "busy", "unreachable", "silent"):
+                    raise
+                names, self._name_known = [DEFAULT_CHAT_MODEL], not _away(error)  # it does not say, or not yet
+            else:
+                self._name_known = True
+            self._take(names)
+
+    def _take(self, names: Sequence[str]) -> None:
+        """Raises ProviderError where nothing says which."""
+        if len(names) != 1 and DEFAULT_CHAT_MODEL not in names:
+            self._name_known = False
+            told = f"{', '.join(names[:NAMED])}{' ...' if len(names) > NAMED else ''}"
+            detail = (
+                f"the server has several models ({told}): name one of them in the settings (rag.qa.model)" if names
+                else "the server has no models: load one there (Ollama: `ollama pull ...`)"
+            )  # fmt: skip
+            raise ProviderError(detail, blames_server=False, cause="choice" if names else "model")
+        self.name = DEFAULT_CHAT_MODEL if DEFAULT_CHAT_MODEL in names else names[0]
+        self._circuit.name = f"chat {self.name}"
+
+    async def look(self) -> None:
+        """See whether the server answers, without asking the model anything; `problem` says what it finds, and the name is
+        learned. A key that is refused counts only where it is OpenAI's: other servers list models to nobody, or to other keys."""
+        try:
+            if self._unnamed:
+                await self.learn_name()
+            else:
+                await self._list_models()
+        except ProviderError as error:
+            told = self._unnamed or _away(error) or (error.cause == "key" and not self._own)
+            self.problem = error.detail if told else None
+        else:
+            self.problem = None
+
+    async def _list_models(self) -> list[str]:
+        """Raises ProviderError."""
+        try:
+            found = await before(now() + MODELS_SECONDS, self._first_models())
+            return [name for one in found.data if isinstance(name := field_of(one, "id"), str)]
+        except Exception as error:
+            raise provider_error(error, self.name, self._key) from None
+
+    async def _first_models(self) -> Any:
+        return await self._client.models.list(timeout=limits(MODELS_SECONDS))
+
+    # --- replies ------------------------------------------------------------------------------------------------------
+
     async def complete(
         self,
         messages: Sequence[Message],
@@ -188,6 +262,7 @@ class OpenAIChat:
 
         A reply cut off by `max_tokens` comes back with finish_reason "length", unless nothing was said.
         """
+        await self.learn_name()
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         async with self._circuit.call():
             return await retried(lambda: self._attempt(body, deadline), deadline=deadline, policy=self._retry)
@@ -230,6 +305,7 @@ class OpenAIChat:
         timeout: float,
     ) -> AsyncGenerator[Delta]:
         """See `ChatModel.stream`; `timeout` covers everything from the call to the last delta, seconds."""
+        await self.learn_name()
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         async with self._circuit.call(), aclosing(self._deltas(body, deadline)) as deltas:
@@ -262,6 +338,7 @@ class OpenAIChat:
         """See `ChatModel.act`; `timeout` is the deadline of all attempts together, seconds."""
         deadline, names = now() + timeout, {tool.name for tool in tools}
         refused: _RefusedError | None = None
+        await self.learn_name()
         async with self._circuit.call():
             if choice == "native" or (choice == "auto" and self._tools != "text" and not self._in_doubt):
                 body = self._body(messages, temperature, max_tokens) | {"tools": [_tool(tool) for tool in tools]}
@@ -332,6 +409,7 @@ class OpenAIChat:
         max_tokens: int, timeout: float,
     ) -> Structured:  # fmt: skip
         """See `ChatModel.structured`; `timeout` is the deadline of all attempts together, seconds."""
+        await self.learn_name()
         body, deadline = self._body(messages, temperature, max_tokens), now() + timeout
         async with self._circuit.call():
             formats = [] if choice == "text" else list(self._formats)
@@ -410,6 +488,7 @@ class OpenAIChat:
             self._refused |= dropped
             self._limit_name = next((name for name in _OTHER_LIMIT if name in known), self._limit_name)
         note_usage(usage_of(made))
+        self.problem = None
         return made
 
     async def _next(self, stream: AsyncStream[ChatCompletionChunk], deadline: float) -> ChatCompletionChunk | None:

@@ -233,6 +233,23 @@ class Ranked:
     score: float
 
 
+@runtime_checkable
+class ServedModel(Protocol):
+    """What a chat model may have besides: a server that can be asked which models it has. `problem`: why it did not answer when
+    it was last looked at."""
+
+    name: str
+    problem: str | None
+
+    async def learn_name(self) -> None:
+        """Find out which model answers, where nobody named one. Raises ProviderError."""
+        ...
+
+    async def look(self) -> None:
+        """See whether the server answers; says it in `problem` and raises nothing."""
+        ...
+
+
 class Reranker(Protocol):
     @property
     def name(self) -> str: ...

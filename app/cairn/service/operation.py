@@ -17,6 +17,7 @@ from cairn.ingest import box
 from cairn.jobs.outcome import describe
 from cairn.plugins import broken_extensions
 from cairn.providers.circuit import Circuit
+from cairn.providers.protocols import ServedModel
 from cairn.service.audit import follow_settings
 from cairn.service.documents import end_abandoned
 from cairn.service.jobs import expire_jobs, order_checks, order_plan
@@ -31,6 +32,8 @@ ANSWER_SECONDS = 5.0
 """A database that takes longer than this to answer a trivial statement does not serve."""
 WATCH_SECONDS = 5.0
 """Between two looks at analysts' sessions."""
+CHAT_SECONDS = 15.0
+"""Between two looks at a chat model that does not answer."""
 GRACE_SECONDS = 4.0
 """For the current job to end by itself after the end was asked for; then it is handed back."""
 STANDBY_SECONDS = 5.0
@@ -108,6 +111,9 @@ def describe_service(services: Services) -> ServiceState:
     if services.embedded and (low := services.embedded.warning()):
         warnings.append(low)
     warnings += [warning for circuit in circuits if (warning := _failing(circuit))]
+    problem = chat.problem if isinstance(chat, ServedModel) else None
+    if problem and not any(circuit.reason and circuit.reason.detail == problem for circuit in circuits):
+        warnings.append(f"the chat model does not answer: {problem}")
     warnings += [str(broken) for broken in broken_extensions()]
     warnings += box.missing()
     replicas = services.database.replicas()
@@ -150,6 +156,24 @@ async def do_upkeep(services: Services) -> Upkeep:
         await end_abandoned(of_tenant)
         await order_checks(of_tenant)
     return Upkeep(made, dropped, expired)
+
+
+async def watch_chat(services: Services) -> None:
+    """See whether the chat model answers, for as long as the server runs: at the start, when the settings name another, and again
+    and again while it does not. A list of its models is all that it is asked for."""
+    told: str | None = None
+    looked: object = None
+    while True:
+        chat = services.chat_for(services.settings.current)
+        if isinstance(chat, ServedModel) and (chat is not looked or chat.problem):
+            await chat.look()
+            looked = chat
+            if chat.problem and chat.problem != told:
+                log.warning("chat.not_answering", problem=chat.problem)
+            elif told and not chat.problem:
+                log.info("chat.answers", model=chat.name)
+            told = chat.problem
+        await asyncio.sleep(CHAT_SECONDS)
 
 
 async def watch_analysts(services: Services) -> None:

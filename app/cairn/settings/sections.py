@@ -44,7 +44,11 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class QaSettings(SettingsSection):
-    model: str = Field("", description="Chat model for generation, or PROVIDER:MODEL of a package; empty: gpt-4o-mini.")
+    model: str = Field(
+        "",
+        description="Chat model for generation, or PROVIDER:MODEL of a package; empty: the only one that the server of "
+        "OPENAI_BASE_URL has, else gpt-4o-mini.",
+    )
     temperature: float = Field(0.1, ge=0, le=2, description="Sampling temperature of generation.")
 
 
