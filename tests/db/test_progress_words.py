@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import pytest_asyncio
 from agents import final, opening, search
 from scripted_server import ScriptedServer
 from talking import Talking, grading
 
 from cairn.domain.event import Event, Progress, SourcesFound
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.service.ask import start
 from cairn.wiring import Services
-from tests.db.runs import LEAVE, change, events_of, fill
+from tests.db.runs import LEAVE, answer, change, events_of, fill
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -89,3 +93,24 @@ async def test_without_a_model_it_tells_what_is_read(services: Services, scripte
         words(events)["fallback"]
         == "The server of the chat model reports an error of its own (500): quoting the sources instead"
     )
+
+
+@pytest.mark.parametrize(("reply", "strategy"), [("stall", "fast"), ("stall_late", "fast"), ("stall", "react")])
+async def test_who_waits_no_longer_has_a_quotation(
+    services: Services, scripted: ScriptedServer, reply: str, strategy: str
+) -> None:
+    change(services, "rag", reranking_enabled=False)
+    change(services, "answer", silent_seconds=0.05)
+    scripted.script(reply)
+    task = await start(services, Question(LEAVE, "handbook", new_id(), strategy=strategy))
+    events = []
+    async for item in task.events():
+        events.append(item.event)
+        if isinstance(item.event, Progress) and item.event.step == "silent":
+            task.give_up_model()
+    found = answer(events)
+    assert found.written_by is None
+    assert found.citations
+    assert found.model_failure is not None
+    assert found.model_failure.sentence == "The chat model did not answer in time. This answer is a quotation."
+    assert len(scripted.requests) == 1, "nothing more is asked of it"

@@ -15,7 +15,7 @@ from serving import Api, read_events, serving
 SETTINGS: dict[str, Any] = {
     "providers": {"circuitFailures": 1000},
     "rag": {"rerankerProvider": "none"},
-    "answer": {"prices": {"gpt-4o-mini": [1000, 2000]}},
+    "answer": {"prices": {"gpt-4o-mini": [1000, 2000]}, "silentSeconds": 0.05},
 }
 QUESTION = {"question": "What is a cairn?", "collection": "notes"}
 QUOTED = "This answer is a quotation."
@@ -76,6 +76,22 @@ def test_one_sentence_says_what_failed_and_what_was_done(
     [fallback] = [one.data for one in told if one.event == "progress" and one.data["step"] == "fallback"]
     assert fallback["message"] == sentence.replace(f". {QUOTED}", ": quoting the sources instead")
     assert told[-1].data["model_failure"]["sentence"] == sentence
+
+
+def test_a_reader_is_told_where_the_model_says_nothing(api: Api, remote: ScriptedServer) -> None:
+    remote.script(Reply("ok", seconds=600))  # until it is released
+    told = []
+    with api.client.stream("POST", "/query", json={**QUESTION, "stream": True}) as response:
+        for event in read_events(response):
+            told.append(event)
+            if event.event == "progress" and event.data["step"] == "silent":
+                remote.released.set()
+    remote.released.clear()
+    percents = [one.data["percent"] for one in told if one.event == "progress"]
+    assert percents == sorted(percents)
+    [silent] = [one.data for one in told if one.event == "progress" and one.data["step"] == "silent"]
+    assert silent["message"] == "The chat model has not answered for 0.05 s"
+    assert told[-1].data["written_by"] == "gpt-4o-mini", "it is waited for all the same"
 
 
 def test_it_is_said_in_the_language_of_the_question(api: Api, remote: ScriptedServer) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, Protocol, TypeVar
 
 from cairn.domain.trace import Prices, Spend, one_call
@@ -42,6 +42,8 @@ FEWEST_TOKENS: Final = 16
 GRACE: Final = 0.5
 """Seconds after which a provider that ignores its deadline is cut off."""
 UNLIMITED: Final = 10**12
+LONG: Final = 24 * 3600.0
+"""Seconds after which nobody waits any more."""
 
 
 class Account(Protocol):
@@ -62,7 +64,7 @@ class Account(Protocol):
 class Meter:
     """`by_purpose`: what the calls that have ended cost; `failures`: those that failed, each with its purpose, but for those
     that a limit ended. This one has no limits but those of the account, if there is one; `out`, `seconds_left` and `tokens_left`
-    are what a meter with limits says otherwise."""
+    are what a meter with limits says otherwise. `on_silence` is called once, where a model said nothing for `silent_seconds`."""
 
     def __init__(self, prices: Prices, account: Account | None = None) -> None:
         self._prices = prices
@@ -70,6 +72,10 @@ class Meter:
         self._open: set[Call] = set()
         self.by_purpose: dict[str, Spend] = {}
         self.failures: list[tuple[str, ProviderError]] = []
+        self.silent_seconds = math.inf
+        self.on_silence: Callable[[], None] = lambda: None
+        self._told_silence = self._given_up = False
+        self._waits: set[asyncio.Timeout] = set()
 
     def chat(self, chat: ChatModel, purpose: str, *, for_answer: bool = False) -> MeteredChat:
         """The model with its calls booked under `purpose`, a word. `for_answer`: they may use what is kept for the answer."""
@@ -112,12 +118,43 @@ class Meter:
     def tokens_left(self, *, for_answer: bool = False) -> int:
         return UNLIMITED
 
+    # --- waiting for it -----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def waiting(self, until: float) -> AsyncIterator[None]:
+        """A wait for the model, to that moment of the loop's clock. Raises TimeoutError then, and when it is given up."""
+        loop = asyncio.get_running_loop()
+        silence = loop.call_later(min(self.silent_seconds, LONG), self._note_silence)
+        try:
+            async with asyncio.timeout_at(until) as scope:
+                self._waits.add(scope)
+                try:
+                    yield
+                finally:
+                    self._waits.discard(scope)
+        finally:
+            silence.cancel()
+
+    def _note_silence(self) -> None:
+        if not self._told_silence:
+            self._told_silence = True
+            self.on_silence()
+
+    def give_up(self) -> None:
+        """Wait for no model any longer: calls under way end as if their time were up, and no other is begun."""
+        self._given_up = True
+        for scope in self._waits:
+            if not scope.expired():
+                scope.reschedule(0)
+
     # --- calls --------------------------------------------------------------------------------------------------------
 
     async def open_call(
         self, chat: ChatModel, purpose: str, read: int, max_tokens: int, *, for_answer: bool
     ) -> tuple[Call, float, int]:
         """A call that reads so many tokens, with the seconds and tokens that it may take. Raises BudgetExceededError."""
+        if self._given_up:
+            raise ProviderTimeoutError(f"{chat.name}: it was not waited for any longer")
         if reason := self.out(for_answer=for_answer, read=read):
             raise BudgetExceededError(reason)
         most = min(max_tokens, self.tokens_left(for_answer=for_answer) - read)
@@ -304,7 +341,7 @@ class MeteredChat:
         usage, written, failure = Usage(), "", None
         try:
             with accounted(call):
-                async with asyncio.timeout(min(timeout, left) + GRACE):
+                async with self._meter.waiting(now() + min(timeout, left) + GRACE):
                     reply = await ask(most, min(timeout, left))
             usage, written = reply.usage, reply.text
             if isinstance(reply, Acted):
@@ -328,7 +365,7 @@ class MeteredChat:
             async with aclosing(stream) as deltas:
                 while True:
                     with accounted(call):
-                        async with asyncio.timeout_at(deadline):
+                        async with self._meter.waiting(deadline):
                             delta = await anext(deltas, None)
                     if delta is None:
                         break
@@ -343,11 +380,11 @@ class MeteredChat:
     async def _open(self, messages: Sequence[Message], max_tokens: int) -> tuple[Call, float, int]:
         try:
             await learn_name(self._chat)  # prices go by it
+            return await self._meter.open_call(
+                self._chat, self._purpose, tokens_of(messages), max_tokens, for_answer=self._for_answer
+            )
         except ProviderError as error:
             raise self._judged(error, cut_short=False) from None
-        return await self._meter.open_call(
-            self._chat, self._purpose, tokens_of(messages), max_tokens, for_answer=self._for_answer
-        )
 
     def _judged(self, error: Exception, *, cut_short: bool) -> ProviderError:
         """A call whose time was all that was left of the run's has failed for the budget."""

@@ -32,6 +32,7 @@ class Budget(Meter):
     def __init__(self, limits: AgentSettings, answer: AnswerSettings, account: Account | None = None) -> None:
         super().__init__(answer.prices, account)
         self.limits = limits
+        self.silent_seconds = answer.silent_seconds
         self.exceeded: str | None = None
         self.tool_calls = 0
         self._made = monotonic()

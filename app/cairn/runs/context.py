@@ -78,7 +78,7 @@ class Record:
     `attempts`: generated answers with their groundedness. `merged`: the list that was made of several searches. `budget`:
     the meter of all calls of models, with what the run may spend; `account`: what else they are booked on. `steps`: what an
     agent thought and did; `read`: documents whose words these may hold, besides those of the searches. `streamed`: text of the
-    answer has been shown already.
+    answer has been shown already. `on_silence`: told where a model says nothing for long.
     """
 
     question: Question
@@ -94,6 +94,7 @@ class Record:
     budget: Budget | None = None
     account: Account | None = None
     streamed: bool = False
+    on_silence: Callable[[], None] = lambda: None
     _order: list[int] = field(default_factory=list)
     _asked: int = 0
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -104,6 +105,7 @@ class Record:
         """The one meter of the run, made when it is first needed."""
         if self.budget is None:
             self.budget = Budget(settings.agents, settings.answer, self.account)
+            self.budget.on_silence = self.on_silence
         return self.budget
 
     @property
@@ -115,6 +117,11 @@ class Record:
         """The chat model, its calls booked under a purpose, within the budget of the run, which keeps a reserve for the
         purposes in ANSWERING."""
         return self.meter(settings).chat(chat, purpose, for_answer=purpose in ANSWERING)
+
+    def give_up_model(self) -> None:
+        """Wait for no chat model any longer: what it would have written is quoted."""
+        if self.budget is not None:
+            self.budget.give_up()
 
     def open_budget(self, settings: Settings) -> Budget:
         """The budget of the run; its clock goes from the first time that it is opened. What models did before counts."""

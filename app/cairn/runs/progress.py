@@ -46,6 +46,12 @@ def asking_again(unsupported: int, percent: int = 95) -> Progress:
     return Progress("retry", percent, said, numbers={"unsupported": unsupported})
 
 
+def silent(seconds: float, percent: int) -> Progress:
+    """That the chat model says nothing; `percent` as it was."""
+    said = f"The chat model has not answered for {seconds:g} s"
+    return Progress("silent", percent, said, numbers={"seconds": round(seconds)})
+
+
 def grading(passages: int, percent: int = 55) -> Progress:
     return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", numbers={"passages": passages})
 

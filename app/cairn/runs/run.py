@@ -16,11 +16,12 @@ from cairn.query.complexity import SEVERAL_STEPS
 from cairn.query.understand import understand
 from cairn.retrieve.plan import default_legs
 from cairn.runs.choose import Means, choose
-from cairn.runs.context import Deps, Record, Report, Run
+from cairn.runs.context import Deps, Record, Report, Run, StepEvent
 from cairn.runs.corpus import Scope
 from cairn.runs.finish import make_answer
 from cairn.runs.gather import can_widen, widen
 from cairn.runs.outbound import OutboundEvents, let_out
+from cairn.runs.progress import silent
 from cairn.runs.recall import widest
 from cairn.telemetry import span
 
@@ -39,6 +40,7 @@ async def answer(question: Question, deps: Deps, record: Record, report: Report)
 
 async def _answer(question: Question, deps: Deps, record: Record, report: Report) -> Answer:
     began = time.perf_counter()
+    report = _tell_silence(deps, record, report)
     report(Progress("classify", 10, "Reading the message"))
     question = await _recall_history(question, deps, record)
     with span("understand"):
@@ -62,6 +64,19 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
     answer = let_out(record, outcome, answer)
     run.emit(Progress("complete", 100, "Done"))
     return answer
+
+
+def _tell_silence(deps: Deps, record: Record, report: Report) -> Report:
+    """`report`, which from now on is told as well where the chat model says nothing for long."""
+    percent = 0
+
+    def told(event: StepEvent) -> None:
+        nonlocal percent
+        percent = event.percent if isinstance(event, Progress) else percent
+        report(event)
+
+    record.on_silence = lambda: report(silent(deps.settings.answer.silent_seconds, percent))
+    return told
 
 
 async def understand_question(question: Question, deps: Deps, record: Record) -> QueryPlan:

@@ -56,17 +56,19 @@ UNWIND_SECONDS: Final = 2.0
 class Task:
     """One question being answered. Exactly one terminal event ends it on every path, and it is the last.
 
-    `progress`: the step that it is at. `resumable`: it goes on when who asked leaves, and its events are stored.
+    `progress`: the step that it is at. `give_up_model`: wait for the chat model no longer, and quote. `resumable`: it goes on
+    when who asked leaves, and its events are stored.
     """
 
     def __init__(
         self, question: Question, event_log: EventLog, save: Callable[[Event], Awaitable[Event]], on_end: OnEnd, *,
-        resumable: bool = False,
+        resumable: bool = False, give_up_model: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.id = question.run_id
         self.question = question
         self.resumable = resumable
         self.progress: Progress | None = None
+        self.give_up_model = give_up_model
         self._shown: list[str] = []
         self._log = event_log
         self._save = save
@@ -197,7 +199,7 @@ class Runs:
 
     async def start(
         self, principal: Principal, question: Question, work: Work, on_end: OnEnd, *, surface: Surface = "query",
-        resumable: bool = False, traced: Tracing | None = None,
+        resumable: bool = False, traced: Tracing | None = None, give_up_model: Callable[[], None] = lambda: None,
     ) -> Task:  # fmt: skip
         """Begin a run; a resumable one can be seen by others, and is traced, when this returns. Raises ConflictError for an id
         that is in use, StoppingError, and for a resumable one DatabaseUnavailableError."""
@@ -217,7 +219,8 @@ class Runs:
         except BaseException:
             self._recent.pop(key, None)
             raise
-        task = Task(question, durable or MemoryLog(), save, on_end, resumable=resumable)
+        event_log = durable or MemoryLog()
+        task = Task(question, event_log, save, on_end, resumable=resumable, give_up_model=give_up_model)
         self._live[key] = task
         self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable, traced))
         if self._closing:  # since it was opened

@@ -117,8 +117,9 @@ async def start(
     try:
         with of_one_state():  # the run begins within
             return await services.runs.start(
-                services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced
-            )
+                services.principal, question, work, leave_trace, surface=surface, resumable=resumable, traced=traced,
+                give_up_model=filled.give_up_model,
+            )  # fmt: skip
     except BaseException:
         leave_gate()
         await services.slots.release(slot)

@@ -369,6 +369,11 @@ class AnswerSettings(SettingsSection):
     summary_sentences: int = Field(12, ge=1, le=50, description="Lines of an outline: of a summary without a model.")
     max_sentences: int = Field(4, ge=1, le=20, description="Quotations of an extractive answer.")
     timeout_seconds: float = Field(60, gt=0, description="Total deadline of one generation.")
+    silent_seconds: float = Field(
+        10,
+        gt=0,
+        description="After so long without a word of the chat model its reader is told, and offered a quotation.",
+    )
     max_output_tokens: int = Field(1024, ge=16, description="Most tokens a model may generate.")
     prices: dict[str, tuple[Price, Price]] = Field(
         {}, description="Model to its price of a million input and of a million output tokens; not in it: cost is null."

@@ -103,6 +103,8 @@ async def answer_question(
         nonlocal shown, why
         if isinstance(event, Progress) and event.step == "retract":
             why = event.message
+        if isinstance(event, Progress) and event.step == "silent" and not silent:
+            note(f"{event.message}; Ctrl-C ends it")
         if isinstance(event, Token) and live:
             shown += event.text
             say(event.text, end="")

@@ -37,7 +37,7 @@ class ShownTurn:
         self._words: list[str] = []
         self._steps: list[str] = []
         self._found = 0
-        self._stale = False
+        self._stale = self._silent = False
         with ui.column().classes("w-full gap-2 turn").props("role=group"):
             ui.label(question).classes("self-end question rounded-xl px-3 py-2 whitespace-pre-wrap break-words")
             with ui.row().classes("w-full gap-4 items-start max-lg:flex-col no-wrap"):
@@ -46,12 +46,17 @@ class ShownTurn:
 
     # --- while it runs ------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Show what happens; `see` is told, and the reader sees it REFRESH_SECONDS later."""
+    def begin(self, quote_instead: Callable[[], None]) -> None:
+        """Show what happens; `see` is told, and the reader sees it REFRESH_SECONDS later. `quote_instead`: wait for the chat
+        model no longer, which is offered where it is silent."""
         with self.left:
             with ui.row().classes("items-center gap-2 opacity-80 no-wrap").props("role=status") as self.doing:
                 ui.spinner(size="sm")
                 self.step = ui.label(self.page.text("ask.begins")).classes("text-sm")
+                self.quote = ui.button(self.page.text("ask.quote_instead"), on_click=quote_instead).props(
+                    "flat dense no-caps"
+                )
+                self.quote.set_visibility(False)
             self.draft = ui.label().classes("whitespace-pre-wrap break-words w-full")
             self.timer = ui.timer(REFRESH_SECONDS, self._refresh)
 
@@ -59,19 +64,23 @@ class ShownTurn:
         """Take note of what the run said."""
         self._stale = True
         match event:
-            case Progress(message=message, step=step):
+            case Progress(message=message, step=step, numbers=numbers):
                 said = message or step
+                if step == "silent":
+                    said, self._silent = self.page.text("ask.silent", seconds=numbers["seconds"]), True
                 if not self._steps or self._steps[-1] != said:
                     self._steps.append(said)
             case SourcesFound(passages=passages):
                 self._found = len(passages)
             case Token(text=text):
                 self._words.append(text)
+                self._silent = False
 
     def _refresh(self) -> None:
         if not self._stale:
             return
         self._stale = False
+        self.quote.set_visibility(self._silent)
         if self._steps:
             self.step.set_text(self._steps[-1])
         self.draft.set_text("".join(self._words))

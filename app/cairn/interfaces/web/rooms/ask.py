@@ -212,7 +212,7 @@ class _Room:
         self._keep_address()
         with self.turns:
             turn = ShownTurn(self.page, task.question.text)
-        turn.begin()
+        turn.begin(task.give_up_model)
         ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)
