@@ -68,6 +68,7 @@ async def save_exchange(
             "confidence_word": answer.confidence_word,
             "answered": answer.answered,
             "grounded": answer.grounded,
+            **({"model_failure": answer.model_failure.sentence} if answer.model_failure else {}),
             **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
         answer.drew_on,

@@ -40,7 +40,8 @@ def guarded(
 ) -> Iterator[Api]:
     """A server that asks for keys and has a chat model."""
     own = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
-    with serving(place[0], tmp_path_factory.mktemp("guarded"), page=True, **own) as running:
+    settings = {"answer": {"silentSeconds": 0.5, "prices": {"gpt-4o-mini": [1000, 2000]}}}
+    with serving(place[0], tmp_path_factory.mktemp("guarded"), page=True, settings=settings, **own) as running:
         documents = [
             {"external_id": "cairn.md", "text": f"# Cairn\n\n{SAID.replace(' [1]', '')} It marks a path in the hills."}
         ]
@@ -125,6 +126,31 @@ def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded
     expect(tab).not_to_have_url(re.compile("run="))
     chat.released.clear()
     _stop(guarded, tab, chat)
+
+
+def test_a_silent_model_is_told_and_a_quotation_offered_and_a_failure_is_one_sentence(
+    guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer, shoot: Shoot
+) -> None:
+    enter(guarded, tab, place[1].victim)
+    chat.streams = Reply("stall")
+    ask(tab)
+    expect(tab.get_by_role("status")).to_contain_text("The chat model has not answered for")
+    shoot(tab, "ask-silent")
+    tab.get_by_role("button", name="Quote the sources instead").click()
+    sentence = tab.get_by_text("The chat model did not answer in time. This answer is a quotation.")
+    expect(sentence).to_be_visible(timeout=patience(10) * 1000)
+    expect(tab.locator(".answer a").first).to_be_visible()
+    detail = tab.get_by_text("generation failed", exact=False)
+    expect(detail).to_be_hidden()
+    tab.get_by_role("button", name="Details").click()
+    expect(detail).to_be_visible()
+    shoot(tab, "ask-model-failed")
+    chat.streams = None
+    ask(tab, "What does a cairn mark?")
+    expect(tab.get_by_text(re.compile(r"gpt-4o-mini · \d+ tokens · \d"))).to_be_visible(timeout=patience(10) * 1000)
+    tab.reload()
+    expect(sentence).to_be_visible()
+    expect(tab.get_by_text(re.compile(r"gpt-4o-mini · \d+ tokens · \d"))).to_be_visible()
 
 
 def _stop(guarded: Api, tab: Page, chat: ScriptedServer) -> None:

@@ -132,7 +132,8 @@ class ShownTurn:
     def show_saved(self, message: SavedMessage, judgement: Judgement | None) -> None:
         """The answer as the conversation remembers it, and what was thought of it."""
         notes = dict(message.notes)
-        remarks = [self.page.text("ask.source_changed")] if message.source_changed else []
+        remarks = [notes["model_failure"]] if notes.get("model_failure") else []
+        remarks += [self.page.text("ask.source_changed")] if message.source_changed else []
         if message.source_changed:
             notes["grounded"] = None
         content = message.turn.content or self.page.text("ask.blanked")
