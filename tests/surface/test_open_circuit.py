@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,6 @@ def test_an_open_circuit_is_seen_and_answers_are_extracted_meanwhile(with_chat: 
     (circuit,) = [one for one in ready["circuits"] if one["name"].startswith("chat ")]
     assert (ready["status"], circuit["state"], circuit["failures"]) == ("ready", "open", 2)
     assert circuit["retry_in_seconds"] > 0
-    assert any("chat gpt-4o-mini fails: gpt-4o-mini: HTTP 401" in problem for problem in ready["problems"])
+    assert any(re.match(r"chat gpt-4o-mini failed \d+ s ago: gpt-4o-mini: HTTP 401", one) for one in ready["problems"])
     assert "401" in circuit["problem"]
     assert 'cairn_provider_circuit{model="chat gpt-4o-mini"} 2.0' in api.client.get("/metrics").text

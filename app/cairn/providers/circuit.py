@@ -48,6 +48,7 @@ class Circuit:
         self._opened: float | None = None
         self._probing = False
         self._reason: ProviderError | None = None
+        self._failed_at = 0.0
 
     @property
     def state(self) -> State:
@@ -66,6 +67,11 @@ class Circuit:
         return self._reason
 
     @property
+    def failed_ago(self) -> float:
+        """Seconds since that call."""
+        return self._clock() - self._failed_at
+
+    @property
     def retry_in(self) -> float:
         """Seconds until a call may try; 0 while calls pass."""
         return 0.0 if self._opened is None else max(0.0, self._opened + self._limits().seconds - self._clock())
@@ -82,6 +88,7 @@ class Circuit:
         except BudgetExceededError:
             raise
         except ProviderError as error:
+            self._failed_at = self._clock()
             if counts(error):
                 self._failed(error)
             else:

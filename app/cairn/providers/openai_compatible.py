@@ -37,6 +37,12 @@ _NO_MODEL: Final = (
     "(rag.qa.model, rag.embeddingModel; GET /models of the server lists them)"
 )
 _NO_PATH: Final = "OPENAI_BASE_URL must be what /chat/completions and /embeddings follow, most often ending in /v1"
+_UNKNOWN_MODEL: Final = re.compile(
+    r"not a valid model|no models? loaded|unknown model|invalid model"
+    r"|\bmodel\b.{0,80}(?:not found|does not exist|is not available|not exist)",
+    re.IGNORECASE,
+)
+"""What some servers say with status 400 or 422 of a name that they do not know."""
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|spend_limit", re.IGNORECASE)
 _OVERLOADED: Final = re.compile(r"server_error|overloaded|api_error|rate.?limit|timeout|unavailable", re.IGNORECASE)
 
@@ -121,7 +127,7 @@ def _status_error(error: openai.APIStatusError, what: str, secret: str | None) -
         return _redirect(error, what)
     detail = f"{what}: HTTP {status}" + (f": {redacted(said, secret)}" if said else "")
     cause: FailureCause | None = None
-    if status == 404:
+    if status == 404 or (status in (400, 422) and _UNKNOWN_MODEL.search(said)):
         unknown = re.search("model", said, re.IGNORECASE)
         cause = "model" if unknown else "address"
         detail += f". {_NO_MODEL.format(name=what) if unknown else _NO_PATH}"

@@ -135,7 +135,7 @@ def _failing(circuit: Circuit) -> str | None:
     if circuit.reason is None:
         return None
     waits = f"; not asked again for {circuit.retry_in:.0f} s" if circuit.state == "open" else ""
-    return f"{circuit.name} fails: {circuit.reason.detail}{waits}"
+    return f"{circuit.name} failed {circuit.failed_ago:.0f} s ago: {circuit.reason.detail}{waits}"
 
 
 async def do_upkeep(services: Services) -> Upkeep:
