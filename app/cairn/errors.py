@@ -252,6 +252,7 @@ FailureCause = Literal[
     "busy",
     "server",
     "unreachable",
+    "broken",
     "silent",
     "nonsense",
     "refused",
@@ -259,7 +260,7 @@ FailureCause = Literal[
 ]
 """Why a model provider failed, as somebody has to know who is to mend it: its key, the account behind it, the name of the model
 that the settings give, or that they give none of several, or the address; too many requests, an error of the server, no
-connection, no answer in time, a reply that cannot be read, a request that is refused; or something else."""
+connection, one that broke off, no answer in time, a reply that cannot be read, a request that is refused; or something else."""
 
 
 class ProviderError(CairnError):

@@ -326,7 +326,7 @@ async def test_after_failures_in_a_row_nobody_waits(server: ScriptedServer) -> N
         (Reply("400"), "refused", 400),
         (Reply("500"), "server", 500),
         (Reply("502"), "server", 502),
-        (Reply("disconnect"), "unreachable", None),
+        (Reply("disconnect"), "broken", None),
         (Reply("stall"), "silent", None),
         (Reply("malformed"), "nonsense", None),
         (Reply("html_200"), "nonsense", None),
@@ -343,6 +343,14 @@ async def test_a_failure_says_who_has_to_mend_it(
             await ask(chat, seconds=0.5 if reply.kind == "stall" else patience(5))
         assert (caught.value.cause, caught.value.answered) == (cause, status)
         server.begin(server.answer)
+
+
+@pytest.mark.parametrize("kind", ["cut", "silent_end"])
+async def test_a_stream_that_ends_too_soon_is_broken_off(chat: ChatModel, server: ScriptedServer, kind: str) -> None:
+    server.script(kind)
+    with pytest.raises(ProviderError) as caught:
+        await stream(chat)
+    assert caught.value.cause == "broken"
 
 
 async def test_a_server_that_is_not_there_cannot_be_reached() -> None:

@@ -55,10 +55,10 @@ def _fresh(remote: ScriptedServer) -> None:
         ),
         (Reply("429", retry_after=99), "busy", f"The chat model takes no more requests for now (429). {QUOTED}"),
         (Reply("500"), "server", f"The server of the chat model reports an error of its own (500). {QUOTED}"),
-        (Reply("disconnect"), "unreachable", f"The server of the chat model cannot be reached. {QUOTED}"),
+        (Reply("disconnect"), "broken", f"The connection to the chat model broke off. {QUOTED}"),
         (Reply("malformed"), "nonsense", f"The chat model sent something that is no answer. {QUOTED}"),
     ],
-    ids=["key", "model", "busy", "server", "unreachable", "nonsense"],
+    ids=["key", "model", "busy", "server", "broken", "nonsense"],
 )  # fmt: skip
 def test_one_sentence_says_what_failed_and_what_was_done(
     api: Api, remote: ScriptedServer, reply: Reply, cause: str, sentence: str

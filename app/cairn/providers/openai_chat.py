@@ -147,7 +147,7 @@ def _response_format(form: str, schema: Schema) -> dict[str, Any]:
 
 def _away(error: ProviderError) -> bool:
     """Whether a server that was asked for its models is not there, rather than without a list of them."""
-    return error.cause in ("unreachable", "silent", "server") and error.answered != NOT_IMPLEMENTED
+    return error.cause in ("unreachable", "broken", "silent", "server") and error.answered != NOT_IMPLEMENTED
 
 
 class OpenAIChat:
@@ -203,7 +203,7 @@ class OpenAIChat:
             try:
                 names = await self._list_models()
             except ProviderError as error:
-                if error.cause in ("key", "credit", "busy", "unreachable", "silent"):
+                if error.cause in ("key", "credit", "busy", "unreachable", "broken", "silent"):
                     raise
                 names, self._name_known = [DEFAULT_CHAT_MODEL], not _away(error)  # it does not say, or not yet
             else:
@@ -286,7 +286,9 @@ class OpenAIChat:
 
     def _require(self, text: object, finish: object) -> None:
         if not isinstance(finish, str):
-            raise ProviderResponseError(f"{self.name}: the reply breaks off (no finish reason)")
+            broken = isinstance(text, str) and text.strip() != ""
+            detail = f"{self.name}: the reply breaks off (no finish reason)"
+            raise ProviderResponseError(detail, cause="broken" if broken else None)
         if not isinstance(text, str) or not text.strip():
             raise ProviderResponseError(f"{self.name}: empty reply (finish reason {finish[:40]})", blames_server=False)
 

@@ -103,8 +103,12 @@ def provider_error(error: Exception, what: str, secret: str | None) -> ProviderE
         away = isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
         return ProviderTimeoutError(f"{what}: no answer in time", retryable=True, cause="unreachable" if away else None)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
-        reason = type(error.__cause__ or error).__name__
-        return ProviderError(f"{what}: connection failed ({reason})", retryable=True, cause="unreachable")
+        reason = error.__cause__ or error
+        broken = isinstance(reason, httpx2.ReadError | httpx2.WriteError | httpx2.CloseError | httpx2.ProtocolError)
+        return ProviderError(
+            f"{what}: connection failed ({type(reason).__name__})", retryable=True,
+            cause="broken" if broken else "unreachable",
+        )  # fmt: skip
     if isinstance(error, openai.APIError) and not isinstance(error, openai.APIResponseValidationError):
         return _stream_error(error, what, secret)
     if isinstance(error, ServerSaidError):

@@ -151,10 +151,11 @@ def show_sources(answer: Answer) -> None:
     total = answer.timings_ms.get("total", 0)
     say(f"\n{told}", style="yellow" if answer.answered == "unsure" else "bold", end="") if told else say()
     say(f"{', ' if told else ''}{total:.0f} ms, run {answer.run_id}", style="dim")
-    if answer.usage:
+    if answer.usage.get("input_tokens"):
         say(told_usage(answer), style="dim")
     for problem in answer.remarks:
-        note(f"note: {problem}")
+        more = " (details: -v)" if answer.model_failure and problem == answer.model_failure.sentence else ""
+        note(f"note: {problem}{more}")
 
 
 def told_usage(answer: Answer) -> str:

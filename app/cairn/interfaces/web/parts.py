@@ -96,8 +96,8 @@ def bytes_of(size: int) -> str:
 
 def cost_of(usage: Mapping[str, Any] | None) -> str:
     """Tokens and money of calls of chat models, as far as they are known; "" where there was none."""
-    if not usage:
+    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0) if usage else 0
+    if not usage or not tokens:
         return ""
-    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
     cost = usage.get("cost")
     return f"{tokens:,} tokens" + ("" if cost is None else f" · {cost:.4f}")
