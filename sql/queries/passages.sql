@@ -47,10 +47,15 @@ JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
 ORDER BY chosen.place
 
 -- name: marks_behind
--- Where sections begin, or go on in another passage, in a document from a place on, with their headings; at most $4.
+-- Where sections begin, or go on in another passage, in a document from a place on, with their headings; at most $4. Each passage
+-- has one at its beginning, so that behind the first $4 of them none is needed.
 SELECT DISTINCT (mark ->> 0)::integer AS start, (mark ->> 1)::integer AS page, mark -> 2 AS headings
-FROM rag.passages p CROSS JOIN jsonb_array_elements(p.landmarks) AS mark
-WHERE p.tenant_id = $1 AND p.document_id = $2 AND p.char_end > $3 AND (mark ->> 0)::integer >= $3
+FROM (
+  SELECT p.landmarks FROM rag.passages p
+  WHERE p.tenant_id = $1 AND p.document_id = $2 AND p.char_end > $3 ORDER BY p.ordinal LIMIT $4 + 1
+) AS p
+CROSS JOIN jsonb_array_elements(p.landmarks) AS mark
+WHERE (mark ->> 0)::integer >= $3
 ORDER BY start
 LIMIT $4
 

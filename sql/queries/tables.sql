@@ -41,27 +41,39 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
   SELECT coalesce(array_agg(word.one), '{}') AS words
   FROM rag.table_columns c
-  CROSS JOIN LATERAL unnest(string_to_array(c.keys[1], ' ')) AS word (one)
-  WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
-    AND length(word.one) > 2 AND NOT EXISTS (
-      SELECT 1 FROM unnest(c.keys, n.totals) AS row (key, total)
-      WHERE NOT row.total AND row.key <> '' AND position(' ' || word.one || ' ' IN ' ' || row.key || ' ') = 0
+  CROSS JOIN LATERAL (
+    WITH called AS MATERIALIZED (
+      SELECT ' ' || cell.key || ' ' AS key FROM unnest(c.keys, n.totals) AS cell (key, total) WHERE NOT cell.total AND cell.key <> ''
     )
+    SELECT first.one FROM unnest(string_to_array(c.keys[1], ' ')) AS first (one)
+    WHERE length(first.one) > 2 AND NOT EXISTS (SELECT 1 FROM called WHERE position(' ' || first.one || ' ' IN called.key) = 0)
+  ) AS word
+  WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
 ) AS alike
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
 -- In the first column words that all rows have ($5) need not be said, where more than a number is left.
-SELECT c.position, cell.key, called.name, cell.group, min(cell.text) AS text, count(*)::integer AS cells, min(cell.row)::integer AS row,
-  bool_and(cell.total) AS total
-FROM rag.table_columns c
-JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
-CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
-CROSS JOIN LATERAL (VALUES (cell.key), (CASE WHEN c.position = 0 AND $5::text[] <> '{}' THEN nullif(
-  (SELECT string_agg(word.one, ' ' ORDER BY word.place) FROM unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place)
-   WHERE word.one <> ALL ($5::text[]) HAVING string_agg(word.one, '') ~ '[^\d]'), cell.key) END)) AS called (name)
-WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND called.name = ANY ($4::text[])
-GROUP BY c.position, cell.key, called.name, cell.group ORDER BY c.position, cell.key, row
+WITH called AS (
+  SELECT c.position, cell.key, cell.key AS name, cell.group, cell.text, cell.total, cell.row
+  FROM rag.table_columns c
+  JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
+  CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
+  WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND cell.key = ANY ($4::text[])
+  UNION ALL
+  SELECT 0, cell.key, shorter.name, cell.group, cell.text, cell.total, cell.row
+  FROM rag.table_columns c
+  JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
+  CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
+  CROSS JOIN LATERAL (
+    SELECT string_agg(word.one, ' ' ORDER BY word.place) AS name
+    FROM unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place) WHERE word.one <> ALL ($5::text[])
+  ) AS shorter
+  WHERE $5::text[] <> '{}' AND c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.position = 0
+    AND shorter.name <> cell.key AND shorter.name ~ '[^\d ]' AND shorter.name = ANY ($4::text[])
+)
+SELECT position, key, name, "group", min(text) AS text, count(*)::integer AS cells, min(row)::integer AS row, bool_and(total) AS total
+FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 
 -- name: of_rows
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
