@@ -23,6 +23,12 @@ def test_a_sheet_with_a_long_header_comes_back_as_it_was() -> None:
     assert [text[slice(*span)] for span in cells] == list(first.cells)
 
 
+def test_the_name_of_a_column_may_be_a_whole_question_but_no_paragraph() -> None:
+    for length, tables in ((160, 1), (161, 0)):
+        row = f"Place: a\nSize: 1\n{'q' * length}: 3\n"
+        assert len(records_in(f"{row}\n{row}")) == tables
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -64,9 +64,12 @@ def _apart(text: str, records: Sequence[Table], joined: Sequence[list[Table]]) -
         gaps = [(pieces, (pieces[-1].span[1], one.span[0])) for pieces in before]
         gaps += [(pieces, (one.span[1], pieces[0].span[0])) for pieces in behind]
         if not any(
-            not text[slice(*gap)].strip() and not set(one.header).isdisjoint(pieces[0].header) for pieces, gap in gaps
+            not _SAID.search(text, *gap) and not set(one.header).isdisjoint(pieces[0].header) for pieces, gap in gaps
         ):
             yield [one]
+
+
+_SAID: Final = re.compile(r"\S")
 
 
 def _join(text: str, tables: Sequence[Table]) -> Iterator[list[Table]]:
