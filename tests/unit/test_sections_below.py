@@ -58,6 +58,15 @@ def test_another_number_means_something_else() -> None:
     assert names("There are three areas.") == []
 
 
+def test_words_that_are_numbers_in_another_language_are_none() -> None:
+    assert names("The council has once and for all identified some areas.") == list(AREAS)  # "once": eleven
+    assert names("Le conseil a nommé des domaines très importants pour la ville.") == list(AREAS)  # "tres": three
+    assert (
+        names("Le conseil a nommé des domaines très importants pour la ville.", above=("Grants",), below=AREAS[:3])
+        == []
+    )
+
+
 def test_chapters_of_a_document_must_be_announced_right_before_them() -> None:
     assert names("The council gives grants.", above=("Grants",)) == []
     assert names("It gives them in the following areas.", above=("Grants",)) == list(AREAS)
@@ -67,6 +76,8 @@ def test_chapters_of_a_document_must_be_announced_right_before_them() -> None:
 def test_one_section_is_no_list_and_neither_are_very_many() -> None:
     assert names("These areas are there:", below=AREAS[:1]) == []
     assert names("These areas are there:", below=tuple(f"Area {n}" for n in range(13))) == []
+    for number in (2, 12):
+        assert len(names("These areas are there:", below=tuple(f"Area {n}" for n in range(number)))) == number
 
 
 def test_sections_of_which_the_last_is_not_known_are_none() -> None:

@@ -11,6 +11,7 @@ from cairn.answer.shown import ON_THE_WAY, announces
 from cairn.domain.document import Landmark, landmark_at
 from cairn.domain.passage import Passage
 from cairn.language.blocks import blocks_in
+from cairn.language.identify import by_words
 from cairn.language.lexicon import languages
 from cairn.language.sentences import Span
 from cairn.language.text import fold
@@ -25,7 +26,10 @@ chapters, which must be announced right before them."""
 MOST_MARKS: Final = 200
 """Beginnings of sections that are read behind a sentence."""
 
-_NUMBERS: Final = {word: number for one in languages() for word, number in one.numbers.words.items() if number <= MOST}
+_NUMBERS: Final = {
+    one.code: {word: number for word, number in one.numbers.words.items() if number <= MOST} for one in languages()
+}
+_NUMBERING: Final = re.compile(r"\d{1,2}[.)]\s")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -50,7 +54,9 @@ def sections_announced(passage: Passage, quoted: Span, behind: Sequence[Landmark
     rest = introduction[quoted[1] :].rstrip()
     said = passage.content[quoted[0] : quoted[1]]
     words = [fold(word) for word in _WORD.findall(said)]
-    spelled = {_NUMBERS[word] for word in words if word in _NUMBERS}
+    language = by_words(said)  # "once" is eleven in another one
+    known = [_NUMBERS[language]] if language else _NUMBERS.values()
+    spelled = {numbers[word] for numbers in known for word in words if word in numbers}
     near = len(rest) <= ON_THE_WAY if len(path) >= DEEP else not rest and announces(passage.content, quoted)
     meant = len(below) in spelled or str(len(below)) in words or (near and not spelled)
     listed = any(block.kind not in ("prose", "heading") for block in blocks_in(rest))
@@ -71,7 +77,4 @@ def _right_below(path: tuple[str, ...], behind: Sequence[Landmark]) -> Sequence[
 
 def as_list(below: Sequence[Section]) -> str:
     """As a paragraph of an answer of its own; nothing where there are none."""
-    return "\n" + "".join(f"\n- {_NUMBER.sub('', section.name)}" for section in below) if below else ""
-
-
-_NUMBER: Final = re.compile(r"\d{1,2}[.)]\s")
+    return "\n" + "".join(f"\n- {_NUMBERING.sub('', section.name)}" for section in below) if below else ""
