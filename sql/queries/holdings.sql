@@ -103,7 +103,7 @@ WHERE EXISTS (
 ) OR EXISTS (
   SELECT 1 FROM rag.passages p
   WHERE p.tenant_id = $1 AND p.collection_id = (SELECT c.id FROM rag.collections c WHERE c.tenant_id = $1 AND c.name = $2)
-    AND CASE WHEN p.content ~ '[À-ž]'
+    AND CASE WHEN p.content ~ '[À-ɏ\u0300-\u036fḀ-ỿ]'
       THEN regexp_replace(normalize(replace(lower(p.content), '’', ''''), NFD), '[\u0300-\u036f]', '', 'g')
       ELSE replace(lower(p.content), '’', '''') END ~ w.pattern
 )

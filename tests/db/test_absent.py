@@ -93,8 +93,9 @@ async def test_the_database_finds_what_is_written_otherwise(services: Services) 
     """In whatever case, with accents and curly apostrophes, in the text or in the title; of this collection alone."""
     await index(services, "elsewhere", {"bern.md": "# Bern\n\nThe bears live in Bern.\n"})
     text = "# Zoë Šimek\n\nBeyoncé met MÜLLER on l’Île-d’Orléans. The columns are fatalities_85_99 and deaths 00-14.\n"
-    await index(services, "written", {"people.md": text, "plain.md": "# Tides\n\nIt’s Harlow’s tide table.\n"})
-    there = {"Zoe", "Simek", "Beyonce", "Muller", "Orléans", "Harlow", "1985", "1999", "2000", "2014"}
+    plain = {"plain.md": "# Tides\n\nIt’s Harlow’s tide table.\n", "hanoi.md": "# Hanoi\n\nHo Việt came.\n"}
+    await index(services, "written", {"people.md": text, **plain})
+    there = {"Zoe", "Simek", "Beyonce", "Muller", "Orléans", "Harlow", "1985", "1999", "2000", "2014", "Viet"}
     patterns = {
         one.text: one.words
         for question in (
@@ -102,6 +103,7 @@ async def test_the_database_finds_what_is_written_otherwise(services: Services) 
             "What was 1985 to 1999?",
             "What was 2000 to 2014?",
             "What was 2013?",
+            "Is Viet here?",
         )
         for one in subjects(question, "en")
     }
