@@ -163,7 +163,7 @@ async def test_tables_of_all_formats_are_computed_over(
 ) -> None:
     answer = await asked(tables, question)
     if not value:
-        assert not computed(answer)  # "grow" is not known: nothing is guessed
+        assert not computed(answer)  # a difference, or a percentage: nothing is guessed
         return
     assert value in answer.answer
     assert quoted in [one.quote for one in answer.citations]
@@ -220,6 +220,19 @@ async def test_a_sheet_that_spans_many_passages_is_computed_over_as_a_whole(serv
     assert len({one.passage_id for one in answer.citations}) >= 1
     above = await asked(services, "How many tickets of the team Green have more than 90 hours?")
     assert above.answer.startswith(f"{sum(one > 90 for one in hours)} [1]")
+
+
+async def test_where_a_cell_is_empty_nobody_knows_whether_it_is_none(services: Services) -> None:
+    def drinks(sheet: Any) -> None:
+        for row in (("Country", "Beer", "Wine"), ("Norland", 10, 0), ("Sudland", None, 5), ("Westland", 0, 8)):
+            sheet.append(row)
+
+    [outcome] = await index_now(
+        services, "tables", [Source("drinks.xlsx", "drinks.xlsx", workbook(drinks, sheet="Drinks"))]
+    )
+    assert isinstance(outcome, Indexed)
+    assert (await asked(services, "How many countries have no wine?")).answer.startswith("1 [1]")
+    assert not computed(await asked(services, "How many countries have no beer?"))
 
 
 TURNOUT = {

@@ -401,8 +401,55 @@ def test_growth_of_a_row_is_told_as_a_difference() -> None:
         ("ShareWomen", {"share", "women"}),
         ("fatalities 00-14", {"fatalities", "00", "14", "2000", "2014"}),
         ("2015_murders", {"2015", "murders"}),
+        ("rain_50_60", {"rain", "50", "60", "1950", "1960"}),
+        ("rain 20-49", {"rain", "20", "49", "2020", "2049"}),
+        ("", set()),
         ("size_18to22", {"size", "18to22"}),
     ],
 )
 def test_headers_are_taken_apart(header: str, words: set[str]) -> None:
     assert header_words(header) == words
+
+
+CANDIDATES = """
+| Candidate | {year} | {votes} |
+| --- | --- | --- |
+| Ada | 2012 | 5 |
+| Bea | 2016 | 7 |
+| Cleo | 2020 | 9 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "year", "votes"),
+    [
+        ("Quel est le nombre de voix le plus élevé en 2012 et en 2016 ?", "fr", "Année", "Voix"),
+        ("¿Cuál es el número de votos más alto en 2012 y 2016?", "es", "Año", "Votos"),
+        ("Qual è il numero di voti più alto nel 2012 e nel 2016?", "it", "Anno", "Voti"),
+        ("What are the votes in fall 2012 and 2016?", "en", "Year", "Votes"),
+        ("Welche Stimmen gab es im Fall 2012 und 2016?", "de", "Jahr", "Stimmen"),
+        ("Quel est le gain de voix en 2012 et 2016 ?", "fr", "Année", "Voix"),
+    ],
+)
+def test_what_only_looks_like_more_or_less_makes_no_difference(
+    question: str, language: str, year: str, votes: str
+) -> None:
+    assert meant(question, CANDIDATES.format(year=year, votes=votes), language) is None
+
+
+def test_zero_is_a_number_behind_a_comparison() -> None:
+    found = meant("lines with more than zero injuries from 2000 to 2014", FERRIES, title="Delays of lines")
+    assert found is not None
+    assert (found.operation, found.comparison, found.bound) == ("listing", "more", 0)
+
+
+def test_the_years_of_a_period_explain_nothing_alone() -> None:
+    ages = "| County | Age 10-14 |\n| --- | --- |\n| Ash | 10 |\n| Elm | 4 |\n"
+    assert meant("Which county has the highest age 10-14?", ages) is not None
+    assert meant("Which county has the highest age 10-14 in 2010?", ages) is None
+
+
+def test_marks_at_school_are_better_the_lower_they_are_in_some_countries() -> None:
+    marks = "| Schüler | Note |\n| --- | --- |\n| Ada | 1 |\n| Bea | 4 |\n"
+    assert meant("Welcher Schüler hat die beste Note?", marks, "de") is None
+    assert meant("Welcher Schüler hat die höchste Note?", marks, "de") is not None

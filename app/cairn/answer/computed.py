@@ -72,6 +72,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return cells.numbers >= FEWEST and _value(found, cells) is not None
     if cells.unread or cells.unbound or cells.doubtful:
         return False
+    if found.comparison == "equal" and cells.numbers < cells.rows:
+        return False  # "no beer": an empty cell or a dash may be none, or not known
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows

@@ -39,6 +39,7 @@ from cairn.query.table_words import (
     besides_brackets,
     besides_date,
     bracketed,
+    callable_words,
     compares,
     header_words,
     hides_number,
@@ -125,7 +126,7 @@ class _Binding:
             return "top" if 0 < self.place <= MOST_LISTED else None
         named = {cells.key for span in self.spans for cells in span.cells}
         if "count" in said and said <= {"count", "highest", "lowest"} and self.comparison is None and len(named) > 1:
-            return "difference" if says_beyond(self.tokens) else "count" if said == {"count"} else None
+            return "difference" if says_beyond(self.tokens, self.spans) else "count" if said == {"count"} else None
         if said == {"highest", "count"} or said == {"lowest", "count"}:
             said -= {"count"}  # "the highest number of"
         if said in ({"sum", "count"}, {"average", "count"}) and self.comparison is None:
@@ -202,7 +203,10 @@ class _Binding:
 
     def _read_comparison(self) -> bool:
         """False where there is one that cannot be read."""
+        bounds = {span.end for span in self._phrases(*COMPARISONS)}
         for span in self._phrases("none"):
+            if span.start in bounds and self.tokens[span.start] in SPELLED:
+                continue  # "more than zero"
             if self.comparison is not None or self._header_after(span.end) is None:
                 return False
             self.bound, self.comparison = Decimal(), "equal"
@@ -572,7 +576,7 @@ class _Binding:
 
     def _explains(self, found: Computation) -> bool:
         table = self.table
-        measured = header_words(table.header[found.measure]) if found.measure is not None else frozenset()
+        measured = callable_words(table.header[found.measure], self.tokens) if found.measure is not None else ()
         if found.asked is None and found.row is None and not names_moment(table) and self._loose() & MOMENTS:
             return False
         for at in range(len(self.tokens)):

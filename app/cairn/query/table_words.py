@@ -125,9 +125,13 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     return pair if pair[0] < pair[1] else None
 
 
-def says_beyond(tokens: Sequence[str]) -> bool:
-    """Whether "more" or "less" is said, of whatever."""
-    return any(True for words in _BEYOND for _ in _places(tokens, words, loosely=False))
+def says_beyond(tokens: Sequence[str], spans: Sequence[WordSpan]) -> bool:
+    """Whether "more" or "less" is said, of whatever; not inside a longer phrase, such as "más alto"."""
+    return any(
+        not any(one.start <= at and at + len(words) <= one.end and one.end - one.start > len(words) for one in spans)
+        for words in _BEYOND
+        for at in _places(tokens, words, loosely=False)
+    )
 
 
 def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -177,7 +181,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     for span in found.values():
         if is_year(year := question.tokens[span.start]) and span.end - span.start == 1:
             span.headers |= {
-                at for at, header in enumerate(table.header) if year in _callable_words(header, question.tokens)
+                at for at, header in enumerate(table.header) if year in callable_words(header, question.tokens)
             }
     for cells in named:
         words = tuple(cells.name.split(" "))
@@ -202,7 +206,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
 def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set[int]) -> Iterator[WordSpan]:
     """Of what is left the words that stand in headers: which column is meant is what the words have in common."""
     tokens = question.tokens
-    headers = [_callable_words(header, tokens) for header in table.header]
+    headers = [callable_words(header, tokens) for header in table.header]
     for at, token in enumerate(tokens):
         counted = at and tokens[at - 1][0].isdigit() and (token in UNITS or token in SCALES)  # "35 million"
         if at in taken or token in question.stop_words or len(token) == 1 or token in BESIDE or counted:
@@ -219,7 +223,7 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
             yield WordSpan(at, at + 1, headers=found)
 
 
-def _callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
+def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
     """The words by one of which a question may call a column; none where its header has a word that must be said and is not:
     "percent", or one of two years."""
     words = header_words(header)
