@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncpg
 import pytest
 
+from cairn.answer.confidence import GUESS
 from cairn.answer.missing import subjects
+from cairn.domain.answer import Draft
 from cairn.domain.document import Indexed, Source
+from cairn.domain.ids import new_id
+from cairn.domain.passage import Passage
+from cairn.domain.question import Question
+from cairn.runs import corpus
+from cairn.runs.choose import Route
+from cairn.runs.context import Record, Run
+from cairn.runs.run import understand_question
+from cairn.service.ask import deps_for
 from cairn.service.documents import index_now
 from cairn.store.holdings import find_mentioned
+from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
 from cairn.wiring import Services
 from tests.db.runs import answered
-from tests.sharing import SHARED
+from tests.sharing import ALONE, SHARED
 
 pytestmark = SHARED
 
@@ -112,6 +124,40 @@ async def test_the_database_finds_what_is_written_otherwise(services: Services) 
         found = await find_mentioned(connection, services.principal, "written", asked)
     assert {name for name, words in patterns.items() if not found.isdisjoint(words)} == there
     assert patterns.keys() - there == {"Bern", "2013"}
+
+
+@ALONE
+async def test_where_the_documents_could_not_be_looked_through_nothing_is_refused(
+    services: Services, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it said that the name stands elsewhere; an answer is a guess."""
+    await index(services, "elsewhere", {"bern.md": "# Bern\n\nThe bears live in Bern.\n"})
+    asked = Question("Where does Zebulon live?", "elsewhere", new_id())
+    deps, record = deps_for(services, services.settings.current), Record(asked)
+    run = Run(
+        asked, await understand_question(asked, deps, record), Route("fast", "a test"), deps, record, lambda _: None
+    )
+    draft = Draft("In a pit.", (), True, 0.9, ())
+
+    async def again(_: tuple[Passage, ...]) -> Draft:
+        return draft
+
+    monkeypatch.setitem(corpus._QUICKLY, "statement_timeout", "100")
+    owner = await asyncpg.connect(database)
+    async with owner.transaction():
+        await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")
+        assert await find_absent(run, asked.text, ()) == ()
+        told = await only_about_what_is_asked(run, asked.text, (), draft, again)
+    await owner.close()
+    assert (told.text, told.confidence, told.insufficiencies) == (
+        draft.text,
+        GUESS,
+        ("Not mentioned where the answer was taken from: Zebulon.",),
+    )
+    [degraded] = record.degraded
+    assert "could not be checked" in degraded
+    refused = await only_about_what_is_asked(run, asked.text, (), draft, again)
+    assert not refused.found
 
 
 LOGS = {

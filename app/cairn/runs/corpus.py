@@ -47,7 +47,7 @@ from cairn.store.session import Database, again_on_primary
 from cairn.store.vectors import EmbeddingModel
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
-"""Milliseconds for the graph: the question can be answered without it."""
+"""Milliseconds for what a question can be answered without: the graph, whether names stand anywhere."""
 _CODE: Final = {"statement_timeout": "10000"}
 """Milliseconds for a statement on code, of which a large collection has many names."""
 

@@ -46,7 +46,7 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     unread = unmentioned(named, passages)
     if not unread:
         return ()
-    absent = await _absent(run, unread)
+    absent = await _absent(run, unread) or ()
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
     )
@@ -200,7 +200,7 @@ async def _without_words(run: Run, draft: Draft, words: Sequence[Subject], passa
     """The draft, a guess at best where one of these stands nowhere: it may be a name, or a word for what documents call
     otherwise."""
     unread = unmentioned(words, passages) if draft.found else ()
-    absent = await _absent(run, unread) if unread else []
+    absent = await _absent(run, unread) if unread else ()
     if not absent:
         return draft
     told = _not_mentioned(run, absent, absent)
@@ -210,6 +210,8 @@ async def _without_words(run: Run, draft: Draft, words: Sequence[Subject], passa
 async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
     absent = await _absent(run, lacking)
     told = _not_mentioned(run, lacking, absent)
+    if absent is None:
+        return _doubted(draft, told, 0.0, 1.0)
     sure = [one for one in lacking if one.sure]
     if (sure and not _was_read(draft)) or any(one in absent for one in sure):
         return told
@@ -219,8 +221,8 @@ async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> 
     return _doubted(draft, told, DOUBTED if absent and not nouns else 0.0, 1.0)
 
 
-async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject]:
-    """Those that stand nowhere in the collection; none where it could not be looked through, which is reported."""
+async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:
+    """Those that stand nowhere in the collection; None where it could not be looked through, which is reported."""
     patterns = sorted({pattern for one in lacking for pattern in one.words})
     try:
         there = await run.deps.library.mentioned(run.question.collection, patterns)
@@ -228,12 +230,15 @@ async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject]:
         unchecked = f"whether documents mention what is asked about could not be checked: {error.detail}"
         if unchecked not in run.record.degraded:
             run.record.degraded.append(unchecked)
-        return []
+        return None
     return [one for one in lacking if there.isdisjoint(one.words)]
 
 
-def _not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject]) -> Draft:
+def _not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject] | None) -> Draft:
     names = [one.text for one in absent or lacking]
+    if absent is None:
+        unsaid = f"Not mentioned where the answer was taken from: {', '.join(names)}."
+        return Draft(unsaid, (), False, 0.0, (unsaid,))
     return not_mentioned(names, run.plan.language, elsewhere=not absent)
 
 
