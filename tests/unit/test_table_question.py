@@ -10,9 +10,10 @@ import pytest
 from cairn.domain.computation import Computation
 from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
 from cairn.ingest.table_cells import document_tables
+from cairn.language.cells import tokens_of
 from cairn.language.tables import tables_in
-from cairn.query.table_question import bind
-from cairn.query.table_words import header_words, read_question
+from cairn.query.table_question import bind, initials_of
+from cairn.query.table_words import header_words, read_question, year_range
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |
@@ -362,6 +363,32 @@ def test_years_between_two_are_meant_where_the_question_says_from_to() -> None:
     assert columns is not None
     assert columns.columns == (1, 2, 3)
     assert meant("What is the average of votes for Green in 1998 and 2006?", VOTES, title="Votes") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "years"),
+    [
+        ("sales from 1998 to 2006", ("1998", "2006")),
+        ("Umsatz von 1998 bis 2006", ("1998", "2006")),
+        ("ventes depuis 1998 jusqu'en 2006", ("1998", "2006")),
+        ("ingresos desde 1998 hasta 2006", ("1998", "2006")),
+        ("ricavi dal 1998 al 2006", ("1998", "2006")),
+        ("sales from 2006 to 1998", None),
+        ("sales from 1998 to 2006 and from 2010 to 2012", None),
+        ("sales of 1998", None),
+        ("from 1998", None),
+    ],
+)
+def test_two_years_stand_for_those_between_them(question: str, years: tuple[str, str] | None) -> None:
+    assert year_range(tokens_of(question)) == years
+
+
+@pytest.mark.parametrize(
+    ("name", "initials"),
+    [("New Jersey", "nj"), ("Alps", ""), ("a b c d e", "abcde"), ("a b c d e f", ""), ("Plan 9", ""), ("", "")],
+)
+def test_names_of_several_words_are_called_by_their_initials(name: str, initials: str) -> None:
+    assert initials_of(name) == initials
 
 
 def test_how_many_of_a_column_that_counts_is_its_sum() -> None:

@@ -61,9 +61,8 @@ class TableAddress:
 
 @dataclass(frozen=True, slots=True)
 class TableSketch:
-    """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each
-    column `numeric`: most of what stands in it are numbers, `dated`: all are dates,
-    `units`: what its numbers share, None where that is nothing."""
+    """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each column `numeric`: most of
+    what stands in it are numbers, `dated`: all are dates, `units`: what its numbers share, None where that is nothing."""
 
     address: TableAddress
     title: str

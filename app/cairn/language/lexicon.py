@@ -580,7 +580,7 @@ class Arithmetic(_Section):
     none: Phrases = ()
     """Before the name of a column: where it is zero."""
     ranges: Phrases = ()
-    """Two words each, before and between two years that stand for those between them, too."""
+    """A word before and those between two years that stand for the years between them, too."""
     ratios: Words = NONE
     """Words of the header of numbers that are not added: "rate", "median", "code"."""
     bound: Words = NONE

@@ -57,7 +57,7 @@ PEOPLE: Final = _words("people")
 RATIOS: Final = _words("ratios")
 _BOUND: Final = _words("bound") | RATIOS
 _ALIKE: Final = tuple(one.arithmetic.alike for one in languages())
-_RANGES: Final = frozenset(words for words in _phrases("ranges") if len(words) == 2)
+_RANGES: Final = frozenset(_phrases("ranges"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
 }
@@ -117,9 +117,11 @@ def _asks_where(tokens: Sequence[str]) -> bool:
 def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     """The two years that stand for those between them, too: "from 1998 to 2006". None where there are several such pairs."""
     found = {
-        (tokens[at + 1], tokens[at + 3])
-        for at in range(len(tokens) - 3)
-        if (tokens[at], tokens[at + 2]) in _RANGES and is_year(tokens[at + 1]) and is_year(tokens[at + 3])
+        (first, last)
+        for before, *between in _RANGES
+        for at in range(len(tokens) - len(between) - 2)
+        for first, *then, last in [tokens[at + 1 : at + len(between) + 3]]
+        if tokens[at] == before and then == between and is_year(first) and is_year(last)
     }
     [pair] = found if len(found) == 1 else [("", "")]
     return pair if pair[0] < pair[1] else None
