@@ -480,3 +480,22 @@ def test_marks_at_school_are_better_the_lower_they_are_in_some_countries() -> No
     marks = "| Schüler | Note |\n| --- | --- |\n| Ada | 1 |\n| Bea | 4 |\n"
     assert meant("Welcher Schüler hat die beste Note?", marks, "de") is None
     assert meant("Welcher Schüler hat die höchste Note?", marks, "de") is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("How many lines do not have more than 300 seat km per week?", None),
+        ("Wie viele Linien haben nicht mehr als 300 seat km per week?", None),
+        ("Combien de lignes n'ont pas plus de 300 seat km per week ?", None),
+        ("¿Cuántas líneas no tienen más de 300 seat km per week?", None),
+        ("Quante linee non hanno più di 300 seat km per week?", None),
+        ("Which line does not have the most injuries from 2000 to 2014?", None),
+        ("How many lines have no more than 350 seat km per week?", "count"),
+    ],
+)
+def test_what_is_negated_is_not_computed_as_if_it_were_not(question: str, operation: str | None) -> None:
+    found = meant(question, FERRIES, title="lines, Linien, lignes, líneas, linee")
+    assert (found and found.operation) == operation
+    said = " ".join(word for word in question.split() if word not in ("not", "nicht", "n'ont", "pas", "no", "non"))
+    assert meant(said, FERRIES, title="lines, Linien, lignes, líneas, linee") is not None

@@ -25,6 +25,7 @@ from cairn.query.table_words import (
     COMPUTED,
     GOOD,
     MOMENTS,
+    NEGATIONS,
     ORDINALS,
     PEOPLE,
     RATIOS,
@@ -583,7 +584,7 @@ class _Binding:
             token = self.tokens[at]
             if (
                 at in self.explained
-                or (token in self.stop_words and token not in BY)
+                or (token in self.stop_words and token not in BY | NEGATIONS)
                 or token in BESIDE
                 or token in measured
                 or len(token) == 1

@@ -53,6 +53,7 @@ _SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst"})
 BESIDE: Final = _words("beside")
 BY: Final = _words("by")
 GOOD: Final = _words("good")
+NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 RATIOS: Final = _words("ratios")
 _BOUND: Final = _words("bound") | RATIOS
