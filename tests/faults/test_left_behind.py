@@ -73,7 +73,8 @@ async def test_a_document_whose_process_was_killed_is_failed_and_can_be_handed_o
         "CAIRN_DATABASE_URL": database,
         "CAIRN_HOME": str(tmp_path),
     }
-    process = starter().start(environment, tmp_path / "log", "ingest", str(file.parent), "--collection", "left")
+    command = ("ingest", str(file.parent), "--collection", "left")
+    process = starter().start(environment, tmp_path / "log", *command, folder=tmp_path)
     try:
         async with hang_guard(60):
             while not await owner.fetchval(

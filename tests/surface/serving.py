@@ -119,8 +119,10 @@ def serving(
 
 @functools.cache
 def starter() -> Starter:
-    """One for all processes that share the tests, which ends with the last of them."""
-    started = Starter(os.environ.get("PYTEST_XDIST_TESTRUNUID"))
+    """One for all processes that share the tests, which ends with the last of them. They have a parent in common; a pytest that
+    a test starts inherits the id of the run, and has another."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    started = Starter(f"{run}-{os.getppid()}" if run else None)
     atexit.register(started.close)
     return started
 

@@ -7,7 +7,7 @@ a program this is the process that is forked: it has no Python threads, answers 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import gc
 import importlib
 import json
@@ -15,14 +15,14 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -83,14 +83,14 @@ class Starter:
         self._begun: list[int] = []
         self._ended: dict[int, int] = {}
 
-    def start(self, environment: dict[str, str], log: Path, *command: str) -> StartedProcess:
-        """A server, or another command, with exactly this environment, which writes to the log."""
+    def start(
+        self, environment: dict[str, str], log: Path, *command: str, folder: Path | None = None
+    ) -> StartedProcess:
+        """A server, or another command, with exactly this environment, in this folder or the current one, which writes to the
+        log."""
+        wanted = {"environment": environment, "log": str(log), "folder": str(folder or Path.cwd()), "command": command}
         with self._lock:
-            self._channel.send(
-                json.dumps(
-                    {"environment": environment, "log": str(log), "folder": os.getcwd(), "command": command}
-                ).encode()
-            )
+            self._channel.send(json.dumps(wanted).encode())
             while not self._begun:
                 self._read(None)
             return StartedProcess(self, self._begun.pop())
@@ -100,7 +100,7 @@ class Starter:
         with self._lock:
             while pid not in self._ended and self._read(seconds):
                 seconds = 0
-            return self._ended.get(pid)
+            return self._ended.pop(pid, None)  # another process may have that number later
 
     def _read(self, seconds: float | None) -> bool:
         if not select.select([self._channel], [], [], seconds)[0]:
@@ -121,30 +121,36 @@ class Starter:
 def _connected(run: str) -> tuple[socket.socket, subprocess.Popen[bytes] | None]:
     """A channel to the process that serves this run, and the process where it was started for it."""
     address = f"\0cairn-starter-{run}"  # is no file, and ends with who listens
-    channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with _one_at_a_time():
-        with contextlib.suppress(ConnectionRefusedError):
+    while True:
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with contextlib.suppress(ConnectionError):  # nobody listens, or the one who did has just ended
             channel.connect(address)
-            return channel, None
+            if channel.recv(LONGEST):
+                return channel, None
+        channel.close()
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-            listening.bind(address)
+            try:
+                listening.bind(address)
+            except OSError as error:
+                channel.close()
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                continue  # another one was quicker
             listening.listen(64)
             channel.connect(address)
-            command = [sys.executable, __file__, str(listening.fileno()), *LOADED]
-            own = {**os.environ, "PYTHONPATH": str(REPO / "app")}
-            process = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, pass_fds=[listening.fileno()])
-            return channel, process
+            process = _start(listening)
+        assert channel.recv(LONGEST), "the starter of servers could not start; see its message above"
+        return channel, process
 
 
-@contextlib.contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """One connects, starts the process, or ends it."""
-    folder = os.open(tempfile.gettempdir(), os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
+def _start(listening: socket.socket) -> subprocess.Popen[bytes]:
+    """With nothing of the test that happens to be the first one."""
+    own = {name: text for name, text in os.environ.items() if not name.startswith(("CAIRN_", "PYTEST_"))}
+    return subprocess.Popen(
+        [sys.executable, __file__, str(listening.fileno()), *LOADED], env={**own, "PYTHONPATH": str(REPO / "app")}, cwd=REPO,
+        stdin=subprocess.DEVNULL, pass_fds=[listening.fileno()],
+    )  # fmt: skip
 
 
 # --- the process that is forked ---------------------------------------------------------------------------------------------
@@ -165,14 +171,23 @@ def answer(listening: socket.socket) -> None:
         if out in ready:
             os.read(out, 1000)
             for pid, code in reap():
-                tell(begun.pop(pid), ["ended", pid, code])
+                if owner := begun.pop(pid, None):
+                    tell(owner, ["ended", pid, code])
         if listening in ready:
-            channels.append(listening.accept()[0])
+            come = listening.accept()[0]
+            if user_of(come) == os.geteuid():  # anybody on the machine can find the address
+                tell(come, ["welcome"])
+                channels.append(come)
+            else:
+                come.close()
         for channel in [one for one in channels if one in ready]:
             if not (asked := channel.recv(LONGEST)):
+                for pid in [pid for pid, owner in begun.items() if owner is channel]:
+                    os.kill(pid, signal.SIGTERM)  # what an owner leaves that was killed itself
                 channels.remove(channel)
                 channel.close()
-                if not channels and _over(listening):
+                if not channels and not select.select([listening], [], [], 0)[0]:
+                    listening.close()  # at once: who comes now starts another one
                     return
                 continue
             wanted = json.loads(asked)
@@ -189,13 +204,11 @@ def tell(owner: socket.socket, said: list[Any]) -> None:
         owner.send(json.dumps(said).encode())
 
 
-def _over(listening: socket.socket) -> bool:
-    """Whether nobody is about to connect; nobody can any more then."""
-    with _one_at_a_time():
-        if select.select([listening], [], [], 0)[0]:
-            return False
-        listening.close()
-        return True
+def user_of(channel: socket.socket) -> int:
+    """Who is at its other end."""
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return int(user)
 
 
 def reap() -> list[tuple[int, int]]:

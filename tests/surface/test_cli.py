@@ -501,7 +501,7 @@ def started(
     """A cairn process of its own, and what it said till now."""
     log = home / "said"
     log.write_bytes(b"")
-    process = starter().start(own_environment(database, model, home), log, *map(str, arguments))
+    process = starter().start(own_environment(database, model, home), log, *map(str, arguments), folder=home)
     try:
         yield process, log.read_text
     finally:

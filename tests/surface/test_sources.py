@@ -164,7 +164,7 @@ def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]
     said = home / "said"
     home.mkdir(exist_ok=True)
     said.write_bytes(b"")
-    process = starter().start({**os.environ, **own}, said, "watch", str(folder), "-c", "notes")
+    process = starter().start({**os.environ, **own}, said, "watch", str(folder), "-c", "notes", folder=home)
     try:
         yield Watch(process, said)
         if process.poll() is None:
