@@ -431,6 +431,7 @@ async def test_stdio_serves_who_started_it_says_nothing_but_messages_and_obeys_a
             found = await call(client, "answer_research_question", question=QUESTION, collection=COLLECTION)
             process.terminate()
             assert await asyncio.to_thread(process.wait, patience(15)) == 0
+        said.extend(process.stdout)  # what the client did not wait for
     assert "17 tons" in found["answer"]
     assert {json.loads(line)["jsonrpc"] for line in said} == {"2.0"}
 
