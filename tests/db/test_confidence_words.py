@@ -60,6 +60,21 @@ async def test_a_refusal_is_no_confidence(filled: Services) -> None:
     assert (made.answered, made.confidence_word) == ("no", None)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When does the ferry leave in documents by Park from 2021?",
+        "According to the documents by Tom Park, when does the ferry leave?",
+    ],
+)
+async def test_a_restriction_in_words_is_worth_what_filters_are(filled: Services, question: str) -> None:
+    """The passage says neither who wrote it nor when, and need not."""
+    made = await answered(filled, question, collection="letters")
+    assert made.route["filters"]["author"] == "Tom Park"
+    assert (made.answered, made.citations[0].external_id) == ("yes", "two.md")
+    assert "nine" in made.answer
+
+
 async def test_a_summary_is_not_probable(filled: Services) -> None:
     made = await answered(filled, "summarize leave.md")
     assert (made.answered, made.confidence_word) == ("yes", None)

@@ -148,6 +148,9 @@ async def test_restrictions_are_applied_where_documents_have_them(asking: Asking
     assert (await asking("What do the documents of 2022 say?")).filters == {"year": 2022}
     both = await asking("What do the papers by Kim from 2021 say?")
     assert both.filters == {"author": "Jane Kim", "year": 2021}
+    assert both.text == both.message, "nothing else is asked"
+    assert (await asking("How much leave is there in papers by Kim?")).text == "How much leave is there?"
+    assert (await asking("How much leave is there in papers by Nobody from 2021?")).text.endswith("by Nobody?")
     assert (await asking("What does handbook.md say about leave?")).documents == ("hr/handbook.md",)
     assert (await asking("summarize handbook.md")).summarize
 
@@ -160,6 +163,18 @@ async def test_a_restriction_that_leaves_nothing_is_disclosed_and_not_applied(as
     lost = await asking("What is in missing.pdf?")
     assert lost.documents == ()
     assert any("missing.pdf" in note for note in lost.degraded)
+
+
+async def test_a_restriction_against_the_callers_own_is_not_applied(asking: Asking) -> None:
+    services = asking.services
+    find = partial(restrict, services.database, services.principal, "things", own={"author": "Bob Lee"})
+    plan = await asking("How much leave is there in papers by Kim?", find=find)
+    assert (plan.filters, plan.text) == ({}, plan.message)
+    assert plan.degraded
+    agreed = await asking("How much leave is there in papers by Lee from 2022?", find=find)
+    assert (agreed.filters, agreed.text) == ({"author": "Bob Lee", "year": 2022}, "How much leave is there?")
+    nothing = partial(restrict, services.database, services.principal, "things", own={"year": 2022})
+    assert (await asking("How much leave is there in papers by Kim?", find=nothing)).text.endswith("by Kim?")
 
 
 async def test_restrictions_are_of_one_tenant(asking: Asking, other_tenant: Services) -> None:

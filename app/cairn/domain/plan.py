@@ -116,7 +116,8 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone.
+    """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone, without what
+    `filters` keep.
 
     `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
     conversation, `rewrite_reason` says by which rule. `subquestions` are

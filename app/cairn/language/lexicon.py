@@ -322,6 +322,8 @@ class Filters(_Section):
     """Restrictions that a message states (cairn/query/filters.py): as written."""
 
     documents: Patterns = ()
+    within: Patterns = ()
+    """What stands before them where they are looked into: "in the"."""
     of_year: Patterns = ()
     the_year: Patterns = ()
     between: Patterns = ()

@@ -21,51 +21,56 @@ from cairn.store.session import Database
 
 MAX_CHARS: Final = 1000
 MAX_WISHES: Final = 6
+NO_FILTERS: Final[Mapping[str, Any]] = {}
 
 Kind = Literal["year", "years", "author", "topic", "document"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`value`: a year, "2019-2021" or "after 2019" for years, a name, or a file name. `said`: the words of the message."""
+    """`value`: a year, "2019-2021" or "after 2019" for years, a name, or a file name. `said`: the words of the message.
+    `spans`: what of the message says nothing besides, as places in it: "in reports", "by Kim"."""
 
     kind: Kind
     value: str
     said: str
+    spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
     """What of the wishes the collection can keep. `filters` hold of the metadata by containment; `documents` are external
-    ids of named ones; `notes` say which wishes were not kept, and why."""
+    ids of named ones; `notes` say which wishes were not kept, and why. `kept`: the wishes that `filters` keep."""
 
     filters: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    kept: tuple[Wish, ...] = ()
 
 
 _DOCUMENTS: Final = any_of(lambda one: one.filters.documents)
+_THESE: Final = rf"(?P<documents>\b{_DOCUMENTS}\b)"
 _YEAR: Final = r"(?P<year>(?:1[89]|20)\d{2})"
 _UNTIL: Final = any_of(lambda one: one.filters.until)
 _THE_YEAR: Final = any_of(lambda one: one.filters.the_year)
 _OF_YEAR: Final = bounded(
-    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{any_of(lambda one: one.filters.of_year)}\s+){_THE_YEAR}?{_YEAR}\b"
+    rf"{_THESE}(?P<between>(?:\s+\S+){{0,4}}?)\s+(?:{any_of(lambda one: one.filters.of_year)}\s+){_THE_YEAR}?{_YEAR}\b"
     rf"(?!\s*(?:-|–|{_UNTIL})\s*(?:1[89]|20)\d\d)",
     re.IGNORECASE,
 )
-_YEAR_FIRST: Final = bounded(rf"\b{_YEAR}\s+{_DOCUMENTS}\b", re.IGNORECASE)
+_YEAR_FIRST: Final = bounded(rf"(?P<documents>\b{_YEAR}\s+{_DOCUMENTS}\b)", re.IGNORECASE)
 _BETWEEN: Final = any_of(lambda one: one.filters.between)
 _OPEN: Final = any_of(lambda one: (*one.filters.since, *one.filters.after, *one.filters.before))
 _YEARS: Final = bounded(
-    rf"\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?:{_BETWEEN}\s+)(?P<low>(?:1[89]|20)\d\d)\s*"
+    rf"{_THESE}(?P<between>(?:\s+\S+){{0,4}}?)\s+(?:(?:{_BETWEEN}\s+)(?P<low>(?:1[89]|20)\d\d)\s*"
     rf"(?:-|–|{_UNTIL})\s*(?P<high>(?:1[89]|20)\d\d)\b"
-    rf"|\b{_DOCUMENTS}\b(?:\s+\S+){{0,4}}?\s+(?P<open>{_OPEN})\s+(?P<from>(?:1[89]|20)\d\d)\b",
+    rf"|(?P<open>{_OPEN})\s+(?P<from>(?:1[89]|20)\d\d)\b)",
     re.IGNORECASE,
 )
 _IN_PERSONS: Final = any_of(lambda one: one.filters.in_persons)
 _PERSON: Final = rf"(?P<author>[A-ZÀ-ÖØ-Þ][\w.'’-]+(?:\s+(?:{_IN_PERSONS}\s+)?[A-ZÀ-ÖØ-Þ][\w.'’-]*){{0,3}})"
 _BY: Final = bounded(
-    rf"\b(?i:{_DOCUMENTS})\b(?:\s+\S+){{0,3}}?\s+(?i:{any_of(lambda one: one.filters.by)})\s+{_PERSON}"
+    rf"(?i:{_THESE})(?P<between>(?:\s+\S+){{0,3}}?)\s+(?i:{any_of(lambda one: one.filters.by)})\s+{_PERSON}"
 )
 _AUTHOR: Final = bounded(
     rf"\b(?i:{any_of(lambda one: one.filters.author)})\s*"
@@ -111,22 +116,59 @@ def names_only_a_document(text: str) -> bool:
 def _years(text: str) -> Iterator[Wish]:
     for match in _YEARS.finditer(text):
         value = f"{match['low']}-{match['high']}" if match["low"] else f"{match['open']} {match['from']}"
-        yield Wish("years", value, match.group())
+        yield Wish("years", value, match.group(), _spans(text, match))
         return
-    for pattern in (_OF_YEAR, _YEAR_FIRST):
-        for match in pattern.finditer(text):
-            yield Wish("year", match["year"], match.group())
+    for match in _OF_YEAR.finditer(text):
+        yield Wish("year", match["year"], match.group(), _spans(text, match))
+    for match in _YEAR_FIRST.finditer(text):
+        yield Wish("year", match["year"], match.group(), (_in_documents(text, match) or match.span("year"),))
 
 
 def _authors(text: str) -> Iterator[Wish]:
-    for pattern in (_BY, _AUTHOR):
-        for match in pattern.finditer(text):
-            yield Wish("author", match["author"].strip(" .'’"), match.group())
+    for match in _BY.finditer(text):
+        yield Wish("author", match["author"].strip(" .'’"), match.group(), _spans(text, match))
+    for match in _AUTHOR.finditer(text):
+        yield Wish("author", match["author"].strip(" .'’"), match.group(), (match.span(),))
 
 
 def _topics(text: str) -> Iterator[Wish]:
     for match in _TOPIC.finditer(text):
-        yield Wish("topic", match["topic"], match.group())
+        yield Wish("topic", match["topic"], match.group(), (match.span(),))
+
+
+def _spans(text: str, match: re.Match[str]) -> tuple[tuple[int, int], ...]:
+    """What stands around the words between, of which a subject may be one ("in reports on wind by Kim")."""
+    condition = (match.end("between"), match.end())
+    within = _in_documents(text, match)
+    return (within, condition) if within else (condition,)
+
+
+def _in_documents(text: str, match: re.Match[str]) -> tuple[int, int] | None:
+    """ "in the reports", which says no more than the restriction; None where the documents are what is asked about ("what do
+    reports by Kim say")."""
+    start = match.start("documents")
+    before = _WITHIN.search(text, max(0, start - LONGEST_WITHIN), start)
+    return (before.start(), match.end("documents")) if before else None
+
+
+_ANY_DOCUMENTS: Final = bounded(rf"\b{_DOCUMENTS}\b", re.IGNORECASE)
+LONGEST_WITHIN: Final = 40
+"""Characters of "according to all of the"."""
+_WITHIN: Final = bounded(rf"(?<!\w){any_of(lambda one: one.filters.within)}\s+\Z", re.IGNORECASE)
+
+
+def without_restrictions(text: str, kept: Sequence[Wish]) -> str:
+    """The question without what filters keep, as somebody asks it who sets the filters: a passage need not repeat who wrote its
+    document. As it is where nothing else is asked."""
+    if not kept:
+        return text
+    places = sorted(span for wish in kept for span in wish.spans)
+    rest, at = [], 0
+    for start, end in places:
+        rest.append(text[at:start])
+        at = max(at, end)
+    asked = re.sub(r"\s{1,9}([?!.,;:])", r"\1", " ".join("".join([*rest, text[at:]]).split())).lstrip(" ,;:")
+    return asked if content_words(_ANY_DOCUMENTS.sub(" ", asked)) else text
 
 
 KEYS: Final[Mapping[Kind, frozenset[str]]] = {
@@ -193,7 +235,13 @@ MAX_VALUE: Final = 200
 # --- wishes against the documents of a collection ---------------------------------------------------------------------
 
 
-async def restrict(database: Database, principal: Principal, collection: str, asked: Sequence[Wish]) -> Restricted:
+async def restrict(
+    database: Database,
+    principal: Principal,
+    collection: str,
+    asked: Sequence[Wish],
+    own: Mapping[str, Any] = NO_FILTERS,
+) -> Restricted:
     """Filters and documents that the collection (by name) has. A wish that no document, or no single value, meets is not
     applied: `notes` say so, but only for a wish that the collection could have met. Raises CairnError."""
     files = [wish for wish in asked if wish.kind == "document"]
@@ -201,18 +249,22 @@ async def restrict(database: Database, principal: Principal, collection: str, as
     async with database.transaction(principal, readonly=True, config={"statement_timeout": "2000"}) as connection:
         documents, notes = await _find_documents(connection, principal, collection, files)
         filters: dict[str, Any] = {}
+        kept: list[Wish] = []
         if others and (values := await holdings.metadata_values(connection, principal, collection, ALL_KEYS)):
             for wish in others:
-                if chosen := choose(wish, values):
+                if (chosen := choose(wish, values)) and chosen == {
+                    key: own.get(key, value) for key, value in chosen.items()
+                }:
                     filters |= chosen
+                    kept.append(wish)
                 else:
                     notes.append(
                         f"filter not applied: {wish.said!r} (no one value of the documents' metadata means it)"
                     )
-        if filters and not await holdings.count_documents(connection, principal, collection, filters):
+        if filters and not await holdings.count_documents(connection, principal, collection, {**filters, **own}):
             notes.append(f"filter not applied: no document has {filters}")
-            filters = {}
-    return Restricted(filters, documents, tuple(notes))
+            filters, kept = {}, []
+    return Restricted(filters, documents, tuple(notes), tuple(kept))
 
 
 async def _find_documents(

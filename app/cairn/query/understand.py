@@ -31,7 +31,7 @@ from cairn.query.complexity import complexity
 from cairn.query.decompose import split
 from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars
-from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes
+from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes, without_restrictions
 from cairn.query.followup import Carried, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from cairn.query.listing import list_request, request_after
@@ -244,7 +244,13 @@ def _plan(
     has_graph: bool, by: str | None = None, found: Restricted | None = None,
 ) -> QueryPlan:  # fmt: skip
     with run.step("classify"):
-        text = carried.text[:BRIEFLY] if intent.intent in NO_RETRIEVAL else carried.text
+        asked = carried.text
+        briefly = intent.intent in NO_RETRIEVAL
+        listing = run.listing or list_request(asked, language)
+        summarize = _wants_the_whole(asked[:BRIEFLY] if briefly else asked, language)
+        if found and not (listing or summarize):
+            asked = without_restrictions(asked, found.kept)
+        text = asked[:BRIEFLY] if briefly else asked
         named = entities(text, language, known)
         parts = parts or parts_alone(split(text, language, names=named), language, _named)
         kind = classify(text, language)
@@ -253,7 +259,7 @@ def _plan(
         restricted: Mapping[str, Any] = found.filters if found else {}
         return QueryPlan(
             message=run.message,
-            text=carried.text,
+            text=asked,
             language=language,
             intent=intent,
             classification=kind,
@@ -266,11 +272,15 @@ def _plan(
             rewrite_reason=carried.reason,
             carried=carried.terms,
             documents=found.documents if found else (),
-            summarize=wants_summary(text, language) or names_only_a_document(text),
-            listing=run.listing or list_request(text, language),
+            summarize=summarize,
+            listing=listing,
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
         )
+
+
+def _wants_the_whole(text: str, language: str) -> bool:
+    return wants_summary(text, language) or names_only_a_document(text)
 
 
 def _unread(run: Understanding) -> QueryPlan:

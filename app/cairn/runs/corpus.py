@@ -122,10 +122,11 @@ class TableComputation:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What understanding a message looks up in the collection that is asked."""
+    """What understanding a message looks up in the collection that is asked. `filters`: the caller's own."""
 
     searcher: Searcher
     collection: str
+    filters: Mapping[str, Any] | None = None
 
     async def vocabulary(self, words: Sequence[str]) -> Vocabulary:
         """How common these words are there."""
@@ -139,7 +140,8 @@ class Scope:
 
     async def find(self, wishes: Sequence[Wish]) -> Restricted:
         """Which documents have what a message asks to be restricted to."""
-        return await restrict(self.searcher.deps.database, self.searcher.principal, self.collection, wishes)
+        searcher = self.searcher
+        return await restrict(searcher.deps.database, searcher.principal, self.collection, wishes, self.filters or {})
 
 
 @dataclass(frozen=True, slots=True)
