@@ -176,6 +176,26 @@ async def test_insufficiencies_are_handed_over(services: Services, talking: Talk
     assert made.route["insufficiencies"][0]["queries_tried"] == ("sick leave",)
 
 
+async def test_what_is_left_out_is_demanded_once_and_an_honest_disclosure_passes_at_once(
+    services: Services, talking: Talking
+) -> None:
+    asked = "How many days of leave do employees have? How are the helm charts deployed?"
+    prompt = f"{asked} Explicitly say 'Insufficient documentation' where it is missing."
+    honest = f"{TRUE} Insufficient documentation on helm charts."
+    lack = {"section": "", "missing": "helm charts", "queries_tried": ["helm"]}
+    talking.reset(action=[search("leave"), opening(1), final(TRUE), final(honest, insufficiencies=[lack])])
+    made, trace = await planned(services, prompt)
+    assert [item["notes"] for item in trace if item["type"] == "reprompt"] == ["MISSING_INSUFFICIENCY_DISCLOSURE"]
+    assert made.answer == honest
+    talking.reset(action=[search("leave"), opening(1), final(honest, insufficiencies=[lack])])
+    made, trace = await planned(services, prompt)
+    assert "reprompt" not in kinds(trace)
+    assert made.answer == honest
+    talking.reset(action=[search("leave"), opening(1), final(TRUE)])
+    made, trace = await planned(services, prompt)
+    assert kinds(trace).count("reprompt") == 1, "demanded once"
+
+
 # --- bounded ------------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +226,10 @@ async def test_three_answers_are_sent_back_then_it_is_written_from_what_was_foun
     services: Services, talking: Talking
 ) -> None:
     talking.reset(action=[search("leave"), final("Leave is long [7].")], generate=[TRUE])
-    made, trace = await planned(services, LEAVE)
+    events = await events_of(services, LEAVE, strategy="planned")
+    made, trace = answer(events), trace_of(events)
+    percents = [event.percent for event in events if isinstance(event, Progress)]
+    assert percents == sorted(percents)
     assert kinds(trace).count("reprompt") == 3
     assert kinds(trace)[-2:] == ["validation", "final"]
     assert made.answer == TRUE
@@ -225,6 +248,16 @@ async def test_what_the_prompt_demands_beyond_the_budget_raises_it_up_to_a_limit
     assert made.answer == TRUE
     made, trace = await planned(services, prompt.replace("three separate", "12 separate"))
     assert any("at most 10 calls are made" in text for text in made.insufficiencies)
+
+
+async def test_replies_are_limited_whatever_the_prompt_demands(services: Services, talking: Talking) -> None:
+    change(services, "planned", iterations=4)
+    count = iter(range(1000))
+    talking.reset(action=[lambda user: search(f"leave {next(count)}")], generate=[TRUE])
+    await planned(
+        services, "Do 8 separate searches and open at least three citations. How many days of leave are there?"
+    )
+    assert len(talking.heard["action"]) == 4
 
 
 # --- models that misbehave ------------------------------------------------------------------------------------------------

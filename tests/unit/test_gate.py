@@ -139,6 +139,43 @@ def test_disclosure_of_insufficiencies() -> None:
     assert codes(f"{GOOD} Insufficient documentation on sick leave.", **wanted) == []
 
 
+ABOUT_HELM = WorkDone(
+    ("leave",), (LEAVE,), (LEAVE,), question="How many days of leave, and how is the helm chart deployed?"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Insufficient documentation on helm charts.", []),
+        ("Documentation insuffisante sur les charts helm.", []),
+        ("Unzureichende Dokumentation zu helm.", []),
+        ("Documentación insuficiente sobre helm.", []),
+        ("Documentazione insufficiente su helm.", []),
+        ("Run helm upgrade.", ["UNGROUNDED_CLAIM"]),
+        ("Insufficient documentation on helm charts. Run helm upgrade.", ["UNGROUNDED_CLAIM"]),
+        ("Insufficient documentation on helm, use kubectl.", ["UNGROUNDED_CLAIM"]),
+    ],
+)
+def test_what_was_asked_may_be_named_where_it_is_said_to_be_missing(said: str, expected: list[str]) -> None:
+    lacks = (Insufficiency("", "helm charts", ("helm",)),)
+    wanted = {"requires_insufficiency_disclosure": "Run" not in said, "lacks": lacks}
+    assert codes(f"{GOOD} {said}", ABOUT_HELM, **wanted) == expected
+
+
+def test_a_part_that_the_answer_says_nothing_of_is_to_be_disclosed() -> None:
+    parts = ("How many days of leave are there?", "Who deploys the charts?")
+    state = WorkDone(("leave",), (LEAVE,), (LEAVE,), parts=parts)
+    [problem] = validate(FinalAnswer(GOOD), PromptConstraints(requires_insufficiency_disclosure=True), state)
+    assert problem.code == "MISSING_INSUFFICIENCY_DISCLOSURE"
+    assert "Who deploys the charts?" in problem.message
+    assert parts[0] not in problem.message
+    wanted = {"requires_insufficiency_disclosure": True}
+    assert codes(f"{GOOD} The chart is deployed by Ann [1].", state, **wanted) == []
+    assert codes(f"{GOOD} Insufficient documentation on the rest.", state, **wanted) == []
+    assert codes(GOOD, state) == [], "only where the prompt demands it"
+
+
 @pytest.mark.parametrize("language", ["en", "fr", "es", "de", "it"])
 def test_a_disclosure_of_ours_is_one_that_the_gate_knows(language: str) -> None:
     lacks = (Insufficiency("Sick leave", "days"),)

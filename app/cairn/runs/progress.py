@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
 from uuid import UUID
 
 from cairn.domain.event import Progress
 from cairn.domain.passage import Passage
+
+E = TypeVar("E")
 
 QUERY_CHARS: Final = 80
 """Of a query that is named."""
@@ -54,6 +57,20 @@ def silent(seconds: float, percent: int) -> Progress:
 
 def grading(passages: int, percent: int = 55) -> Progress:
     return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", numbers={"passages": passages})
+
+
+def never_back(report: Callable[[E | Progress], None]) -> Callable[[E | Progress], None]:
+    """The same, where a step that comes again after a later one is told with as much as was reached."""
+    reached = 0
+
+    def tell(event: E | Progress) -> None:
+        nonlocal reached
+        if isinstance(event, Progress):
+            reached = max(reached, event.percent)
+            event = replace(event, percent=reached)
+        report(event)
+
+    return tell
 
 
 def documents_of(passages: Iterable[Passage]) -> tuple[UUID, ...]:

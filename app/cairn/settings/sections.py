@@ -453,7 +453,9 @@ class PlannedSettings(SettingsSection):
     most_tool_calls: int = Field(
         10, ge=1, le=50, description="Where the prompt demands more than that, at most so many."
     )
-    iterations: int = Field(10, ge=1, le=100, description="Replies of the model in all (MAX_ITERATIONS).")
+    iterations: int = Field(
+        10, ge=1, le=100, description="Replies of the model in all, whatever the prompt demands (MAX_ITERATIONS)."
+    )
     reprompts: int = Field(3, ge=0, le=20, description="Answers that are sent back (MAX_REPROMPTS).")
     question_chars: int = Field(1000, ge=1, description="Longest question of /api/agent (MAX_QUESTION_LENGTH).")
 

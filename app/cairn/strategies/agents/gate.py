@@ -15,7 +15,9 @@ from cairn.answer.cite import marks, named_sources, plain, quotations, stands_in
 from cairn.answer.refusal import is_refusal
 from cairn.domain.plan import PromptConstraints
 from cairn.language.lexicon import any_of, replies
+from cairn.language.sentences import split_sentences
 from cairn.language.text import fold
+from cairn.language.tokens import content_words
 
 Code = Literal[
     "MIN_SEARCHES_UNMET", "MIN_OPEN_CITATIONS_UNMET", "INVALID_CITATION_REF", "HALLUCINATED_CITATION", "UNGROUNDED_CLAIM",
@@ -31,6 +33,8 @@ SUSPICIOUS_TERMS: Final = (
 """Commands that models like to invent."""
 LISTED: Final = 50
 """Citations and insufficiencies of one answer that are read."""
+STEM: Final = 5
+"""Letters by which words are the same: "deployed" and "deployment"."""
 SHOWN: Final = 3
 """Offending pieces that an error names."""
 _CODE_SPAN: Final = re.compile(r"```[^\n]{0,100}\n(.*?)```|`([^`\n]{3,600})`", re.DOTALL)
@@ -109,12 +113,15 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class WorkDone:
-    """What has been done so far. `found`: (document, chunk, snippet) of every search result, each chunk once."""
+    """What has been done so far. `found`: (document, chunk, snippet) of every search result, each chunk once. `question`: what
+    was asked, and `parts` of it where there are several."""
 
     searches: tuple[str, ...] = ()
     opened: tuple[Opened, ...] = ()
     found: tuple[Opened, ...] = ()
     cut_off: bool = False
+    question: str = ""
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +189,32 @@ def grounded_claims(final: FinalAnswer, constraints: PromptConstraints, state: W
             )
         return
     held = " ".join(fold(one.text) for one in (*state.opened, *state.found))
-    said = fold(final.answer)
+    said = fold(_claimed(final.answer, state.question))
     if terms := [term for term in SUSPICIOUS_TERMS if _has(said, term) and not _has(held, term)]:
         terms = [term for term in terms if not any(term != other and term in other for other in terms)]
         yield Objection("UNGROUNDED_CLAIM", f"{_several(map(repr, terms))} stand(s) in no source. Leave it out.")
 
 
+def _claimed(answer: str, question: str) -> str:
+    """The answer, of what it says is not documented without the commands that were asked about."""
+    asked = fold(question)
+    of_it = [term for term in SUSPICIOUS_TERMS if _has(asked, term)]
+    claimed = []
+    for start, end in split_sentences(answer):
+        sentence = fold(answer[start:end])
+        if _DISCLOSED.search(sentence):
+            for term in of_it:
+                sentence = re.sub(_whole(term), " ", sentence)
+        claimed.append(sentence)
+    return "\n".join(claimed)
+
+
+def _whole(term: str) -> str:
+    return rf"(?<![\w]){re.escape(term)}(?![\w])"
+
+
 def _has(text: str, term: str) -> bool:
-    return re.search(rf"(?<![\w]){re.escape(term)}(?![\w])", text) is not None
+    return re.search(_whole(term), text) is not None
 
 
 def exact_quote(final: FinalAnswer, constraints: PromptConstraints, state: WorkDone) -> Iterator[Objection]:
@@ -251,11 +276,26 @@ def sections(final: FinalAnswer, constraints: PromptConstraints, state: WorkDone
 def insufficiency_disclosure(
     final: FinalAnswer, constraints: PromptConstraints, state: WorkDone
 ) -> Iterator[Objection]:
-    if constraints.requires_insufficiency_disclosure and final.insufficiencies and not _DISCLOSED.search(final.answer):
+    if not constraints.requires_insufficiency_disclosure or _DISCLOSED.search(final.answer):
+        return
+    if final.insufficiencies:
         yield Objection(
             "MISSING_INSUFFICIENCY_DISCLOSURE",
             "You listed insufficiencies: say in the answer, where the missing part would stand, 'Insufficient documentation'.",
         )
+    elif final.answer.strip() and not is_refusal(final.answer) and (left := _left_out(final.answer, state.parts)):
+        yield Objection(
+            "MISSING_INSUFFICIENCY_DISCLOSURE",
+            f"The answer says nothing of {_several(map(repr, left))}. Answer it, or where the documents do not say it write "
+            "'Insufficient documentation' and list it in insufficiencies. If the answer has it in other words, give it again.",
+        )
+
+
+def _left_out(answer: str, parts: Sequence[str]) -> list[str]:
+    """Parts of the question of which the answer has no word of its own."""
+    said = {fold(word)[:STEM] for word in content_words(answer)}
+    words = [{fold(word)[:STEM] for word in content_words(part)} for part in parts]
+    return [part for part, own in zip(parts, words, strict=True) if own and not own & said]
 
 
 def disclosed(text: str, lacks: Sequence[Insufficiency], language: str) -> str:

@@ -115,6 +115,8 @@ class PlannedWork:
             tuple(Opened(str(item["docId"]), str(item["chunkId"]), passage.content) for item, passage in self.opened),
             tuple(Opened(str(item["docId"]), key, self.seen[key].content) for key, item in found.items()),
             cut_off,
+            self.run.plan.text,
+            self.run.plan.subquestions,
         )
 
     def keep(self, call: ToolCall, result: ToolResult) -> None:

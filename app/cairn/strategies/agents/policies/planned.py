@@ -26,7 +26,7 @@ from cairn.errors import ProviderError, ProviderResponseError
 from cairn.providers.protocols import ToolCall, ToolProtocol
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import best_confidence
-from cairn.runs.progress import checking
+from cairn.runs.progress import checking, never_back
 from cairn.strategies.agents.draft_check import check_answer, stream_text
 from cairn.strategies.agents.gate import (
     DISCLOSURES,
@@ -61,6 +61,7 @@ async def planned(run: Run) -> Outcome:
     """Raises CairnError."""
     if not (await run.deps.library.holdings(run.question.collection)).documents:
         return await answer_empty(run)
+    run = replace(run, report=never_back(run.report))  # an answer that is sent back was checked already
     policy = Planned(begin_work(run))
     run.emit(Progress("plan", 10, "Planning how to answer"))
     policy.state.tell(await policy.make_plan())
@@ -86,8 +87,7 @@ class Planned:
 
     @property
     def most_steps(self) -> int:
-        settings = self.state.settings
-        return max(settings.iterations, self.state.limit + settings.reprompts)
+        return self.state.settings.iterations
 
     def over(self) -> str | None:
         """Why nothing more may be tried."""
