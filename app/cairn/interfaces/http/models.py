@@ -60,12 +60,17 @@ class Span(BaseModel):
     end: int
 
 
+SCORE = (
+    "The fused score, 0 to 1, comparable within one result only. relative_score (the default): the sum over the legs of share "
+    "times score over the leg's best; rrf: reciprocal ranks, as a share of the best sum possible."
+)
+
 PASSAGE_EXAMPLE: dict[str, Any] = {
     "passage_id": ID_EXAMPLE, "chunk_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f61",
     "document_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f62", "collection": COLLECTION_EXAMPLE,
     "external_id": "guides/leave.md", "title": "Leave", "content": "Employees have 30 days of leave per year.",
     "start": 120, "end": 161, "matched": {"start": 120, "end": 161}, "page": None, "headings": ["Leave", "Annual"],
-    "score": 0.0163, "rerank_score": None, "ranks": {"vector": 1, "lexical": 2}, "metadata": {"team": "people"},
+    "score": 0.8163, "rerank_score": None, "ranks": {"vector": 1, "lexical": 2}, "metadata": {"team": "people"},
     "token_count": 10, "version": 1, "media_type": "text/markdown",
 }  # fmt: skip
 
@@ -87,7 +92,7 @@ class PassageOut(BaseModel):
     matched: Span | None
     page: int | None
     headings: list[str]
-    score: float = Field(description="Reciprocal rank fusion; comparable within one result only.")
+    score: float = Field(description=SCORE)
     rerank_score: float | None
     ranks: dict[Leg, int] = Field(description="Rank from 1 in each leg that found the passage.")
     metadata: Metadata
