@@ -1,15 +1,17 @@
 -- Contexts of chunks (rag.chunk_contexts), and documents that are not embedded with them.
 
 -- name: pending
--- Indexed documents after $3 that are embedded without what the writer $4 wrote.
+-- Indexed documents after $3 that are embedded without what the writer $4 wrote, or with chunks that lack it for the reason $6,
+-- which may pass.
 SELECT d.id, d.version, d.title, d.media_type, d.enrichment FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed'
-  AND d.enrichment ->> 'writer' IS DISTINCT FROM $4
+  AND (d.enrichment ->> 'writer' IS DISTINCT FROM $4 OR d.enrichment -> 'without' ? $6)
 ORDER BY d.id LIMIT $5
 
 -- name: left
 SELECT count(*) FROM rag.documents d
-WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.status = 'indexed' AND d.enrichment ->> 'writer' IS DISTINCT FROM $3
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.status = 'indexed'
+  AND (d.enrichment ->> 'writer' IS DISTINCT FROM $3 OR d.enrichment -> 'without' ? $4)
 
 -- name: chunks
 -- With the hash of what model $3 embedded.
@@ -21,6 +23,12 @@ WHERE c.tenant_id = $1 AND c.document_id = $2 ORDER BY c.ordinal
 -- name: cached
 SELECT DISTINCT ON (content_hash) content_hash, context, reason FROM rag.chunk_contexts
 WHERE tenant_id = $1 AND content_hash = ANY ($2::bytea[]) AND writer = $3 ORDER BY content_hash
+
+-- name: forget
+-- What an earlier release kept for a reason that may pass.
+DELETE FROM rag.chunk_contexts
+WHERE tenant_id = (SELECT rag.current_tenant()) AND document_id = $1 AND writer = $2 AND content_hash = ANY ($3::bytea[])
+  AND reason = $4
 
 -- name: keep
 SELECT rag.keep_contexts($1, $2, $3, $4::bytea[], $5::text[], $6::text[])

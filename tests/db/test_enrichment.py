@@ -303,6 +303,30 @@ async def test_a_reply_that_cannot_be_read_is_asked_for_again_chunk_by_chunk_onc
     assert (document.chunk_count, result["without"], result["calls"]) == (1, {"no usable reply": 1}, 1)
 
 
+async def test_an_unreadable_reply_is_asked_for_again_by_a_later_run(
+    services: Services, scripted: ScriptedServer, model: Describing
+) -> None:
+    """One bad hour of a model, also one that an earlier release kept."""
+    document = await index(services, "# Lantern guide\n\nThey burn for 40 hours.", "short.md")
+    scripted.script(Reply("ok", text="I cannot do that."))
+    assert (await work(services))["without"] == {"no usable reply": 1}
+    assert await query(services, "SELECT 1 FROM rag.chunk_contexts") == [], "no verdict on the chunk"
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.chunk_contexts (tenant_id, collection_id, document_id, content_hash, writer, context, reason) "
+            "SELECT d.tenant_id, d.collection_id, d.id, k.content_hash, d.enrichment ->> 'writer', '', 'no usable reply' "
+            "FROM rag.documents d CROSS JOIN LATERAL rag.chunk_context_keys(d.id) AS k WHERE d.id = $1",
+            document.id,
+        )
+    await job_service.enrich_collection(services, "test")
+    again = await work(services)
+    assert (again["documents"], again["contexts"], again["calls"], again["without"]) == (1, 1, 1, {})
+    [kept] = await query(services, "SELECT context, reason FROM rag.chunk_contexts")
+    assert (kept["context"] != "", kept["reason"]) == (True, None)
+    await job_service.enrich_collection(services, "test")
+    assert (await work(services))["documents"] == 0
+
+
 @pytest.mark.parametrize(("caps", "named"), [
     ({"maxTokens": 10}, "enrichment.maxTokens (10)"), ({"maxTokensPerDay": 10}, "enrichment.maxTokensPerDay (10)"),
     ({"maxCost": 1.0}, "answer.prices lacks a model (describer)"),

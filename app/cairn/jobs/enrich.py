@@ -30,7 +30,7 @@ from cairn.providers.metered import Account, learn_name
 from cairn.providers.protocols import ChatModel
 from cairn.settings import Settings
 from cairn.store import contexts, documents
-from cairn.store.contexts import PlainDocument
+from cairn.store.contexts import UNREAD, PlainDocument
 from cairn.store.session import Database
 
 PUT_CHUNKS: Final = 128
@@ -40,7 +40,6 @@ CONTEXT_CHARS: Final = 300
 OUTPUT_PER_CHUNK: Final = 60
 """Tokens of a reply for one chunk, as the cap of a document estimates them."""
 OVER_CAP: Final = "enrichment.maxTokensPerDocument is reached"
-UNREAD: Final = "no usable reply"
 
 
 def enrich(
@@ -87,6 +86,8 @@ class _Enrichment:
     target: Target
     writer: str
     without: Counter[str] = field(default_factory=Counter)
+    unread: set[tuple[UUID, int]] = field(default_factory=set)
+    """Versions of documents of which this run could not read a reply; a later one asks again."""
 
     @property
     def _principal(self) -> Principal:
@@ -108,6 +109,8 @@ class _Enrichment:
     async def _document(self, document: PlainDocument) -> bool:
         """Whether it is embedded with contexts now: not where it has become another version, or is gone."""
         principal = self._principal
+        if (document.id, document.version) in self.unread:
+            return False
         serving = (await in_use(self.work.database, self.target))[0].model.id
         async with self.work.database.transaction(principal, readonly=True) as connection:
             text = await documents.text(connection, principal, document.id)
@@ -121,6 +124,8 @@ class _Enrichment:
         for passage in self._affordable(document, text[1], chunks):
             if missing := [one.told for one in passage if one.told.key not in written]:
                 written |= await self._asked(document, text[1], missing)
+        if any(one.reason == UNREAD for one in written.values()):
+            self.unread.add((document.id, document.version))
         texts = await asyncio.to_thread(_texts_of, document, text[1], rows)
         while True:
             try:
@@ -156,8 +161,7 @@ class _Enrichment:
             elif len(chunks) > 1:
                 written |= await self._asked(document, text, [one])
             else:
-                written[one.key] = WrittenContext("", UNREAD)
-                await self._keep(document, written)
+                written[one.key] = WrittenContext("", UNREAD)  # never kept: a later run asks again
         return written
 
     async def _call(

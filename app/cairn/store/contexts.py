@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -14,6 +14,9 @@ from cairn.domain.principal import Principal
 from cairn.store import cache, models
 
 SQL = load_queries("contexts")
+
+UNREAD: Final = "no usable reply"
+"""Why a chunk has no context that a later run asks for again: a model's bad hour is no verdict on the chunk. Never kept."""
 
 Written = tuple[str, str | None]
 """A context, "" where there is none, and then why."""
@@ -34,13 +37,13 @@ async def list_pending(
     connection: Any, principal: Principal, collection_id: UUID, writer: str, *, after: UUID, limit: int
 ) -> list[PlainDocument]:
     """In order of id, after the given one."""
-    rows = await connection.fetch(SQL["pending"], principal.tenant_id, collection_id, after, writer, limit)
+    rows = await connection.fetch(SQL["pending"], principal.tenant_id, collection_id, after, writer, limit, UNREAD)
     return [PlainDocument(**dict(row)) for row in rows]
 
 
 async def count_pending(connection: Any, principal: Principal, collection_id: UUID, writer: str) -> int:
     """How many documents wait."""
-    return int(await connection.fetchval(SQL["left"], principal.tenant_id, collection_id, writer))
+    return int(await connection.fetchval(SQL["left"], principal.tenant_id, collection_id, writer, UNREAD))
 
 
 async def load_chunks(connection: Any, principal: Principal, document_id: UUID, model_id: int) -> list[Any]:
@@ -55,7 +58,7 @@ async def load_cached(
 ) -> dict[bytes, Written]:
     """What was written for these keys, for any document of the tenant."""
     rows = await connection.fetch(SQL["cached"], principal.tenant_id, list(keys), writer)
-    return {bytes(row["content_hash"]): (row["context"], row["reason"]) for row in rows}
+    return {bytes(row["content_hash"]): (row["context"], row["reason"]) for row in rows if row["reason"] != UNREAD}
 
 
 async def load_applied(connection: Any, principal: Principal, document_ids: Sequence[UUID]) -> dict[UUID, str]:
@@ -67,7 +70,9 @@ async def load_applied(connection: Any, principal: Principal, document_ids: Sequ
 async def keep(
     connection: Any, collection_id: UUID, document_id: UUID, writer: str, written: Mapping[bytes, Written]
 ) -> int:
-    """Keep contexts by key, but for those of chunks that the document no longer has; how many are new to it."""
+    """Keep contexts by key, but for those of chunks that the document no longer has, and for UNREAD ones; how many are new."""
+    written = {key: one for key, one in written.items() if one[1] != UNREAD}
+    await connection.execute(SQL["forget"], document_id, writer, list(written), UNREAD)
     contexts, reasons = [one[0] for one in written.values()], [one[1] for one in written.values()]
     arguments = (document_id, collection_id, writer, list(written), contexts, reasons)
     return int(await connection.fetchval(SQL["keep"], *arguments))
