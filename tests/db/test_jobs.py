@@ -21,7 +21,7 @@ from cairn.domain.document import Source
 from cairn.domain.ids import new_id
 from cairn.domain.job import Job, JobProgress, Upload
 from cairn.domain.principal import Principal
-from cairn.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError
+from cairn.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError, SettingsError
 from cairn.jobs.context import Handler, JobCancelled, JobContext
 from cairn.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
 from cairn.jobs.worker import FALSE_ALARMS, Worker
@@ -681,9 +681,10 @@ async def test_a_job_is_left_to_a_worker_that_can_do_it(world: World) -> None:
     assert (await world.get(job)).result == {"by": "able"}
 
 
-async def test_a_job_that_turns_out_to_need_another_process_goes_back(world: World) -> None:
+@pytest.mark.parametrize("lacking", [NotHereError("no chat model here"), SettingsError("no chat model here")])
+async def test_a_job_that_turns_out_to_need_another_process_goes_back(world: World, lacking: Exception) -> None:
     async def work(context: JobContext) -> dict[str, Any]:
-        raise NotHereError("no chat model here")
+        raise lacking
 
     job = await world.enqueue()
     assert await world.worker(work).run_until_idle() == 1

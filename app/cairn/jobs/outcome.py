@@ -39,8 +39,8 @@ ELSEWHERE_SECONDS = 15.0
 
 
 class NotHereError(Exception):
-    """This process cannot do the job, though another may: it lacks a chat model. The job goes back as if it had not been
-    claimed, and waits for who can."""
+    """This process cannot do the job, though another may: it lacks a chat model; a SettingsError says the same of an embedding
+    model. The job goes back as if it had not been claimed, and waits for who can."""
 
 
 CANCELLED = Ending("cancelled", jobs.end_cancelled)
@@ -55,7 +55,7 @@ def failure(job: Job, error: BaseException, *, base: float, spread: float) -> En
     """Back into the queue where another process has to do it; failed at once when another attempt cannot help; else retried
     after a backoff; parked after the last one."""
     text = describe(error)
-    if isinstance(error, NotHereError):
+    if isinstance(error, NotHereError | SettingsError):
         return Ending(
             "released", partial(jobs.release, delay=timedelta(seconds=ELSEWHERE_SECONDS), reason=reason_of(error))
         )
@@ -81,13 +81,10 @@ def asked_delay(error: BaseException) -> timedelta:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether another attempt may succeed: dependencies recover, another process may have the model that this one lacks,
-    and what nobody foresaw might pass."""
+    """Whether another attempt may succeed: dependencies recover, and what nobody foresaw might pass."""
     if isinstance(error, ProviderError):
         return error.retryable or isinstance(error, CircuitOpenError)
-    return isinstance(error, DatabaseUnavailableError | QueryTimeoutError | SettingsError) or not isinstance(
-        error, CairnError
-    )
+    return isinstance(error, DatabaseUnavailableError | QueryTimeoutError) or not isinstance(error, CairnError)
 
 
 def describe(error: BaseException) -> str:
