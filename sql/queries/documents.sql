@@ -79,8 +79,20 @@ WHERE d.tenant_id = $1 AND d.id = $2
 
 -- name: wanted
 -- Documents that meet everything that is given (null: any): $3 ids, $4 external ids, $5 what title or external id contain, $6
--- states, $7 media type, $8 what the metadata contain, $9 since when they changed. The two statements below stand behind it.
-WITH wanted AS (
+-- states, $7 media type, $8 what the metadata contain, $9 since when they changed, $10 words that stand in them, one after the
+-- other in any inflection. The two statements below stand behind it.
+WITH asked AS MATERIALIZED (
+  SELECT s.regconfig, phraseto_tsquery(s.regconfig, $10::text) AS question
+  FROM (SELECT DISTINCT l.regconfig FROM rag.lexical_stats l WHERE l.tenant_id = $1 AND l.collection_id = $2) AS s
+  WHERE $10::text IS NOT NULL
+), mentioning AS MATERIALIZED (
+  -- one statement a language, so that each can use the index of the words
+  SELECT DISTINCT found.document_id FROM asked a CROSS JOIN LATERAL (
+    SELECT p.document_id FROM rag.passages p
+    WHERE p.tenant_id = $1 AND p.collection_id = $2 AND p.regconfig = a.regconfig AND p.search_vector @@ a.question
+    OFFSET 0) AS found
+  WHERE numnode(a.question) > 0
+), wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
     d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
     EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
@@ -92,30 +104,31 @@ WITH wanted AS (
     AND ($6::text[] IS NULL OR d.status = ANY ($6::text[]))
     AND ($7::text IS NULL OR d.media_type = $7::text)
     AND ($8::jsonb IS NULL OR d.metadata @> $8::jsonb)
-    AND ($9::timestamptz IS NULL OR d.updated_at >= $9::timestamptz))
+    AND ($9::timestamptz IS NULL OR d.updated_at >= $9::timestamptz)
+    AND ($10::text IS NULL OR d.id IN (SELECT m.document_id FROM mentioning m)))
 
 -- name: page
--- As the index has them, $10 at most, after the external id $11.
-SELECT * FROM wanted WHERE external_id > $11 ORDER BY external_id LIMIT $10
+-- As the index has them, $11 at most, after the external id $12.
+SELECT * FROM wanted WHERE external_id > $12 ORDER BY external_id LIMIT $11
 
 -- name: page_sorted
--- $10 at most; $11: by what they are sorted; $12: downwards; $13 and $14: sort value and external id of the one after which it goes
+-- $11 at most; $12: by what they are sorted; $13: downwards; $14 and $15: sort value and external id of the one after which it goes
 -- on, null at the beginning.
 SELECT w.* FROM wanted w
-CROSS JOIN LATERAL (SELECT CASE $11::text
+CROSS JOIN LATERAL (SELECT CASE $12::text
   WHEN 'title' THEN lower(w.title)
   WHEN 'created_at' THEN to_char(w.created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
   WHEN 'updated_at' THEN to_char(w.updated_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
   WHEN 'byte_size' THEN lpad(w.byte_size::text, 20, '0')
   ELSE w.external_id END AS value) AS sorted
-CROSS JOIN LATERAL (SELECT CASE $11::text WHEN 'title' THEN lower($13::text) ELSE $13::text END AS value) AS last
+CROSS JOIN LATERAL (SELECT CASE $12::text WHEN 'title' THEN lower($14::text) ELSE $14::text END AS value) AS last
 WHERE CASE
-  WHEN $14::text IS NULL THEN true
-  WHEN $12::boolean THEN (sorted.value, w.external_id) < (last.value, $14::text)
-  ELSE (sorted.value, w.external_id) > (last.value, $14::text) END
-ORDER BY CASE WHEN NOT $12::boolean THEN sorted.value END, CASE WHEN $12::boolean THEN sorted.value END DESC,
-  CASE WHEN NOT $12::boolean THEN w.external_id END, CASE WHEN $12::boolean THEN w.external_id END DESC
-LIMIT $10
+  WHEN $15::text IS NULL THEN true
+  WHEN $13::boolean THEN (sorted.value, w.external_id) < (last.value, $15::text)
+  ELSE (sorted.value, w.external_id) > (last.value, $15::text) END
+ORDER BY CASE WHEN NOT $13::boolean THEN sorted.value END, CASE WHEN $13::boolean THEN sorted.value END DESC,
+  CASE WHEN NOT $13::boolean THEN w.external_id END, CASE WHEN $13::boolean THEN w.external_id END DESC
+LIMIT $11
 
 -- name: id_of
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3

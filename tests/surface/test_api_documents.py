@@ -86,6 +86,11 @@ def test_lists_are_filtered(stones: Api) -> None:
     assert len(names(stones, status="indexed")) == 4
     moment = stones.client.get(BY_ID, params={"external_id": "basalt.pdf"}).json()["updated_at"]
     assert names(stones, updated_since=moment) == ["basalt.pdf"]
+    assert names(stones, mentions="dark rocks") == ["basalt.pdf"], "in any inflection"
+    assert names(stones, mentions="rock dark") == [], "one word after the other"
+    assert names(stones, mentions="metals", sort="-title") == ["rocks/Zinc.txt"]
+    assert names(stones, mentions="metal", metadata='{"team": "geology"}') == []
+    assert names(stones, mentions="the") == [], "says nothing"
     one = stones.client.get(BY_ID, params={"external_id": "notes.txt"}).json()["id"]
     assert names(stones, id=one) == ["notes.txt"]
     for wrong in (

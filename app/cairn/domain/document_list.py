@@ -21,7 +21,8 @@ DocumentSort = Literal[
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
     """Everything that is given must hold. `contains`: title or external id contain it, in any case; `metadata`: the document's
-    contain it, as in a search; `updated_since`: its row changed then or later."""
+    contain it, as in a search; `updated_since`: its row changed then or later; `mentions`: these words stand in it, one after
+    the other, in any inflection, its title and headings included."""
 
     ids: Sequence[UUID] | None = None
     external_ids: Sequence[str] | None = None
@@ -30,6 +31,7 @@ class DocumentFilter:
     media_type: str | None = None
     metadata: Mapping[str, Any] | None = None
     updated_since: datetime | None = None
+    mentions: str | None = None
 
 
 EVERY_DOCUMENT: Final = DocumentFilter()

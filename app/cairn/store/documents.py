@@ -352,7 +352,7 @@ async def page(
     """Documents that are wanted, in that order."""
     meant = (
         principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
-        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, limit,
+        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, wanted.mentions, limit,
     )  # fmt: skip
     if order.by_index:
         rows = await connection.fetch(PAGE, *meant, order.after[1] if order.after else "")

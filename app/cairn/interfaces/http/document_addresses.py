@@ -86,6 +86,14 @@ async def _wanted(
         ),
     ] = None,
     updated_since: Annotated[AwareDatetime | None, Query(description="Only those that changed then or later.")] = None,
+    mentions: Annotated[
+        str | None,
+        Query(
+            max_length=500,
+            description="Only indexed ones in which these words stand one after the other, in any inflection, title and headings "
+            "included.",
+        ),
+    ] = None,
 ) -> DocumentFilter:
     return DocumentFilter(
         ids=id or None,
@@ -95,6 +103,7 @@ async def _wanted(
         media_type=normalise(media_type) if media_type else None,
         metadata=_object(metadata) or None if metadata else None,
         updated_since=_instant(updated_since) if updated_since else None,
+        mentions=normalise(mentions) if mentions else None,
     )
 
 
