@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from cairn.domain.answer import Answer, Coverage
+from cairn.domain.document import Source
+from cairn.domain.ids import new_id
+from cairn.domain.question import Turn
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.listed import WORDS, Made, collection, source
@@ -172,3 +176,33 @@ async def test_all_forms_are_right_in_four_languages(services: Services) -> None
         if why := _wrong(answer, [one for one in made if wanted(one)]):
             wrong.append(f"{question!r} ({form}): {why}")
     assert not wrong, "\n".join(wrong)
+
+
+async def _answered_after(services: Services, asked: Sequence[str], text: str) -> Answer:
+    said = [Turn(new_id(), "user", one, datetime.now(UTC)) for one in asked]
+    return await answered(services, text, collection="canals", history=tuple(said))
+
+
+def _listed(answer: Answer) -> set[str]:
+    return set(re.findall(r"canal-\d\d", answer.answer))
+
+
+async def test_a_list_goes_on_where_it_broke_off(services: Services) -> None:
+    names = [f"canal-{n:02}.txt" for n in range(43)]
+    texts = [f"The canal of {chr(65 + n % 26)}{chr(97 + n // 26)}land is {n + 3} km long.".encode() for n in range(43)]
+    await index_now(services, "canals", [Source(name, name, text) for name, text in zip(names, texts, strict=True)])
+    first = await answered(services, "List all documents about canals", collection="canals")
+    second = await _answered_after(services, ["List all documents about canals"], "show the rest")
+    third = await _answered_after(services, ["List all documents about canals", "show the rest"], "and the others?")
+    shown = [_listed(one) for one in (first, second, third)]
+    assert [len(one) for one in shown] == [20, 20, 3]
+    assert set.union(*shown) == {name.removesuffix(".txt") for name in names}
+    assert [one.route["shown_before"] for one in (first, second, third)] == [0, 20, 40]
+    assert ("and 23 more" in first.answer, "and 3 more" in second.answer, "more" in third.answer) == (True, True, False)
+    assert all(one.citations and one.coverage == Coverage(True, 43, 43, "documents") for one in (first, second, third))
+    assert {c.external_id for c in third.citations} == set(names[40:])
+    end = await _answered_after(services, ["List all documents about canals", "more", "more"], "more")
+    assert (_listed(end), end.citations, "43" in end.answer) == (set(), (), True)
+    whole = await _answered_after(services, ["how many documents are there?"], "show the rest")
+    assert len(_listed(whole)) == 20
+    assert not _listed(whole) & _listed(await answered(services, "how many documents are there?", collection="canals"))

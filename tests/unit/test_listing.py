@@ -52,6 +52,34 @@ def test_which_of_them_adds_to_what_was_listed() -> None:
     assert request_after("which of them mention wind?", ["who is Kim?"]) is None
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "show the rest", "Show me the others", "and the rest?", "the other 11", "more", "next 20", "what are the others?",
+        "zeig mir den Rest", "die übrigen", "und die anderen?", "weiter", "zeige die restlichen Dokumente",
+        "montre les autres", "la suite", "et les autres ?", "montre-moi le reste", "muéstrame el resto", "los demás",
+        "y los otros?", "mostrami gli altri", "e il resto?", "continua",
+    ],
+)  # fmt: skip
+def test_the_rest_goes_on_with_the_list(message: str) -> None:
+    asked = ["which documents mention wind?"]
+    assert request_after(message, asked) == ListRequest(mentioned=(("wind",),), shown=20)
+    assert request_after(message, [*asked, "show the rest"]) == ListRequest(mentioned=(("wind",),), shown=40)
+    assert request_after(message, ["who is Kim?"]) is None
+    assert request_after(message, [*asked, "who is Kim?"]) is None, "of the last answer alone"
+    assert request_after(message, ["what is the newest document?"]) is None
+    assert request_after(message, []) == list_request(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["who are the other directors?", "the rest of the staff", "more about wind", "mehr zu Wind", "plus de vent"],
+)
+def test_what_asks_for_something_else_is_no_rest(message: str) -> None:
+    found = request_after(message, ["which documents mention wind?"])
+    assert found is None or not found.shown
+
+
 def test_reading_takes_linear_time() -> None:
     began = time.thread_time()
     for message in ("documents " + "that mention a and " * 15, "which documents " + "are " * 70, "die " * 74):

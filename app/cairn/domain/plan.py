@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Intent = Literal[
     "question", "command", "greeting", "gratitude", "garbage", "off_topic", "clarify_needed", "followup", "simplify",
@@ -84,6 +84,10 @@ class Vocabulary:
 ListedUnit = Literal["documents", "pages", "words", "people", "organisations", "places", "dates"]
 
 
+LISTED: Final = 20
+"""Documents or names that an answer shows; the rest is counted, and shown when somebody asks on."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListRequest:
     """What a message wants listed or counted, and of which documents (cairn/query/listing.py).
@@ -92,6 +96,7 @@ class ListRequest:
     `authors` wrote it; `sources`: where it is from, a person, an organisation or a place. `years`: first and last one.
     `language` is an ISO 639-1 code, `format` a part of the media type, `kind` a word like "reports". `within`: names of
     documents that are looked into. `age`: the newest or the oldest alone. `of_the_last`: of those that were listed before.
+    `shown`: how many of the list were shown before, which goes on behind them.
     """
 
     form: Literal["list", "count"] = "list"
@@ -107,6 +112,7 @@ class ListRequest:
     within: tuple[str, ...] = ()
     age: Literal["newest", "oldest"] | None = None
     of_the_last: bool = False
+    shown: int = 0
 
     @property
     def restricted(self) -> bool:

@@ -208,6 +208,8 @@ class Lists(_Section):
     """How one asks for a number, tells somebody to list, asks which."""
     them: Patterns = ()
     """Asks which of those that were listed."""
+    rest: Patterns = ()
+    """Asks for those that were not shown, as a whole message: "show the rest"."""
     determiners: Patterns = ()
     """Before the noun: "all", "the"."""
     documents: Patterns = ()

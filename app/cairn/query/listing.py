@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from cairn.domain.plan import ListedUnit, ListRequest
+from cairn.domain.plan import LISTED, ListedUnit, ListRequest
 from cairn.language.identify import languages_of
 from cairn.language.lexicon import DEFAULT, Language, Lists, any_of, every, languages
 from cairn.language.linear import bounded
@@ -100,7 +100,12 @@ def list_request(message: str, language: str = DEFAULT) -> ListRequest | None:
 
 
 def request_after(message: str, asked: Sequence[str], language: str = DEFAULT) -> ListRequest | None:
-    """The same, after these messages, oldest first: "which of them mention X?" is about what was listed before."""
+    """The same, after these messages, oldest first: "which of them mention X?" is about what was listed before,
+    and "show the rest" goes on with it."""
+    if asked and _asks_on(message):
+        before = request_after(asked[-1], asked[:-1], language)
+        goes_on = before and before.unit not in ("pages", "words") and not before.age
+        return replace(before, shown=before.shown + LISTED) if before and goes_on else None
     found = list_request(message, language)
     if found is None or not found.of_the_last:
         return found
@@ -108,6 +113,21 @@ def request_after(message: str, asked: Sequence[str], language: str = DEFAULT) -
         if before := request_after(asked[at], asked[:at], language):
             return narrowed(before, found)
     return None
+
+
+def _fold(text: str) -> str:
+    """Without case and accents, each letter in its place."""
+    return "".join(folded if len(folded := fold(letter)) == 1 else letter.lower() for letter in text.replace("’", "'"))
+
+
+_ON: Final = bounded(
+    rf"[\s¿¡]*(?:{'|'.join(_fold(pattern) for one in languages() for pattern in one.lists.rest)})[\s.!?…]*"
+)
+
+
+def _asks_on(message: str) -> bool:
+    """Whether it says nothing but "show the rest", in any language."""
+    return len(message) <= LONGEST and _ON.fullmatch(_fold(message)) is not None
 
 
 def narrowed(before: ListRequest, further: ListRequest) -> ListRequest:
@@ -125,11 +145,6 @@ def narrowed(before: ListRequest, further: ListRequest) -> ListRequest:
         kind=further.kind or before.kind,
         of_the_last=before.of_the_last,
     )
-
-
-def _fold(text: str) -> str:
-    """Without case and accents, each letter in its place."""
-    return "".join(folded if len(folded := fold(letter)) == 1 else letter.lower() for letter in text.replace("’", "'"))
 
 
 class _Reading:

@@ -15,7 +15,7 @@ from cairn.domain.answer import Citation, Coverage, Draft, Origin, coverage_of
 from cairn.domain.document import ListedDocument
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
-from cairn.domain.plan import ListRequest
+from cairn.domain.plan import LISTED, ListRequest
 from cairn.language.dates import PATTERN
 from cairn.language.lexicon import replies
 from cairn.query.listing import kind_spellings, says_much, states_kind
@@ -24,7 +24,6 @@ from cairn.runs.progress import counted
 from cairn.strategies.document_names import find_named_documents
 from cairn.strategies.fast import answer_empty, fast
 from cairn.strategies.list_wording import (
-    LISTED,
     Found,
     Naming,
     catalogue,
@@ -33,6 +32,7 @@ from cairn.strategies.list_wording import (
     named_text,
     newest_text,
     place_of,
+    shown_of,
     stated_fields,
     unknown_kind,
     unstated_notes,
@@ -67,10 +67,10 @@ async def aggregate(run: Run) -> Outcome:
     found = await _find(run, request, filters, holdings.documents)
     if found is None or (not found.listed and _asks_more(found)):
         return await fast(run)  # no list: what was read as one is a question of something else
-    if request == ListRequest(request.form) and request.unit == "documents":
+    if request == ListRequest(request.form, shown=request.shown):
         told = await _cited(
             run,
-            found.listed,
+            shown_of(found),
             lambda marks: catalogue(run.plan.language, run.question.collection, holdings, found, marks),
         )
     else:
@@ -92,6 +92,7 @@ async def aggregate(run: Run) -> Outcome:
     more = {
         "filters": filters,
         "listed": len(found.listed),
+        "shown_before": request.shown,
         "mentions": [" | ".join(group) for group in request.mentioned],
     }
     origin: Origin = "recognised" if told.insufficiencies else "exact"
@@ -162,7 +163,7 @@ async def _answer(run: Run, found: Found) -> _Told:
         )
     if request.unit != "documents":
         return await _named(run, found)
-    told = await _cited(run, found.listed, lambda marks: documents_text(language, found, marks))
+    told = await _cited(run, shown_of(found), lambda marks: documents_text(language, found, marks))
     if not found.listed and request.mentioned:
         near = await _nearest(run, request)
         told = replace(
@@ -194,9 +195,8 @@ async def _ordered(run: Run, found: Found) -> _Told:
     )
 
 
-async def _cited(run: Run, listed: Sequence[ListedDocument], text: Any) -> _Told:
+async def _cited(run: Run, shown: Sequence[ListedDocument], text: Any) -> _Told:
     """The text, with a citation for each document that it lists: where the term stands, else how the document begins."""
-    shown = listed[:LISTED]
     chosen = await _proofs(run, shown)
     by_id = {p.passage_id: p for p in await run.deps.library.passages(list(chosen.values()))}
     citations: list[Citation] = []
@@ -224,9 +224,10 @@ async def _named(run: Run, found: Found) -> _Told:
     if unit == "dates":
         naming = dated(await library.find_dates(ids, PATTERN))
     else:
-        names, total = await library.find_names(ids, ENTITY_KINDS[unit], LISTED)
+        names, total = await library.find_names(ids, ENTITY_KINDS[unit], found.request.shown + LISTED)
         naming = Naming([(one.name, one.documents, one.passage_id, one.name) for one in names], total)
-    shown = naming.shown[:LISTED]
+    shown = naming.shown[found.request.shown : found.request.shown + LISTED]
+    naming = Naming(shown, naming.total)
     by_id = {p.passage_id: p for p in await library.passages([passage_id for _, _, passage_id, _ in shown])}
     citations: list[Citation] = []
     marks: dict[str, int] = {}

@@ -14,14 +14,12 @@ from cairn.answer.cite import citation
 from cairn.domain.answer import Citation
 from cairn.domain.document import DateFound, Holdings, ListedDocument, Volume
 from cairn.domain.passage import Passage
-from cairn.domain.plan import ListRequest
+from cairn.domain.plan import LISTED, ListRequest
 from cairn.language.dates import read_date
 from cairn.language.lexicon import every, replies
 from cairn.language.sentences import split_sentences
 from cairn.language.text import fold
 
-LISTED: Final = 20
-"""Documents or names that an answer shows; the rest is counted."""
 LONGEST_QUOTE: Final = 250
 """Characters of what is cited."""
 SENTENCE: Final = 4
@@ -62,7 +60,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Names or dates with the number of documents, the first passage and how they are spelled there; `total` of all."""
+    """Names or dates with the number of documents, the first passage and how they are spelled there; `total` of all.
+    `shown`: those of the answer."""
 
     shown: Sequence[tuple[str, int, UUID, str]]
     total: int
@@ -78,7 +77,7 @@ def catalogue(language: str, collection: str, holdings: Holdings, found: Found, 
         kinds[kind(media_type)] += count
     if len(kinds) > 1:
         head += f" ({', '.join(f'{count} {name}' for name, count in kinds.most_common())})"
-    lines = [f"{head}:", *_lines(found.listed, language, marks)]
+    lines = [f"{head}:", *_lines(found, language, marks)]
     if holdings.unready:
         lines.append(say.unready.format(n=holdings.unready))
     return "\n".join(lines)
@@ -87,7 +86,7 @@ def catalogue(language: str, collection: str, holdings: Holdings, found: Found, 
 def documents_text(language: str, found: Found, marks: Mapping[UUID, int]) -> str:
     """Which documents meet the request, of how many, and what it was."""
     say, request, count = replies(language), found.request, len(found.listed)
-    only_mentions = request == ListRequest(request.form, "documents", mentioned=request.mentioned)
+    only_mentions = request == ListRequest(request.form, "documents", mentioned=request.mentioned, shown=request.shown)
     if only_mentions and all(len(group) == 1 for group in request.mentioned) and not found.loosely:
         one, many = say.mentions
         words = ", ".join(join_or(group, language) for group in request.mentioned)
@@ -95,7 +94,7 @@ def documents_text(language: str, found: Found, marks: Mapping[UUID, int]) -> st
     else:
         one, many = say.fits
         head = (one if count == 1 else many).format(n=count, all=found.total, conditions=conditions(language, found))
-    return "\n".join([f"{head}{':' if count else '.'}", *_lines(found.listed, language, marks)])
+    return "\n".join([f"{head}{':' if shown_of(found) else '.'}", *_lines(found, language, marks)])
 
 
 def newest_text(language: str, found: Found, marks: Mapping[UUID, int], *, by_year: bool) -> str:
@@ -137,8 +136,8 @@ def named_text(language: str, found: Found, naming: Naming, marks: Mapping[str, 
     for name, count, _, _ in naming.shown[:LISTED]:
         where = f" ({_in_documents(language, count)})" if several else ""
         lines.append(f"- {name}{where}{f' [{marks[name]}]' if name in marks else ''}")
-    if naming.total > LISTED:
-        lines.append(f"- {say.more.format(n=naming.total - LISTED)}")
+    if (more := naming.total - found.request.shown - LISTED) > 0:
+        lines.append(f"- {say.more.format(n=more)}")
     return "\n".join(lines)
 
 
@@ -206,10 +205,15 @@ def _in_documents(language: str, count: int) -> str:
     return (one if count == 1 else many).format(n=count)
 
 
-def _lines(listed: Sequence[ListedDocument], language: str, marks: Mapping[UUID, int]) -> list[str]:
-    lines = [f"- {_line(item, language, marks)}" for item in listed[:LISTED]]
-    more = len(listed) - LISTED
+def _lines(found: Found, language: str, marks: Mapping[UUID, int]) -> list[str]:
+    lines = [f"- {_line(item, language, marks)}" for item in shown_of(found)]
+    more = len(found.listed) - found.request.shown - LISTED
     return [*lines, f"- {replies(language).more.format(n=more)}"] if more > 0 else lines
+
+
+def shown_of(found: Found) -> Sequence[ListedDocument]:
+    """Those that the answer names."""
+    return found.listed[found.request.shown : found.request.shown + LISTED]
 
 
 def _line(item: ListedDocument, language: str, marks: Mapping[UUID, int]) -> str:
