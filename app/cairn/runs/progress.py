@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
-from cairn.domain.event import Progress
+from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
 
-E = TypeVar("E")
+Step = Progress | SourcesFound | Token
 
 QUERY_CHARS: Final = 80
 """Of a query that is named."""
@@ -59,11 +59,11 @@ def grading(passages: int, percent: int = 55) -> Progress:
     return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", numbers={"passages": passages})
 
 
-def never_back(report: Callable[[E | Progress], None]) -> Callable[[E | Progress], None]:
+def never_back(report: Callable[[Step], None]) -> Callable[[Step], None]:
     """The same, where a step that comes again after a later one is told with as much as was reached."""
     reached = 0
 
-    def tell(event: E | Progress) -> None:
+    def tell(event: Step) -> None:
         nonlocal reached
         if isinstance(event, Progress):
             reached = max(reached, event.percent)
