@@ -81,17 +81,16 @@ WHERE d.tenant_id = $1 AND d.id = $2
 -- Documents that meet everything that is given (null: any): $3 ids, $4 external ids, $5 what title or external id contain, $6
 -- states, $7 media type, $8 what the metadata contain, $9 since when they changed, $10 words that stand in them, one after the
 -- other in any inflection. The two statements below stand behind it.
-WITH asked AS MATERIALIZED (
-  SELECT s.regconfig, phraseto_tsquery(s.regconfig, $10::text) AS question
-  FROM (SELECT DISTINCT l.regconfig FROM rag.lexical_stats l WHERE l.tenant_id = $1 AND l.collection_id = $2) AS s
-  WHERE $10::text IS NOT NULL
-), mentioning AS MATERIALIZED (
-  -- one statement a language, so that each can use the index of the words
-  SELECT DISTINCT found.document_id FROM asked a CROSS JOIN LATERAL (
+WITH mentioning AS MATERIALIZED (
+  -- The function reads the index of the words, which row security keeps from this statement. It lets pass what has no word.
+  -- Each one is looked up by its id, however many the planner expects.
+  SELECT DISTINCT found.document_id
+  FROM rag.scope_passages(ARRAY[$2::uuid], jsonb_build_object('inclusive', true, 'must_not', '[]'::jsonb,
+    'must', jsonb_build_array(jsonb_build_object('field', 'text', 'value', $10::text)))) AS s
+  CROSS JOIN LATERAL (
     SELECT p.document_id FROM rag.passages p
-    WHERE p.tenant_id = $1 AND p.collection_id = $2 AND p.regconfig = a.regconfig AND p.search_vector @@ a.question
-    OFFSET 0) AS found
-  WHERE numnode(a.question) > 0
+    WHERE p.tenant_id = $1 AND p.id = s.passage_id AND p.search_vector @@ phraseto_tsquery(p.regconfig, $10::text) OFFSET 0) AS found
+  WHERE $10::text IS NOT NULL
 ), wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
     d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,

@@ -290,9 +290,26 @@ async def test_listing_documents_reads_one_page(either: Any) -> None:
     queries = load_queries("documents")
     page = queries["wanted"] + queries["page"]
     for external_ids, most in ((None, 50), (["d77"], 1)):
-        nodes = await plan(either, page, tenant(), found, None, external_ids, None, None, None, None, None, 50, "d5")
+        nodes = await plan(
+            either, page, tenant(), found, None, external_ids, None, None, None, None, None, None, 50, "d5"
+        )
         assert "documents_tenant_id_collection_id_external_id_key" in indexes(nodes)
         assert max(node["Actual Rows"] for node in nodes) <= most
+
+
+async def test_documents_that_mention_a_word_are_found_by_the_index_of_words(connection: Any) -> None:
+    found = await collection(connection, "c1")
+    queries = load_queries("documents")
+    page = queries["wanted"] + queries["page"]
+    sequential, rows = await touched(connection, "passages")
+    nodes = await plan(connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000", 50, "")
+    assert (mentioning := nodes[0]["Actual Rows"]) > 0
+    now, read = await touched(connection, "passages")
+    assert (now - sequential, read - rows) <= (0, 4 * mentioning), "what does not mention it is not read"
+    nodes = await plan(
+        connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000 w7000 w200", 50, ""
+    )
+    assert nodes[0]["Actual Rows"] == 0
 
 
 async def test_reuse_of_vectors_looks_up_hashes(either: Any) -> None:
