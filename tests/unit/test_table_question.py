@@ -499,3 +499,53 @@ def test_what_is_negated_is_not_computed_as_if_it_were_not(question: str, operat
     assert (found and found.operation) == operation
     said = " ".join(word for word in question.split() if word not in ("not", "nicht", "n'ont", "pas", "no", "non"))
     assert meant(said, FERRIES, title="lines, Linien, lignes, líneas, linee") is not None
+
+
+EXPORTS = """
+| {code} | {state} | {total} | {wheat} | {cotton} |
+| --- | --- | --- | --- | --- |
+| AL | Alabama | 1390 | 70 | 317 |
+| AZ | Arizona | 1463 | 48 | 423 |
+| CA | California | 16472 | 249 | 1064 |
+"""
+ENGLISH = EXPORTS.format(code="Code", state="State", total="Total exports", wheat="Wheat", cotton="Cotton")
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "words"),
+    [
+        ("total wheat exports of all states in 2011?", "en", ("State", "Total exports", "Wheat")),
+        ("add up the wheat exports of every state", "en", ("State", "Total exports", "Wheat")),
+        ("Summe der Exporte Weizen aller Staaten", "de", ("Staaten", "Exporte gesamt", "Weizen")),
+        ("total des exportations de blé de tous les États", "fr", ("État", "Total exportations", "Blé")),
+        ("suma de las exportaciones de trigo de todos los estados", "es", ("Estado", "Total exportaciones", "Trigo")),
+        ("somma delle esportazioni di grano di tutti gli stati", "it", ("Stato", "Totale esportazioni", "Grano")),
+    ],
+)
+def test_of_all_rows_the_sum_is_asked_by_what_the_table_is_of(
+    question: str, language: str, words: tuple[str, ...]
+) -> None:
+    state, total, wheat = words
+    text = EXPORTS.format(code="Code", state=state, total=total, wheat=wheat, cotton="X")
+    found = meant(question, text, language, title=f"{total} 2011")
+    assert found is not None
+    assert (found.operation, found.measure, found.conditions, found.asked) == ("sum", 3, (), None)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "total wheat exports of each state",
+        "total wheat exports per state",
+        "total wheat exports of every state",
+        "total number of all states with wheat exports",
+        "total wheat and cotton exports of all states",
+        "total corn exports of all states",
+        "total wheat imports of all states",
+        "total wheat exports of all states in 2012",
+        "total exports of all states that grow wheat",
+    ],
+)
+def test_one_sum_is_not_told_where_several_or_another_are_asked_for(question: str) -> None:
+    assert meant(question, ENGLISH, title="Agricultural exports by state, 2011") is None
+    assert meant("What is the total stock per product?", STOCK) is None

@@ -593,6 +593,12 @@ class Arithmetic(_Section):
     """Words that may stand for each other between question and header: "died" and "fatalities"."""
     moved: Phrases = ()
     """Verbs that ask for a difference; no name of a column tells by them that it is one: "Gain (Loss)"."""
+    adding: Phrases = ()
+    """Verbs that ask for one sum, of every row, too;"""
+    all_of: Words = NONE
+    """before what the rows are, says that none is left out."""
+    each: Words = NONE
+    """there, ask for one value of each row."""
     beyond: Phrases = ()
     """In "how many" of two rows: by how many one has more or less than the other."""
     who: Phrases = ()

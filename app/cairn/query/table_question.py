@@ -19,10 +19,13 @@ from cairn.domain.computation import MOST_LISTED, CellCondition, Comparison, Com
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of, year_of
 from cairn.query.table_words import (
+    ADDING,
+    ALL_OF,
     BESIDE,
     BY,
     COMPARISONS,
     COMPUTED,
+    EACH,
     GOOD,
     MOMENTS,
     NEGATIONS,
@@ -31,6 +34,7 @@ from cairn.query.table_words import (
     RATIOS,
     SCALES,
     SPELLED,
+    TOTALS,
     UNITS,
     WHEN,
     WHO,
@@ -275,7 +279,15 @@ class _Binding:
                 return None
         measure = self._measure(free)
         if measure is None and free:
-            measure = self._measure([span for span in free if not self._says_where(span)])
+            rows_of = [span for span in free if self._says_where(span) or self._says_all(span, operation)]
+            left = [span for span in free if span not in rows_of]
+            eaches = {at for span in rows_of if (at := self._before(span)) is not None and self.tokens[at] in EACH}
+            if eaches and not self._adds_up():
+                return None  # "per state": a value of each
+            self.explained |= eaches
+            measure = self._measure(left)
+            if measure is None:
+                measure = self._measure([span for span in left if not self._says_of_what(span, left)])
             if measure is None:
                 return None
         if measure is None and self.other is not None:
@@ -423,6 +435,34 @@ class _Binding:
         if any(self.table.numeric[at] for at in span.headers):
             return False
         return span.headers == {0} or self.around.issuperset(self.tokens[span.start : span.end])
+
+    def _says_all(self, span: WordSpan, operation: Operation) -> bool:
+        """Whether it says that all rows are added: "of all states". Behind "the number of" they may be counted."""
+        at = self._before(span)
+        return (
+            operation == "sum" and not self._phrases("count") and at is not None and self.tokens[at] in ALL_OF | EACH
+            and not any(self.table.numeric[at] for at in span.headers)
+        )  # fmt: skip
+
+    def _adds_up(self) -> bool:
+        """Whether one number is wanted of every row."""
+        return any(tuple(self.tokens[span.start : span.end]) in ADDING for span in self._phrases("sum"))
+
+    def _before(self, span: WordSpan) -> int | None:
+        """The place of what stands before it, besides articles."""
+        at = span.start - 1
+        while at >= 0 and self.tokens[at] in self.stop_words - ALL_OF - EACH:
+            at -= 1
+        return at if at >= 0 else None
+
+    def _says_of_what(self, span: WordSpan, free: Sequence[WordSpan]) -> bool:
+        """Whether a word says what all columns of numbers are of: title and header of their total have it, and another column
+        is named besides ("wheat exports", of "Wheat" and "Total exports")."""
+        return (
+            all(TOTALS & header_words(self.table.header[at]) for at in span.headers)
+            and all(self._is_around(token) for token in self.tokens[span.start : span.end])
+            and any(self._is_said(self.table.header[at]) for one in free if one is not span for at in one.headers)
+        )
 
     def _measure(self, free: Sequence[WordSpan]) -> int | None:
         """The one column that all headers which are left name together."""

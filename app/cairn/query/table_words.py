@@ -31,9 +31,11 @@ def _phrases(pick: str) -> dict[tuple[str, ...], str]:
     return found
 
 
+_BESIDES: Final = {"difference": "moved", "sum": "adding"}
+"""Further phrases of a computation, which say more than that."""
 _SAYING: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     words: tuple(name for name in _PHRASES if words in known[name])
-    for known in [{name: _phrases(name) | (_phrases("moved") if name == "difference" else {}) for name in _PHRASES}]
+    for known in [{name: _phrases(name) | _phrases(_BESIDES.get(name, name)) for name in _PHRASES}]
     for words in {words for one in known.values() for words in one}
 }
 """What phrases may say, those first that count first."""
@@ -50,12 +52,16 @@ _OTHERS: Final = frozenset(_phrases("others"))
 _BEYOND: Final = frozenset(_phrases("beyond"))
 WHO: Final = frozenset(words[0] for words in _phrases("who"))
 _SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst"})
+ADDING: Final = frozenset(_phrases("adding"))
+ALL_OF: Final = _words("all_of")
 BESIDE: Final = _words("beside")
 BY: Final = _words("by")
+EACH: Final = _words("each")
 GOOD: Final = _words("good")
 NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 RATIOS: Final = _words("ratios")
+TOTALS: Final = _words("totals")
 _BOUND: Final = _words("bound") | RATIOS
 _ALIKE: Final = tuple(one.arithmetic.alike for one in languages())
 _RANGES: Final = frozenset(_phrases("ranges"))
