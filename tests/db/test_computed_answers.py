@@ -272,6 +272,29 @@ async def test_a_sheet_with_very_many_columns_is_computed_over(services: Service
         assert not computed(await asked(services, unsure)), unsure
 
 
+async def test_how_many_rows_a_question_names_is_checked(services: Services) -> None:
+    def people(sheet: Any) -> None:
+        sheet.append(["Population of Norland and its neighbours"])
+        sheet.append([])
+        sheet.append(["Country", "Group", 2012, 2022])
+        for row in (
+            ("Norland", "Fjord", 5018, 5457),
+            ("Sudland", "Coast", 1322, 1348),
+            ("Westland", "Coast", 2034, 1879),
+        ):
+            sheet.append(row)
+
+    [outcome] = await index_now(
+        services, "tables", [Source("people.xlsx", "people.xlsx", workbook(people, sheet="Population"))]
+    )
+    assert isinstance(outcome, Indexed)
+    both = await asked(services, "How many people did the two Coast countries have together in 2022?")
+    assert both.answer.startswith("3227 [1]")
+    assert not computed(await asked(services, "How many people did the three Coast countries have together in 2022?"))
+    fewer = await asked(services, "By how many people did Westland shrink from 2012 to 2022?")
+    assert fewer.answer.startswith("-155 [1]")
+
+
 @ALONE
 async def test_cells_come_and_go_with_their_document(services: Services, database_rows: Callable[[str], Any]) -> None:
     found = await fill(services, "stock.md")

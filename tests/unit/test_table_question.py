@@ -549,3 +549,74 @@ def test_of_all_rows_the_sum_is_asked_by_what_the_table_is_of(
 def test_one_sum_is_not_told_where_several_or_another_are_asked_for(question: str) -> None:
     assert meant(question, ENGLISH, title="Agricultural exports by state, 2011") is None
     assert meant("What is the total stock per product?", STOCK) is None
+
+
+PEOPLE = """
+| {country} | {group} | 2012 | 2020 | 2022 |
+| --- | --- | --- | --- | --- |
+| Denmark | Nordic | 5591 | 5831 | 5903 |
+| Norway | Nordic | 5018 | 5379 | 5457 |
+| Estonia | Baltic | 1322 | 1329 | 1348 |
+| Latvia | Baltic | 2034 | 1900 | 1879 |
+| Lithuania | Baltic | 2989 | 2810 | 2831 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "language", "country", "title"),
+    [
+        (
+            "How many people did the three Baltic countries have all together in 2020?",
+            "sum",
+            "en",
+            "Country",
+            "Population",
+        ),
+        ("average number of inhabitants of the Baltic countries in 2020", "average", "en", "Country", "Population"),
+        ("Durchschnitt der Einwohner der Baltic Länder in 2020", "average", "de", "Länder", "Bevölkerung"),
+        ("nombre moyen d'habitants des pays Baltic en 2020", "average", "fr", "Pays", "Population"),
+        ("promedio de habitantes de los países Baltic en 2020", "average", "es", "Países", "Población"),
+        ("media degli abitanti dei paesi Baltic nel 2020", "average", "it", "Paesi", "Popolazione"),
+    ],
+)
+def test_rows_are_chosen_by_the_cell_of_another_column(
+    question: str, operation: str, language: str, country: str, title: str
+) -> None:
+    found = meant(question, PEOPLE.format(country=country, group="Group"), language, title=title)
+    assert found is not None
+    assert (found.operation, found.measure, conditions(found)) == (operation, 3, {1: ("baltic",)})
+    assert found.stated == (3 if "three" in question else None)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "title"),
+    [
+        ("by how many people did Latvia shrink from 2012 to 2022", "en", "Population"),
+        ("Um wie viele Einwohner sank Latvia von 2012 bis 2022?", "de", "Bevölkerung"),
+        ("De combien d'habitants Latvia a reculé de 2012 à 2022 ?", "fr", "Population"),
+        ("¿En cuántos habitantes disminuyó Latvia de 2012 a 2022?", "es", "Población"),
+        ("Di quanti abitanti è calata Latvia dal 2012 al 2022?", "it", "Popolazione"),
+    ],
+)
+def test_by_how_many_asks_for_a_difference(question: str, language: str, title: str) -> None:
+    text = PEOPLE.format(country="Country", group="Group")
+    found = meant(question, text, language, title=title)
+    assert found is not None
+    assert (found.operation, found.row, found.columns) == ("difference", 4, (2, 4))
+    assert meant(question, text, language, title="Budget") is None  # of what are these?
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "average number of inhabitants of the Baltic countries",  # when?
+        "average number of inhabitants of the Slavic countries in 2020",
+        "how many people did the three biggest Baltic countries have together in 2020",
+        "how many people did three of the Baltic countries have together in 2020",
+        "how many people did the Baltic countries have together in 2012 and 2022",
+        "by how many people did Latvia and Estonia shrink from 2012 to 2022",
+        "by how many people did Latvia shrink after 2012",
+    ],
+)
+def test_people_that_cannot_be_told_are_not_counted(question: str) -> None:
+    assert meant(question, PEOPLE.format(country="Country", group="Group"), title="Population") is None

@@ -64,6 +64,8 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
 def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     """Whether all cells are what the computation takes them for."""
     operation = found.operation
+    if found.stated not in (None, cells.rows):
+        return False  # "the four Baltic countries", and there are three
     if found.row is not None:
         if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
             return False

@@ -32,7 +32,8 @@ class Computation:
     over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
     cell is the same. `comparison` with the number `bound` or the column `other`. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
-    others count, too. `support`: how many words of the question the table's title, headings and document have."""
+    others count, too. `stated`: how many rows the question says there are. `support`: how many words of the question the table's
+    title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -49,6 +50,7 @@ class Computation:
     pair: tuple[str, str] | None = None
     turned: bool = False
     totals: bool = False
+    stated: int | None = None
     support: int = 0
 
     @property

@@ -591,6 +591,8 @@ class Arithmetic(_Section):
     """Words of a header, beside `ratios`, without which it is no name of the column: "planned", "change"."""
     alike: Words = NONE
     """Words that may stand for each other between question and header: "died" and "fatalities"."""
+    inhabitants: Words = NONE
+    """Stand for each other, too; what a table of them counts are people."""
     moved: Phrases = ()
     """Verbs that ask for a difference; no name of a column tells by them that it is one: "Gain (Loss)"."""
     adding: Phrases = ()

@@ -27,6 +27,7 @@ from cairn.query.table_words import (
     COMPUTED,
     EACH,
     GOOD,
+    INHABITANTS,
     MOMENTS,
     NEGATIONS,
     ORDINALS,
@@ -93,6 +94,7 @@ class _Binding:
         self.bound: Decimal | None = None
         self.other: int | None = None
         self.place = 1
+        self.stated: int | None = None
         self.support = 0
         self.judged = False
         self.range = year_range(question.tokens)
@@ -277,6 +279,7 @@ class _Binding:
             conditions = [self._with_years_between(one) for one in conditions]
             if any(is_range(one.keys) for one in conditions):
                 return None
+        self._read_stated(conditions)
         measure = self._measure(free)
         if measure is None and free:
             rows_of = [span for span in free if self._says_where(span) or self._says_all(span, operation)]
@@ -314,6 +317,7 @@ class _Binding:
         made = Computation(
             operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
             other=self.other, place=self.place, turned=self.turned, naming=self._naming(measure, conditions),
+            stated=self.stated,
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
             return self._how_many(made)
@@ -435,6 +439,17 @@ class _Binding:
         if any(self.table.numeric[at] for at in span.headers):
             return False
         return span.headers == {0} or self.around.issuperset(self.tokens[span.start : span.end])
+
+    def _read_stated(self, conditions: Sequence[CellCondition]) -> None:
+        """How many rows it says there are: "the three Baltic countries"."""
+        for span in self.spans:
+            at = span.start - 1
+            number = SPELLED.get(self.tokens[at]) if at >= 0 and at not in self.explained else None
+            where = any({one.position for one in span.cells} == {held.position} for held in conditions)
+            after = self._span_after(span.end)
+            if number is not None and number > 1 and where and after is not None and after.headers and not after.cells:
+                self.stated = int(number)
+                self.explained.add(at)
 
     def _says_all(self, span: WordSpan, operation: Operation) -> bool:
         """Whether it says that all rows are added: "of all states". Behind "the number of" they may be counted."""
@@ -634,7 +649,7 @@ class _Binding:
                 continue
             if self.bound is not None and (token in UNITS):
                 continue
-            if token in PEOPLE and found.measure is not None:
+            if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(self.around)):
                 continue
             if not self._is_around(token):
                 return False

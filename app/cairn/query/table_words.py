@@ -63,7 +63,8 @@ PEOPLE: Final = _words("people")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 _BOUND: Final = _words("bound") | RATIOS
-_ALIKE: Final = tuple(one.arithmetic.alike for one in languages())
+_ALIKE: Final = tuple(group for one in languages() for group in (one.arithmetic.alike, one.arithmetic.inhabitants))
+INHABITANTS: Final = _words("inhabitants")
 _RANGES: Final = frozenset(_phrases("ranges"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
