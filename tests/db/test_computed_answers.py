@@ -295,6 +295,21 @@ async def test_how_many_rows_a_question_names_is_checked(services: Services) -> 
     assert fewer.answer.startswith("-155 [1]")
 
 
+async def test_the_highest_ones_are_listed_where_no_other_has_as_much(services: Services) -> None:
+    def herds(sheet: Any) -> None:
+        for row in (("Code", "Farm", "Cows", "Goats"), ("A", "Alm", 40, 7), ("B", "Berg", 25, 9), ("C", "Tal", 25, 8)):
+            sheet.append(row)
+
+    [outcome] = await index_now(
+        services, "tables", [Source("herds.xlsx", "herds.xlsx", workbook(herds, sheet="Herds"))]
+    )
+    assert isinstance(outcome, Indexed)
+    goats = await asked(services, "Which two farms have the most goats?")
+    assert "- B, Berg: 9 [1]\n- C, Tal: 8 [2]" in goats.answer
+    assert not computed(await asked(services, "Which two farms have the most cows?"))
+    assert not computed(await asked(services, "Which four farms have the most goats?"))
+
+
 @ALONE
 async def test_cells_come_and_go_with_their_document(services: Services, database_rows: Callable[[str], Any]) -> None:
     found = await fill(services, "stock.md")

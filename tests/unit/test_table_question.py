@@ -620,3 +620,53 @@ def test_by_how_many_asks_for_a_difference(question: str, language: str, title: 
 )
 def test_people_that_cannot_be_told_are_not_counted(question: str) -> None:
     assert meant(question, PEOPLE.format(country="Country", group="Group"), title="Population") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "state"),
+    [
+        ("which two states have the most wheat?", "en", "State"),
+        ("Welche zwei Staaten haben am meisten Wheat?", "de", "Staat"),
+        ("Quels deux états ont le plus de wheat ?", "fr", "État"),
+        ("¿Qué dos estados tienen más wheat?", "es", "Estado"),
+        ("Quali tre regioni hanno più wheat?", "it", "Regione"),
+    ],
+)
+def test_so_many_of_the_highest_are_asked_for_in_words(question: str, language: str, state: str) -> None:
+    text = EXPORTS.format(code="Code", state=state, total="Total", wheat="Wheat", cotton="Cotton")
+    found = meant(question, text, language)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("top", 3, 1)
+    assert found.place == (3 if language == "it" else 2)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which two states have the least wheat?",
+        "which two states have the second most wheat?",
+        "which two states together have the most wheat?",
+        "which two states do not have the most wheat?",
+        "which two or three states have the most wheat?",
+        "which two big states have the most wheat?",
+    ],
+)
+def test_which_ones_of_several_may_be_meant_is_not_guessed(question: str) -> None:
+    assert meant(question, ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("what share of the total cotton came from California", "en"),
+        ("Welcher Anteil von Cotton kommt aus California?", "de"),
+        ("Quelle part de cotton vient de California ?", "fr"),
+        ("¿Qué parte de cotton proviene de California?", "es"),
+        ("Quale quota di cotton proviene da California?", "it"),
+    ],
+)
+def test_a_share_of_the_total_is_one_of_the_sum(question: str, language: str) -> None:
+    found = meant(question, ENGLISH, language)
+    assert found is not None
+    assert (found.operation, found.measure, conditions(found)) == ("share", 4, {1: ("california",)})
+    assert meant("what share of the total cotton came from California and Arizona", ENGLISH) is None

@@ -47,7 +47,9 @@ class ComputedAnswer:
 
 def needed_cells(found: Computation) -> int:
     """How many cells the answer is written from."""
-    return MOST_LISTED if found.operation in ("listing", "top") else max(SHOWN, found.place + 1)
+    if found.operation == "top":
+        return found.place + 1
+    return MOST_LISTED if found.operation == "listing" else max(SHOWN, found.place + 1)
 
 
 def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, language: str) -> ComputedAnswer | None:
@@ -124,11 +126,13 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         case "count":
             return Decimal(cells.kept)
     numbers = [Decimal(str(one["number"])) for one in cells.cells or [] if one["number"] is not None]
-    place = found.place if found.operation == "rank" else 1
+    place = found.place if found.operation in ("rank", "top") else 1
     if len(numbers) < max(place, FEWEST):
         return None
+    if found.operation == "top":
+        return None if numbers[place - 1] in numbers[place : place + 1] else numbers[place - 1]
     near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
-    if numbers[place - 1] in near and found.operation != "top":
+    if numbers[place - 1] in near:
         return (
             None
             if found.operation == "rank" or found.asked is not None or found.row is not None

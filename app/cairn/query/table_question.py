@@ -138,6 +138,8 @@ class _Binding:
             said -= {"count"}  # "the highest number of"
         if said in ({"sum", "count"}, {"average", "count"}) and self.comparison is None:
             said -= {"count"}  # "how many units in total", "the average number of"
+        if said == {"share", "sum"}:
+            said -= {"sum"}  # "what share of the total"
         if not said:
             return "listing" if self._phrases("listing") or self._begins_with_rows() else None
         if len(said) > 1:
@@ -148,6 +150,9 @@ class _Binding:
             ordinal = ORDINALS.get(self.tokens[first.start - 1]) if first.start else None
             if more:
                 return None
+            if number := self._number_of_rows():
+                self.place = number
+                return "top" if operation == "highest" and ordinal is None and number <= MOST_LISTED else None
             if ordinal and ordinal > 1:
                 self.place = ordinal
                 self.explained.add(first.start - 1)
@@ -156,6 +161,18 @@ class _Binding:
         return operation  # type: ignore[no-any-return]
 
     turned = False
+
+    def _number_of_rows(self) -> int | None:
+        """How many of the highest are asked for: "which two states", of what the rows are called in words."""
+        for span in self._phrases("listing"):
+            at = span.end
+            after = self._span_after(at + 1)
+            number = SPELLED.get(self.tokens[at]) if at < len(self.tokens) else None
+            named = after is not None and after.start == at + 1 and after.headers and not after.cells
+            if number is not None and number > 1 and named and not self._is_number(after):
+                self.explained.add(at)
+                return int(number)
+        return None
 
     def _begins_with_rows(self) -> bool:
         """Whether the question begins with what the rows are, and says which: "countries with more than 300 servings"."""
@@ -403,7 +420,8 @@ class _Binding:
     def _asked(self) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
         for span in self._phrases("top", "listing", "count"):
-            after = self._span_after(span.end + (span.phrases[0] == "top"))
+            numbered = span.end < len(self.tokens) and span.end in self.explained and self.tokens[span.end] in SPELLED
+            after = self._span_after(span.end + (span.phrases[0] == "top" or numbered))
             counted = span.phrases[0] == "count" and after is not None and self._is_number(after)
             if after is not None and after.headers and not after.cells and not counted:
                 return after
