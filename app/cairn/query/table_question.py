@@ -150,9 +150,9 @@ class _Binding:
             ordinal = ORDINALS.get(self.tokens[first.start - 1]) if first.start else None
             if more:
                 return None
-            if number := self._number_of_rows():
-                self.place = number
-                return "top" if operation == "highest" and ordinal is None and number <= MOST_LISTED else None
+            if rows := self._number_of_rows():
+                self.place = rows
+                return "top" if operation == "highest" and ordinal is None and rows <= MOST_LISTED else None
             if ordinal and ordinal > 1:
                 self.place = ordinal
                 self.explained.add(first.start - 1)
@@ -168,8 +168,9 @@ class _Binding:
             at = span.end
             after = self._span_after(at + 1)
             number = SPELLED.get(self.tokens[at]) if at < len(self.tokens) else None
-            named = after is not None and after.start == at + 1 and after.headers and not after.cells
-            if number is not None and number > 1 and named and not self._is_number(after):
+            if after is None or after.start > at + 1 or not after.headers or after.cells or self._is_number(after):
+                continue
+            if number is not None and number > 1:
                 self.explained.add(at)
                 return int(number)
         return None
