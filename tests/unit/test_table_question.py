@@ -616,6 +616,10 @@ def test_by_how_many_asks_for_a_difference(question: str, language: str, title: 
         "how many people did the Baltic countries have together in 2012 and 2022",
         "by how many people did Latvia and Estonia shrink from 2012 to 2022",
         "by how many people did Latvia shrink after 2012",
+        "by how many people did Latvia shrink each year from 2012 to 2022",
+        "how many people did the other countries have together in 2020",
+        "average number of inhabitants of the other Baltic countries in 2020",
+        "which two Baltic countries have the highest number of inhabitants in 2020",
     ],
 )
 def test_people_that_cannot_be_told_are_not_counted(question: str) -> None:

@@ -22,6 +22,7 @@ from cairn.query.table_words import (
     ADDING,
     ALL_OF,
     BESIDE,
+    BOUND,
     BY,
     COMPARISONS,
     COMPUTED,
@@ -297,7 +298,8 @@ class _Binding:
             conditions = [self._with_years_between(one) for one in conditions]
             if any(is_range(one.keys) for one in conditions):
                 return None
-        self._read_stated(conditions)
+        if operation in ("sum", "average"):
+            self._read_stated(conditions)
         measure = self._measure(free)
         if measure is None and free:
             rows_of = [span for span in free if self._says_where(span) or self._says_all(span, operation)]
@@ -658,7 +660,7 @@ class _Binding:
             token = self.tokens[at]
             if (
                 at in self.explained
-                or (token in self.stop_words and token not in BY | NEGATIONS)
+                or (token in self.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
                 or token in BESIDE
                 or token in measured
                 or len(token) == 1

@@ -62,7 +62,7 @@ NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
-_BOUND: Final = _words("bound") | RATIOS
+BOUND: Final = _words("bound") | RATIOS
 _ALIKE: Final = tuple(group for one in languages() for group in (one.arithmetic.alike, one.arithmetic.inhabitants))
 INHABITANTS: Final = _words("inhabitants")
 _RANGES: Final = frozenset(_phrases("ranges"))
@@ -238,7 +238,7 @@ def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
     "percent", or one of two years."""
     words = header_words(header)
     years = {word for word in words if is_year(word)}
-    must = {word for word in words if word in _BOUND} | (years if len(years) > 1 else set())
+    must = {word for word in words if word in BOUND} | (years if len(years) > 1 else set())
     if "%" in header:
         must.add("percent")
     if any(not any(may_mean(token, word) for token in said) for word in must):
