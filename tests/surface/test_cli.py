@@ -422,7 +422,7 @@ def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
     assert "Removed 1 document of an earlier version." in done.out
     asked = re.split(r"^> .+$", done.out, flags=re.MULTILINE)[1:]
     assert len(asked) == sum(len(talk) for chapter in chapters for talk in chapter.talks)
-    expected = ("exit code 3", "130 Ctrl-C", "refuses to run as root", "documents mention", "Cup are not mentioned",
+    expected = ("exit code 3", "130 Ctrl-C", "refuses to run as root", "documents mention", "not mentioned in these documents",
                 "reindex_document", "EncryptedDocumentError")  # fmt: skip
     for words, answer in zip(expected, asked, strict=True):
         assert words in answer, answer
