@@ -272,6 +272,21 @@ async def test_a_sheet_with_very_many_columns_is_computed_over(services: Service
         assert not computed(await asked(services, unsure)), unsure
 
 
+async def test_what_may_be_shares_of_one_is_not_added(services: Services) -> None:
+    """Numbers without a unit are, where they are below one on average."""
+
+    def barges(sheet: Any) -> None:
+        for row in (("Barge", "Cargo", "Ballast"), ("Anna", 0.5, 0.5), ("Berta", 0.9, 0.9), ("Clara", 1.9, 1.5)):
+            sheet.append(row)
+
+    [outcome] = await index_now(
+        services, "tables", [Source("barges.xlsx", "barges.xlsx", workbook(barges, sheet="Barges"))]
+    )
+    assert isinstance(outcome, Indexed)
+    assert (await asked(services, "What is the total cargo?")).answer.startswith("3.3 [1]")
+    assert not computed(await asked(services, "What is the total ballast?"))
+
+
 async def test_how_many_rows_a_question_names_is_checked(services: Services) -> None:
     def people(sheet: Any) -> None:
         sheet.append(["Population of Norland and its neighbours"])

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from cairn.answer.missing import mentioned, misspelled, subjects
+from cairn.answer.missing import Subject, mentioned, misspelled, subjects
 from cairn.answer.refusal import not_mentioned
+from cairn.strategies.missing_names import refused_below
 from tests.waiting import patience
 
 TEXT = """
@@ -151,3 +152,30 @@ def test_long_messages_are_read_in_linear_time() -> None:
 )
 def test_what_is_written_otherwise_is_there(question: str, language: str, text: str) -> None:
     assert [one.text for one in subjects(question, language) if not mentioned(one, text)] == []
+
+
+NAME, NOUN, OPENING = (
+    Subject("Zebulon", "name", ("zebulon",)),
+    Subject("Miete", "name", ("miete",), sure=False),
+    Subject("Adding", "opening", ("adding",), sure=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "absent", "was_read", "refused", "kept"),
+    [
+        (NAME, [NAME], True, 0.99, None),
+        (NAME, [], False, 0.99, None),
+        (NAME, [], True, 0.34, 0.36),  # it stands elsewhere, and a model has read what is quoted
+        (NAME, None, False, None, 0.01),  # nobody knows
+        (NOUN, [NOUN], True, None, 0.01),
+        (OPENING, [OPENING], True, 0.69, 0.71),
+        (OPENING, [], True, None, 0.01),
+    ],
+)
+def test_a_quotation_without_a_name_is_refused_unless_it_is_sure_enough(
+    lacking: Subject, absent: list[Subject] | None, was_read: bool, refused: float | None, kept: float | None
+) -> None:
+    least = refused_below([lacking], absent, was_read)
+    assert refused is None or refused < least
+    assert kept is None or kept >= least

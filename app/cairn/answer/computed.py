@@ -63,6 +63,12 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
     return writer.written()
 
 
+def _may_be_shares(cells: ComputedCells) -> bool:
+    """Whether numbers without a unit may be shares of one, of which nothing is the sum."""
+    below_one = cells.average is not None and abs(cells.average) < 1
+    return below_one and bool(cells.decimals) and not any(cells.units or ())
+
+
 def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     """Whether all cells are what the computation takes them for."""
     operation = found.operation
@@ -82,14 +88,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
-    if (
-        operation == "sum"
-        and not any(cells.units or ())
-        and cells.decimals
-        and cells.average is not None
-        and abs(cells.average) < 1
-    ):
-        return False  # shares of one: nothing is the sum of them
+    if operation == "sum" and _may_be_shares(cells):
+        return False
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
         return sound and (operation == "difference" or _can_grow(cells))

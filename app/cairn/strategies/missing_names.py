@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 from uuid import UUID
 
@@ -209,16 +210,21 @@ async def _without_words(run: Run, draft: Draft, words: Sequence[Subject], passa
 
 async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
     absent = await _absent(run, lacking)
-    told = _not_mentioned(run, lacking, absent)
+    return _doubted(draft, _not_mentioned(run, lacking, absent), refused_below(lacking, absent, _was_read(draft)), 1.0)
+
+
+def refused_below(lacking: Sequence[Subject], absent: Sequence[Subject] | None, was_read: bool) -> float:
+    """The confidence below which a quotation is refused that lacks these names, of which `absent` stand nowhere: it is a guess
+    from there on. `was_read`: a model has read question and quotation together."""
     if absent is None:
-        return _doubted(draft, told, 0.0, 1.0)
+        return 0.0
     sure = [one for one in lacking if one.sure]
-    if (sure and not _was_read(draft)) or any(one in absent for one in sure):
-        return told
+    if (sure and not was_read) or any(one in absent for one in sure):
+        return inf
     if sure:
-        return _doubted(draft, told, ELSEWHERE, 1.0)
+        return ELSEWHERE
     nouns = all(one.kind == "name" for one in lacking)
-    return _doubted(draft, told, DOUBTED if absent and not nouns else 0.0, 1.0)
+    return DOUBTED if absent and not nouns else 0.0
 
 
 async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:

@@ -76,20 +76,8 @@ _MYST: Final = re.compile(
 )
 """A directive, a target or a role."""
 _MARKS: Final = (
-    "<",
-    "{",
-    ":::",
-    "!!! ",
-    "??? ",
-    "???+ ",
-    '=== "',
-    '===! "',
-    '===+ "',
-    "import ",
-    "export ",
-    ")=",
-    "% SPDX-",
-)
+    "<", "{", ":::", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
+)  # fmt: skip
 """One of which is in every text that is not as it is to be."""
 
 
