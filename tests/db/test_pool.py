@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import pytest
+
 from cairn.wiring import Services
+
+from tests.waiting import hang_guard
 
 
 async def test_what_arrays_are_made_of_is_asked_once_in_a_process(services: Services) -> None:
@@ -26,3 +31,31 @@ async def test_what_arrays_are_made_of_is_asked_once_in_a_process(services: Serv
             await use(second)
     assert asked
     assert not [query for query in asked if "typeinfo_tree" in query or "jit" in query]
+
+
+async def test_a_transaction_that_is_interrupted_twice_leaves_nothing_behind_and_says_nothing(
+    services: Services, owner: Any
+) -> None:
+    """As Ctrl-C does: once for the command, once more for what of it still waits for the server. asyncpg complains of a
+    transaction that could not be rolled back to the event loop, which writes that to stderr."""
+    complaints: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+    await owner.execute("SELECT pg_advisory_lock(7)")
+
+    async def wait_for_lock() -> None:
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute("SELECT pg_advisory_xact_lock_shared(7)")
+
+    waiting = asyncio.create_task(wait_for_lock())
+    async with hang_guard():
+        while not await owner.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert not complaints
+    async with services.database.transaction(services.principal) as connection:
+        assert await connection.fetchval("SELECT 1") == 1
+    assert not await owner.fetchval("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")

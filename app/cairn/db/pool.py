@@ -10,6 +10,7 @@ can be left out; notifications need a session of their own, which a pooler does 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -181,6 +182,13 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
 
     def get_reset_query(self) -> str:
         return ""
+
+    async def reset(self, *, timeout: float | None = None) -> None:
+        """As asyncpg, which complains to the event loop of a transaction that is open: only one whose COMMIT or ROLLBACK was
+        cancelled comes here with one, and who interrupts a command shall not read of that."""
+        async with asyncio.timeout(timeout):
+            await _roll_back(self)
+            await super().reset()
 
     async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> tuple[list[Any], Any]:
         rows: list[Any] = []
