@@ -13,6 +13,7 @@ PEERS_VENV ?= $(VENV)-peers
 CLIENTS_VENV ?= $(VENV)-clients
 BULK_VENV ?= $(VENV)-bulk
 LOCK_VENV ?= $(VENV)-lock
+DOCS_VENV ?= $(VENV)-docs
 DOCS ?=
 DIST ?= dist
 ARGS ?=
@@ -41,7 +42,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check kill-rounds lock sbom pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds lock sbom pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -80,6 +81,12 @@ check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, 
 	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt
 	$(PYTEST) $(ARGS)
 
+docs: $(DOCS_VENV)/.stamp ## build the documentation as a site, into site/
+	@$(DOCS_VENV)/bin/zensical build --strict
+
+reference: install ## write docs/reference/ and the list of decisions from the code
+	@$(PY) scripts/make_reference.py
+
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
 	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv
 
@@ -110,8 +117,8 @@ wheel: $(STAMPS)/venv ## build dist/*.whl, which holds the whole product
 	@rm -rf $(SCRATCH)/build
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)" "$(DOCS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist site .cache
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- what the targets need; each step leaves a stamp and is not repeated ---------------------------------------------
@@ -193,6 +200,12 @@ $(CHECK_VENV)/.stamp: requirements/check.txt | $(STAMPS)/product
 	@$(TOOLS)/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/check.txt
 	@$(PY) -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
 	  > "$$($(TOOLS)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/product.pth"
+	@touch $@
+
+$(DOCS_VENV)/.stamp: requirements/docs.txt | $(STAMPS)/venv
+	@echo "Installing what builds the site into $(DOCS_VENV)"
+	@$(PY) -m venv --clear "$(DOCS_VENV)"
+	@$(DOCS_VENV)/bin/python -m pip --disable-pip-version-check install --quiet $(LOCKED) requirements/docs.txt
 	@touch $@
 
 $(LOCK_VENV)/.stamp: requirements/lock.txt | $(STAMPS)/venv

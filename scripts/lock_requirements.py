@@ -76,6 +76,7 @@ def main() -> None:
     lock(uv, "onnx", "What builds the embedding models from their weights.", "--no-deps", *like_product)
     lock(uv, "build", "What builds the package.")
     lock(uv, "check", "Static checks, the audit of packages and the SBOM, in an environment of their own.")
+    lock(uv, "docs", "What builds the documentation as a site, in an environment of its own.")
     lock(uv, "lock", "What makes these files.")
 
 

@@ -1,4 +1,4 @@
-"""`import cairn`: each verb with its errors. The program of the README is run in test_examples.py."""
+"""`import cairn`: each verb with its errors. The program of docs/library.md is run in test_examples.py."""
 
 from __future__ import annotations
 
