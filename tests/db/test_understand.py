@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -15,10 +16,11 @@ import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 
+from cairn.domain.code import SymbolQuery
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest
-from cairn.domain.plan import QueryPlan, Vocabulary
-from cairn.domain.question import Turn
+from cairn.domain.plan import PromptConstraints, QueryPlan, Vocabulary
+from cairn.domain.question import Exchange, SourceRef, Turn
 from cairn.errors import ProviderError
 from cairn.providers.openai_chat import OpenAIChat
 from cairn.providers.protocols import Vectors
@@ -34,6 +36,8 @@ from tests.sharing import SHARED
 from tests.waiting import patience
 
 pytestmark = SHARED
+
+CALLERS = SymbolQuery("Client.send", relation="calls")
 
 DOCUMENTS = {
     "hr/handbook.md": (
@@ -126,6 +130,53 @@ async def test_a_question_is_understood_and_timed(asking: Asking) -> None:
     assert (plan.filters, plan.documents, plan.degraded) == ({}, (), ())
 
 
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ("Summarize everything", {"summary": "whole"}),
+        ("Summarize the leave policy", {"summary": "subject"}),
+        ("Fasse die Regeln zum Urlaub zusammen", {"summary": "subject"}),
+        ("How are Gustave Eiffel and the Eiffel Tower related?", {"ends": (("Gustave Eiffel", "the Eiffel Tower"),)}),
+        ("Who founded the company that makes the Clio?", {"inner": "the company that makes"}),
+        ("Do two separate searches for leave.", {"constraints": PromptConstraints(min_searches=2)}),
+        ("who calls Client.send?", {"code": (CALLERS,), "symbols": (CALLERS,)}),
+        ("What does load_links() do?", {"symbols": (SymbolQuery("load_links", marked=True),)}),
+        ("it?", {"has_terms": False}),
+    ],
+)
+async def test_all_that_is_asked_for_is_known_from_one_reading(asking: Asking, message: str, known: Any) -> None:
+    """By this alone the way is chosen, so each is told by what asks for it, and by nothing else."""
+    plan = await asking(message)
+    assert {name: getattr(plan, name) for name in known} == known
+    plain = {
+        "summary": None, "ends": (), "inner": None, "constraints": PromptConstraints(), "code": (), "symbols": (),
+        "continued": None, "has_terms": True,
+    }  # fmt: skip
+    assert {name: getattr(plan, name) for name in plain if name not in known} == {
+        name: value for name, value in plain.items() if name not in known
+    }
+
+
+async def test_a_part_that_asks_something_else_is_not_left_out_for_what_the_code_tells(asking: Asking) -> None:
+    both = await asking("Who calls Client.send and what does Client.send return?")
+    assert [one.relation or one.aspect for one in both.code] == ["calls", "returns"]
+    assert (await asking("Who calls Client.send and how many days of leave are there?")).code == ()
+
+
+async def test_the_answer_that_is_gone_on_from_is_known(asking: Asking) -> None:
+    source = SourceRef(1, uuid4(), uuid4(), None, "hr/handbook.md", "Handbook", None, 0, 10, 1, 0.5, "Employees have")
+    now = datetime.now(UTC)
+    answer = Turn(uuid4(), "assistant", "25 days [1].", now, (source,))
+    history = [Turn(uuid4(), "user", "How much leave is there?", now), answer]
+    going_on = partial(
+        understand, vocabulary=asking.look, embed=asking.embed, chat=None,
+        settings=asking.services.settings.current, exemplars=asking.exemplars,
+    )  # fmt: skip
+    assert (await going_on("tell me more", history)).continued == Exchange("How much leave is there?", answer)
+    assert (await going_on("When was the Eiffel Tower built?", history)).continued is None
+    assert (await going_on("tell me more", [*history, *[replace(history[0], id=uuid4())] * 4])).continued is None
+
+
 async def test_a_follow_up_is_rewritten_by_rules_and_says_so(asking: Asking) -> None:
     plan = await asking("when was it founded?", "What is Siemens?", "A company. [1]")
     assert plan.text == "when was Siemens founded?"
@@ -152,7 +203,7 @@ async def test_restrictions_are_applied_where_documents_have_them(asking: Asking
     assert (await asking("How much leave is there in papers by Kim?")).text == "How much leave is there?"
     assert (await asking("How much leave is there in papers by Nobody from 2021?")).text.endswith("by Nobody?")
     assert (await asking("What does handbook.md say about leave?")).documents == ("hr/handbook.md",)
-    assert (await asking("summarize handbook.md")).summarize
+    assert (await asking("summarize handbook.md")).summary == "whole"
 
 
 async def test_a_restriction_that_leaves_nothing_is_disclosed_and_not_applied(asking: Asking) -> None:

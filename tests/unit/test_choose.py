@@ -9,9 +9,20 @@ from uuid import UUID
 
 import pytest
 
-from cairn.domain.plan import Classification, ComplexityScore, FusionWeights, IntentMatch, ListRequest, QueryPlan
-from cairn.domain.question import Question, SourceRef, Turn
-from cairn.runs.choose import Means, choose, last_exchange
+from cairn.domain.code import SymbolQuery
+from cairn.domain.plan import (
+    Classification,
+    ComplexityScore,
+    FusionWeights,
+    IntentMatch,
+    ListRequest,
+    PromptConstraints,
+    QueryPlan,
+)
+from cairn.domain.question import Exchange, SourceRef, Turn
+from cairn.query.complexity import SEVERAL_STEPS
+from cairn.query.understand import last_exchange
+from cairn.runs.choose import TABLE, Route, Situation, by_complexity, choose
 
 PLAN = QueryPlan(
     message="How many days of leave are there?", text="How many days of leave are there?", language="en",
@@ -30,29 +41,97 @@ def turn(role: Any, content: str, *sources: SourceRef) -> Turn:
 TALK = (turn("user", "How many days of leave?"), turn("assistant", "Thirty days [1].", SOURCE))
 
 
-def asked(strategy: Any = "auto", history: tuple[Turn, ...] = ()) -> Question:
-    return Question("x", "handbook", UUID(int=7), strategy=strategy, history=history)
+def route(plan: QueryPlan, strategy: str = "auto", **more: Any) -> Route:
+    return choose(Situation(plan, strategy, **more))
 
 
 def meaning(intent: Any) -> QueryPlan:
     return replace(PLAN, intent=IntentMatch(intent, 0.9, 0, "a rule"))
 
 
+def scored(score: float, level: Any, override: str | None = None) -> ComplexityScore:
+    return ComplexityScore(score, level, {}, f"it is {level}", override)
+
+
+CALLERS = SymbolQuery("send", relation="calls")
+EVERYTHING = Situation(
+    replace(
+        meaning("greeting"),
+        code=(CALLERS,),
+        continued=Exchange("How many days of leave?", TALK[1]),
+        listing=ListRequest(),
+        summary="subject",
+        ends=(("Ada", "Ben"),),
+        constraints=PromptConstraints(min_searches=2),
+        inner="the company that makes the Clio",
+        symbols=(SymbolQuery("send"),),
+        has_terms=False,
+    ),
+    chat=True,
+    agentic=True,
+    code=True,
+    symbols=True,
+)
+"""A message that is all at once. What follows takes off, one by one, what lets the first row apply."""
+PEELED: list[tuple[str, str, dict[str, Any]]] = [
+    ("code", "code", {"code": ()}),
+    ("small_talk", "reply", {"intent": meaning("clarify_needed").intent}),
+    ("unclear", "clarify", {"intent": meaning("followup").intent}),
+    ("continued", "converse", {"continued": None}),
+    ("listing", "aggregate", {"listing": None}),
+    ("summary", "summarize", {"summary": None}),
+    ("relation", "related", {"ends": ()}),
+    ("told_how", "planned", {"constraints": PromptConstraints()}),
+    ("several_hops", "corrective", {"inner": None}),
+    ("symbols", "iterative", {"symbols": ()}),
+    ("simple", "fast", {"complexity": scored(0.35, "MODERATE", SEVERAL_STEPS)}),
+    ("moderate", "enhanced", {"complexity": scored(0.65, "AMBIGUOUS")}),
+    ("vague", "clarify", {"has_terms": True}),
+    ("complex", "react", {}),
+]
+
+
+def test_the_first_row_that_applies_counts() -> None:
+    situation, seen = EVERYTHING, []
+    for row, strategy, off in PEELED:
+        found = choose(situation)
+        assert (found.row, found.strategy, found.degraded) == (row, strategy, ())
+        seen.append(found.row)
+        situation = replace(situation, plan=replace(situation.plan, **off))
+    without = Situation(replace(PLAN, complexity=scored(0.35, "MODERATE", SEVERAL_STEPS)))
+    assert (choose(without).row, choose(without).strategy) == ("several_steps", "fast"), "without a model"
+    assert {row.name for row in TABLE} == {*seen, "several_steps"}
+    assert len({row.name for row in TABLE}) == len(TABLE)
+
+
+def test_no_row_reads_text() -> None:
+    """What the message says was read by `understand`, once."""
+    situation = EVERYTHING
+    for _, _, off in PEELED:
+        unread = replace(situation, plan=replace(situation.plan, message="", text=""))
+        assert choose(unread) == choose(situation)
+        situation = replace(situation, plan=replace(situation.plan, **off))
+
+
 @pytest.mark.parametrize("intent", ["greeting", "gratitude", "garbage", "off_topic"])
 def test_small_talk_is_replied_to_without_retrieval(intent: str) -> None:
-    route = choose(asked(), meaning(intent))
-    assert (route.strategy, route.degraded) == ("reply", ())
-    assert route.reason == f"{intent}: a rule"
+    found = route(meaning(intent))
+    assert (found.strategy, found.degraded) == ("reply", ())
+    assert found.reason == f"{intent}: a rule"
 
 
-def test_what_cannot_be_understood_is_asked_back() -> None:
-    assert choose(asked(), meaning("clarify_needed")).strategy == "clarify"
-
-
-@pytest.mark.parametrize("intent", ["followup", "simplify", "deepen"])
-def test_context_intents_go_on_from_the_last_answer_or_retrieve(intent: str) -> None:
-    assert choose(asked(history=TALK), meaning(intent)).strategy == "converse"
-    assert choose(asked(), meaning(intent)).strategy == "fast"
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (meaning("clarify_needed"), "it cannot be told what is asked: a rule"),
+        (replace(meaning("deepen"), continued=Exchange("", TALK[1])), "deepen of the last answer: a rule"),
+        (replace(PLAN, inner="the {maker}"), "multi-hop: it goes through another question: 'the {maker}'"),
+        (replace(PLAN, subquestions=("What is A?", "What is B?")), "multi-hop: 2 sub-questions"),
+        (PLAN, "simple: Simple at 0.100"),
+    ],
+)
+def test_the_reason_names_what_the_row_applies_for(plan: QueryPlan, reason: str) -> None:
+    assert route(plan, agentic=True).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -60,57 +139,49 @@ def test_context_intents_go_on_from_the_last_answer_or_retrieve(intent: str) -> 
     [("SIMPLE", 0.34, "fast", 0), ("MODERATE", 0.35, "enhanced", 0), ("COMPLEX", 0.55, "enhanced", 1)],
 )
 def test_complexity_chooses(level: Any, score: float, strategy: str, notes: int) -> None:
-    route = choose(asked(), replace(PLAN, complexity=ComplexityScore(score, level, {}, f"it is {level}")))
-    assert (route.strategy, len(route.degraded)) == (strategy, notes)
-    assert f"it is {level}" in route.reason
+    plan = replace(PLAN, complexity=scored(score, level))
+    for found in (route(plan), by_complexity(Situation(plan))):
+        assert (found.strategy, len(found.degraded)) == (strategy, notes)
+        assert f"it is {level}" in found.reason
 
 
 def test_an_ambiguous_message_is_asked_back_only_when_it_names_nothing() -> None:
     """With something to look for, the documents may settle it."""
-    ambiguous = replace(PLAN, complexity=ComplexityScore(0.65, "AMBIGUOUS", {}, "ambiguous"))
-    assert choose(asked(), replace(ambiguous, text="it?")).strategy == "clarify"
-    assert choose(asked(), ambiguous).strategy == "enhanced"
-
-
-def test_questions_about_the_documents_go_to_sql_whatever_their_complexity() -> None:
-    meta = ComplexityScore(0.75, "COMPLEX", {}, "meta", "database_meta")
-    assert choose(asked(), replace(PLAN, listing=ListRequest(), complexity=meta)).strategy == "aggregate"
-
-
-@pytest.mark.parametrize("text", ["Summarize the refund policy", "Fasse den Bericht zusammen", "Résume le contrat"])
-def test_summaries_read_in_order(text: str) -> None:
-    assert choose(asked(), replace(PLAN, text=text)).strategy == "summarize"
-    assert choose(asked(), replace(PLAN, summarize=True)).strategy == "summarize"
+    ambiguous = replace(PLAN, complexity=scored(0.65, "AMBIGUOUS"))
+    assert route(replace(ambiguous, has_terms=False)).strategy == "clarify"
+    assert route(replace(ambiguous, has_terms=False, entities=("X",))).strategy == "enhanced"
+    assert route(ambiguous).strategy == "enhanced"
 
 
 def test_a_strategy_that_the_caller_names_always_retrieves() -> None:
-    for plan in (meaning("greeting"), replace(PLAN, listing=ListRequest()), replace(PLAN, summarize=True)):
-        assert choose(asked("fast"), plan).strategy == "fast"
-        assert choose(asked("enhanced"), plan).strategy == "enhanced"
+    for plan in (meaning("greeting"), EVERYTHING.plan):
+        assert route(plan, "fast").strategy == "fast"
+        assert route(plan, "enhanced").strategy == "enhanced"
+    ours, others = route(PLAN, "fast"), route(PLAN, "mine")
+    assert (ours.reason, ours.row) == ("named by the caller", "")
+    assert (others.strategy, others.reason) == ("mine", "named by the caller, from another package")
 
 
-HOPS = replace(PLAN, text="Who founded the company that makes the Clio?")
-
-
-@pytest.mark.parametrize("plan", [HOPS, replace(PLAN, subquestions=("What is A?", "What is B?"))])
+@pytest.mark.parametrize(
+    "plan", [replace(PLAN, inner="the company"), replace(PLAN, subquestions=("What is A?", "What is B?"))]
+)
 def test_multi_hop_questions_go_to_corrective_where_it_is_switched_on(plan: QueryPlan) -> None:
-    assert choose(asked(), plan, Means(agentic=True)).strategy == "corrective"
-    assert choose(asked(), plan).strategy == "fast"
-    assert choose(asked(), PLAN, Means(agentic=True)).strategy == "fast", "a single fact takes one pass"
-    assert choose(asked(), replace(plan, listing=ListRequest()), Means(agentic=True)).strategy == "aggregate"
+    assert route(plan, agentic=True).strategy == "corrective"
+    assert route(plan).strategy == "fast"
+    assert route(PLAN, agentic=True).strategy == "fast", "a single fact takes one pass"
 
 
 def test_naming_corrective_runs_it_only_where_it_is_switched_on() -> None:
-    assert choose(asked("corrective"), meaning("greeting"), Means(agentic=True)).strategy == "corrective"
-    off = choose(asked("corrective"), HOPS)
+    assert route(meaning("greeting"), "corrective", agentic=True).strategy == "corrective"
+    off = route(PLAN, "corrective")
     assert off.strategy == "fast"
     assert off.degraded == ("strategy 'corrective' is switched off (rag.agenticRetrieval.enabled): ran fast",)
 
 
 @pytest.mark.parametrize("strategy", ["react", "planned", "iterative"])
 def test_agents_run_where_there_is_a_model(strategy: str) -> None:
-    assert choose(asked(strategy), PLAN, Means(chat=True)).strategy == strategy
-    without = choose(asked(strategy), PLAN)
+    assert route(PLAN, strategy, chat=True).strategy == strategy
+    without = route(PLAN, strategy)
     assert without.strategy == "enhanced"
     assert without.degraded == (
         f"{strategy} needs a chat model, and none is configured: ran enhanced on the whole question",
@@ -118,54 +189,49 @@ def test_agents_run_where_there_is_a_model(strategy: str) -> None:
 
 
 def test_symbols_of_code_go_to_the_graph_or_are_read_around() -> None:
-    assert choose(asked(), PLAN, Means(code=True)).strategy == "code"
-    assert choose(asked(), PLAN, Means(symbols=True, chat=True)).strategy == "iterative"
-    assert choose(asked(), PLAN, Means(symbols=True)).strategy == "fast"
-    assert choose(asked(), PLAN, Means(chat=True)).strategy == "fast"
+    asks, names = replace(PLAN, code=(CALLERS,), symbols=(CALLERS,)), replace(PLAN, symbols=(CALLERS,))
+    assert route(asks, code=True, symbols=True).strategy == "code"
+    assert route(asks, symbols=True, chat=True).strategy == "iterative", "the code was asked in vain"
+    assert route(names, code=True, symbols=True, chat=True).strategy == "iterative"
+    assert route(names, code=True, symbols=True).strategy == "fast", "without a model"
+    assert route(names, code=True, chat=True).strategy == "fast", "the collection has no such symbol"
+    assert route(PLAN, code=True, symbols=True, chat=True).strategy == "fast"
 
 
 def test_prompts_that_say_how_to_answer_are_planned() -> None:
-    ordered = replace(asked(), text="Do two separate searches, then say how many days of leave there are.")
-    assert choose(ordered, PLAN, Means(chat=True)).strategy == "planned"
-    assert choose(ordered, PLAN).strategy == "enhanced"
+    ordered = replace(PLAN, constraints=PromptConstraints(min_searches=2))
+    assert route(ordered, chat=True).strategy == "planned"
+    assert route(ordered).strategy == "enhanced"
+    assert route(replace(PLAN, constraints=PromptConstraints(requires_exact_quote=True)), chat=True).strategy == "fast"
 
 
 def test_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
-    hard = replace(PLAN, complexity=ComplexityScore(0.55, "COMPLEX", {}, "hard"), subquestions=("a?", "b?"))
-    assert choose(asked(), hard, Means(chat=True)).strategy == "react"
-    assert choose(asked("react"), PLAN, Means(chat=True)).strategy == "react"
-    for route in (choose(asked(), hard), choose(asked("react"), hard)):
-        assert route.strategy == "enhanced"
-        assert route.degraded == ("react needs a chat model, and none is configured: ran enhanced on 2 sub-questions",)
+    hard = replace(PLAN, complexity=scored(0.55, "COMPLEX"), subquestions=("a?", "b?"))
+    assert route(hard, chat=True).strategy == "react"
+    assert route(PLAN, "react", chat=True).strategy == "react"
+    for found in (route(hard), route(hard, "react")):
+        assert found.strategy == "enhanced"
+        assert found.degraded == ("react needs a chat model, and none is configured: ran enhanced on 2 sub-questions",)
 
 
 def test_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:
     more = (*TALK, turn("user", "tell me more"), turn("assistant", "It expires in March [1].", SOURCE))
-    found = last_exchange(more)
+    found = last_exchange(more, 4)
     assert found is not None
     assert (found.answer.content, found.question) == ("It expires in March [1].", "How many days of leave?")
     chat = (turn("user", "thanks"), turn("assistant", "You're welcome!"))
-    within = last_exchange((*TALK, *chat))
+    within = last_exchange((*TALK, *chat), 4)
     assert within is not None
     assert within.answer.content == "Thirty days [1]."
-    assert last_exchange((*TALK, *chat, *chat)) is None
-    assert last_exchange(chat) is None
+    assert last_exchange((*TALK, *chat, *chat), 4) is None
+    assert last_exchange(chat, 4) is None
     assert last_exchange((*TALK, *chat), context=2) is None
     assert last_exchange(TALK, context=0) is None
 
 
-RELATED = replace(
-    PLAN, text="How are Ada and Ben related?", classification=Classification("RELATIONAL", 0.8, "en: related")
-)
-
-
-def test_questions_how_two_things_are_related_go_to_the_graph() -> None:
-    assert choose(asked(), RELATED).strategy == "related"
-    assert choose(asked("fast"), RELATED).strategy == "fast"
-    assert choose(asked(), replace(RELATED, text="What is Ada related to?")).strategy == "fast"
-    assert choose(asked(), replace(RELATED, classification=Classification("COMPARATIVE", 0.8, "x"))).strategy == "fast"
-
-
 @pytest.mark.parametrize("narrowed", [{"filters": {"year": 2021}}, {"documents": ("ada.md",)}])
 def test_the_graph_is_one_of_all_documents(narrowed: dict[str, Any]) -> None:
-    assert choose(asked(), replace(RELATED, **narrowed)).strategy == "fast"
+    related = replace(PLAN, ends=(("Ada", "Ben"),))
+    assert route(related).strategy == "related"
+    assert route(related, filtered=True).strategy == "fast"
+    assert route(replace(related, **narrowed)).strategy == "fast"

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from cairn.domain.code import SymbolQuery
+from cairn.domain.question import Exchange
+
 Intent = Literal[
     "question", "command", "greeting", "gratitude", "garbage", "off_topic", "clarify_needed", "followup", "simplify",
     "deepen",
@@ -121,43 +124,6 @@ class ListRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPlan:
-    """A message, understood. `text` is what to retrieve by: the message itself, or rewritten to stand alone, without what
-    `filters` keep.
-
-    `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
-    conversation, `rewrite_reason` says by which rule. `subquestions` are
-    independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
-    message. `listing`: it asks about the documents as such (how many, which). `summarize`: of the whole
-    collection or of one document, in order; `documents`: external ids of the documents that the message names,
-    to be searched or summarized alone. `timings_ms` by step. `degraded`: what did not work on the way.
-    """
-
-    message: str
-    text: str
-    language: str
-    intent: IntentMatch
-    classification: Classification
-    complexity: ComplexityScore
-    weights: FusionWeights
-    entities: tuple[str, ...] = ()
-    subquestions: tuple[str, ...] = ()
-    expansions: tuple[str, ...] = ()
-    filters: Mapping[str, Any] = field(default_factory=dict)
-    rewritten_by: str | None = None
-    rewrite_reason: str = ""
-    carried: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
-    summarize: bool = False
-    listing: ListRequest | None = None
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
-
-
-# --- What a prompt demands of the way to its answer, and of the answer ---
-
-
-@dataclass(frozen=True, slots=True)
 class PromptConstraints:
     """`conflict_resolution_rule`: the prompt's own words. `estimated_min_answer_length` in characters, 0: any.
     `required_search_topics` and `required_sections` as the prompt spells them."""
@@ -194,6 +160,52 @@ class PromptConstraints:
             len(self.required_sections) > 1,
         )
         return ways or sum(demands) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """All that is known of a message; the way to its answer is chosen by this alone. `text` is what to retrieve by: the
+    message itself, or rewritten to stand alone, without what `filters` keep.
+
+    `rewritten_by`: None where `text` is the message, else "rules" or the name of a model; `carried` came from the
+    conversation, `rewrite_reason` says by which rule. `subquestions` are
+    independent questions (empty: one question); `expansions` other phrasings; `filters` metadata extracted from the
+    message. `documents`: external ids of the documents that the message names, to be searched or summarized alone.
+    `timings_ms` by step. `degraded`: what did not work on the way.
+
+    `listing`: it asks about the documents as such (how many, which). `summary` is asked for of the whole collection or of
+    one document, in order, or of what is said on a subject. `ends`: the two things whose relation is asked for, in every
+    reading. `inner`: the question that it goes through. `constraints`: how it is to be answered. `code`: what each part
+    asks of the code (empty where one part asks something else); `symbols`: what it names of the code.
+    `continued`: the exchange that it goes on from. `has_terms`: some word of `text` has content.
+    """
+
+    message: str
+    text: str
+    language: str
+    intent: IntentMatch
+    classification: Classification
+    complexity: ComplexityScore
+    weights: FusionWeights
+    entities: tuple[str, ...] = ()
+    subquestions: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    rewritten_by: str | None = None
+    rewrite_reason: str = ""
+    carried: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    listing: ListRequest | None = None
+    summary: Literal["whole", "subject"] | None = None
+    ends: tuple[tuple[str, str], ...] = ()
+    inner: str | None = None
+    constraints: PromptConstraints = field(default_factory=PromptConstraints)
+    code: tuple[SymbolQuery, ...] = ()
+    symbols: tuple[SymbolQuery, ...] = ()
+    continued: Exchange | None = None
+    has_terms: bool = True
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
 
 
 # --- What a passage has to hold, and what it must not hold, to be found at all ---

@@ -68,6 +68,14 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """An answer that stands on sources, and the question that it goes back to; "" where that was too long ago."""
+
+    question: str
+    answer: Turn
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """A conversation as lists show it. `title`: what its user calls it, else how the first message begins. `collection`: that
     was asked last."""

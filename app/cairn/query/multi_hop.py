@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from cairn.domain.plan import Intent, QueryPlan
-from cairn.language.bridge import bridge
 
 QueryClass = Literal["DIRECT_ANSWER", "STANDARD_RAG", "MULTI_HOP_RAG"]
 """No retrieval, one pass, a loop."""
@@ -16,8 +15,7 @@ def multi_hop(plan: QueryPlan) -> str | None:
     """Why one pass is hardly enough: several questions, or one that goes through another; None where it may be."""
     if len(plan.subquestions) > 1:
         return f"{len(plan.subquestions)} sub-questions"
-    inner = bridge(plan.text, plan.language)
-    return f"it goes through another question: {inner!r}" if inner else None
+    return f"it goes through another question: {plan.inner!r}" if plan.inner else None
 
 
 def query_class(plan: QueryPlan) -> QueryClass:

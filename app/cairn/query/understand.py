@@ -1,8 +1,9 @@
-"""A message becomes a QueryPlan: what is wanted, by what to retrieve, and how much work it deserves.
+"""A message becomes a QueryPlan: all that is known of it, what is wanted, by what to retrieve, and how much work it deserves.
 
 In this order: hard rules, which end greetings, thanks and garbage without a call; the collection's vocabulary and the
 message's embedding, at once; exemplars, then a model, for the intent; the conversation, where there is one; then what is
-pure. What fails on the way, or takes too long, is disclosed and done without: a plan always comes out.
+pure. What fails on the way, or takes too long, is disclosed and done without: a plan always comes out. Who chooses the way by it
+(cairn/runs/choose.py) reads no text any more.
 """
 
 from __future__ import annotations
@@ -16,18 +17,29 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from cairn.domain.plan import Classification, ComplexityScore, Intent, IntentMatch, ListRequest, QueryPlan, Vocabulary
-from cairn.domain.question import Turn
+from cairn.domain.code import SymbolQuery
+from cairn.domain.plan import (
+    Classification,
+    ComplexityScore,
+    Intent,
+    IntentMatch,
+    ListRequest,
+    QueryPlan,
+    Vocabulary,
+)
+from cairn.domain.question import Exchange, Turn
 from cairn.errors import CairnError
+from cairn.graph.code.questions import asked_of_code, wanted_symbols
 from cairn.language import identify
 from cairn.language.bridge import bridge
 from cairn.language.deadline import TimeUpError, ended_after
 from cairn.language.identify import by_words, detect
 from cairn.language.lexicon import DEFAULT
-from cairn.language.tokens import message_words
+from cairn.language.tokens import message_words, terms
 from cairn.providers.protocols import ChatModel, Vectors
 from cairn.query.classify import NONE, classify, fusion_weights
 from cairn.query.complexity import complexity
+from cairn.query.constraints import constraints_of
 from cairn.query.decompose import split
 from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars
@@ -35,9 +47,10 @@ from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes,
 from cairn.query.followup import Carried, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from cairn.query.listing import list_request, request_after
+from cairn.query.related import ends_of
 from cairn.query.rewrite_by_model import rewrite_by_model
 from cairn.query.small_talk import language_of
-from cairn.query.summarize import wants_summary
+from cairn.query.summarize import asks_summary, wants_summary
 from cairn.settings import Settings
 
 Look = Callable[[Sequence[str]], Awaitable[Vocabulary]]
@@ -221,6 +234,30 @@ def _may_lean(ruled: Carried, message: str) -> bool:
     return ruled.reason != "stands alone" or len(message.split()) <= 4
 
 
+def _continued(run: Understanding, intent: IntentMatch) -> Exchange | None:
+    goes_on = intent.intent in ON_THE_LAST_ANSWER
+    return last_exchange(run.history, run.settings.memory.context) if goes_on else None
+
+
+def last_exchange(history: Sequence[Turn], context: int) -> Exchange | None:
+    """The last answer with sources among the last `context` messages, and what it answered; None where there is none.
+
+    "Tell me more" answers nothing by itself: what was asked before it counts.
+    """
+    for at in range(len(history) - 1, max(len(history) - context, 0) - 1, -1):
+        turn = history[at]
+        if turn.role == "assistant" and turn.sources:
+            asked = (before.content for before in reversed(history[:at]) if before.role == "user")
+            return Exchange(next((text for text in asked if _asks(text)), ""), turn)
+    return None
+
+
+def _asks(message: str) -> bool:
+    """Whether a message says what it is about."""
+    match = hard_rules(message, has_history=True)
+    return match is None or match.intent in ("question", "command")
+
+
 # --- restrictions ---------------------------------------------------------------------------------------------------------
 
 
@@ -247,8 +284,8 @@ def _plan(
         asked = carried.text
         briefly = intent.intent in NO_RETRIEVAL
         listing = run.listing or list_request(asked, language)
-        summarize = _wants_the_whole(asked[:BRIEFLY] if briefly else asked, language)
-        if found and not (listing or summarize):
+        whole = _wants_the_whole(asked[:BRIEFLY] if briefly else asked, language)
+        if found and not (listing or whole):
             asked = without_restrictions(asked, found.kept)
         text = asked[:BRIEFLY] if briefly else asked
         named = entities(text, language, known)
@@ -272,8 +309,15 @@ def _plan(
             rewrite_reason=carried.reason,
             carried=carried.terms,
             documents=found.documents if found else (),
-            summarize=summarize,
             listing=listing,
+            summary="whole" if whole else "subject" if asks_summary(asked, language) else None,
+            ends=ends_of(text, language) if kind.type == "RELATIONAL" else (),
+            inner=inner,
+            constraints=constraints_of(run.message),
+            code=_asked_of_code(parts or (asked,)),
+            symbols=wanted_symbols(asked),
+            continued=_continued(run, intent),
+            has_terms=bool(terms(text)),
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
         )
@@ -281,6 +325,12 @@ def _plan(
 
 def _wants_the_whole(text: str, language: str) -> bool:
     return wants_summary(text, language) or names_only_a_document(text)
+
+
+def _asked_of_code(parts: Sequence[str]) -> tuple[SymbolQuery, ...]:
+    """What each part asks of the code; nothing where one asks something else, for an answer must not leave it out."""
+    queries = [asked_of_code(part) for part in parts]
+    return tuple(query for query in queries if query) if all(queries) else ()
 
 
 def _unread(run: Understanding) -> QueryPlan:

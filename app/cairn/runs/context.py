@@ -15,7 +15,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from cairn.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding, Origin
-from cairn.domain.code import CodeFinding, Symbol
+from cairn.domain.code import CodeFinding
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.graph import GraphContext, joined_contexts
 from cairn.domain.passage import Leg, Passage, SearchRequest, SearchResult
@@ -163,7 +163,8 @@ class Record:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One question on its way, understood and routed. `report` takes what happens; strategies call `emit`. `reranks`:
-    whether each search is reranked by itself. `silent`: text that is written is not shown, since other text was."""
+    whether each search is reranked by itself. `silent`: text that is written is not shown, since other text was. `code`: what the
+    code says, where the way is "code"."""
 
     question: Question
     plan: QueryPlan
@@ -171,7 +172,6 @@ class Run:
     deps: Deps
     record: Record
     report: Report
-    symbols: tuple[Symbol, ...] = ()
     code: tuple[CodeFinding, ...] = ()
     reranks: bool = True
     silent: bool = False

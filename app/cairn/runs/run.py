@@ -6,16 +6,15 @@ import time
 from dataclasses import replace
 
 from cairn.domain.answer import Answer
-from cairn.domain.code import CodeFinding, Symbol
+from cairn.domain.code import CodeFinding
 from cairn.domain.event import Progress
 from cairn.domain.plan import QueryPlan
 from cairn.domain.question import Question
 from cairn.errors import CairnError
-from cairn.graph.code.questions import asked_of_code, wanted_symbols
 from cairn.query.complexity import SEVERAL_STEPS
 from cairn.query.understand import understand
 from cairn.retrieve.plan import default_legs
-from cairn.runs.choose import Means, choose
+from cairn.runs.choose import Route, Situation, choose
 from cairn.runs.context import Deps, Record, Report, Run, StepEvent
 from cairn.runs.corpus import Scope
 from cairn.runs.finish import make_answer
@@ -46,13 +45,11 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
     with span("understand"):
         plan = await understand_question(question, deps, record)
     record.spent("understand", began)
-    code = await _ask_code(question, plan, deps, record)
-    symbols = () if code else await _find_symbols(question, plan, deps, record)
-    route = choose(question, plan, _means(deps, symbols, code))
+    route, code = await _choose_way(question, plan, deps, record)
     record.question, record.plan, record.route = question, plan, route
     # a fixed reply is ours, and is told in one piece
     shown = report if route.strategy == "reply" else OutboundEvents(record, report, by_model=deps.chat is not None)
-    run = Run(question, plan, route, deps, record, shown, symbols, code)
+    run = Run(question, plan, route, deps, record, shown, code)
     if can_widen(run):
         run.emit(Progress("expand", 20, "Asking the model for other phrasings and parts of the question"))
         # what a chain lacks is its inner question, not other words for the whole
@@ -90,16 +87,33 @@ async def understand_question(question: Question, deps: Deps, record: Record) ->
     )  # fmt: skip
 
 
+async def _choose_way(
+    question: Question, plan: QueryPlan, deps: Deps, record: Record
+) -> tuple[Route, tuple[CodeFinding, ...]]:
+    """The way, with what the code says where it answers. Where the way goes by symbols of code these are looked up; if the
+    collection has none of the kind, the next way is taken. Not where the caller set conditions: symbols are of all documents."""
+    may = deps.settings.graph.enabled and not question.filters
+    situation = Situation(
+        plan, question.strategy, filtered=bool(question.filters), chat=deps.chat is not None,
+        agentic=deps.settings.rag.agentic_retrieval.enabled, code=may, symbols=may,
+    )  # fmt: skip
+    route = choose(situation)
+    if route.row == "code":
+        if found := await _ask_code(question, plan, deps, record):
+            return route, found
+        situation = replace(situation, code=False)
+        route = choose(situation)
+    if route.row == "symbols" and not await _knows_symbols(question, plan, deps, record):
+        route = choose(replace(situation, symbols=False))
+    return route, ()
+
+
 async def _ask_code(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[CodeFinding, ...]:
-    """What the code says to each part of the question, where all of them ask for that; nothing where one does not, for an
-    answer must not leave it out, nor where the caller chose the way, or set conditions."""
-    queries = [asked_of_code(text) for text in plan.subquestions or (plan.text,)]
-    if not _may_look_up(question, deps):
-        return ()
+    """What the code says to each part of the question; nothing where it does not know of one."""
     found: list[CodeFinding] = []
     try:
-        for query in queries:
-            finding = await deps.library.ask_code(question.collection, query) if query else None
+        for query in plan.code:
+            finding = await deps.library.ask_code(question.collection, query)
             if finding is None:
                 return ()
             found.append(finding)
@@ -109,30 +123,13 @@ async def _ask_code(question: Question, plan: QueryPlan, deps: Deps, record: Rec
     return tuple(found)
 
 
-async def _find_symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> tuple[Symbol, ...]:
-    """Symbols that the question names, for a model to read on from."""
-    queries = wanted_symbols(plan.text) if deps.chat else ()
-    if not queries or not _may_look_up(question, deps):
-        return ()
+async def _knows_symbols(question: Question, plan: QueryPlan, deps: Deps, record: Record) -> bool:
+    """Whether the collection has any of the symbols that the question names, for a model to read on from."""
     try:
-        return tuple(await deps.library.symbols(question.collection, queries))
+        return bool(await deps.library.symbols(question.collection, plan.symbols))
     except CairnError as error:
         record.degraded.append(f"the symbols of the collection could not be looked up: {error.detail}")
-        return ()
-
-
-def _may_look_up(question: Question, deps: Deps) -> bool:
-    return question.strategy == "auto" and not question.filters and deps.settings.graph.enabled
-
-
-def _means(deps: Deps, symbols: tuple[Symbol, ...], code: tuple[CodeFinding, ...]) -> Means:
-    return Means(
-        deps.settings.memory.context,
-        symbols=bool(symbols),
-        code=bool(code),
-        chat=deps.chat is not None,
-        agentic=deps.settings.rag.agentic_retrieval.enabled,
-    )
+        return False
 
 
 async def _recall_history(question: Question, deps: Deps, record: Record) -> Question:

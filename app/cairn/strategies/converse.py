@@ -21,11 +21,11 @@ from cairn.answer.outline import outline_of
 from cairn.domain.answer import Citation, coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
+from cairn.domain.question import Exchange
 from cairn.errors import CairnError
 from cairn.language.fence import quoted
 from cairn.prompts import prompt_part
 from cairn.query.filters import scoped
-from cairn.runs.choose import Exchange, last_exchange
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import best_confidence, gather, search_beside
 from cairn.runs.progress import reading
@@ -49,7 +49,7 @@ SHOWN_BEFORE: Final = 4000
 async def converse(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(Progress("retrieve", 40, "Fetching the sources of the last answer"))
-    exchange = last_exchange(run.question.history, run.settings.memory.context)
+    exchange = run.plan.continued
     assert exchange is not None  # choose() saw it
     originals = await _originals(run, exchange)
     if not originals:

@@ -23,8 +23,7 @@ from cairn.domain.graph_view import Relation, Way
 from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.sentences import Span, split_sentences
-from cairn.query.related import ends_of
-from cairn.runs.choose import Means, by_complexity
+from cairn.runs.choose import Situation, by_complexity
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import can_widen, widen
 from cairn.runs.progress import reading
@@ -54,7 +53,7 @@ async def _ways(run: Run) -> tuple[Sequence[Way], Mapping[UUID, Passage], tuple[
     """Of the first reading of the question whose ends are both known. A graph that cannot be read is reported."""
     library, collection = run.deps.library, run.question.collection
     try:
-        for one, other in ends_of(run.plan.text, run.plan.language):
+        for one, other in run.plan.ends:
             ways = await library.ways(collection, one, other, hops=HOPS, limit=LOOKED_AT)
             ids = [relation.proof.passage_id for way in ways for relation in way.relations]
             known = {passage.passage_id: passage for passage in await library.passages(ids)} if ids else {}
@@ -85,7 +84,7 @@ def _sure(relation: Relation, known: Mapping[UUID, Passage]) -> float:
 
 async def _search(run: Run, notes: tuple[str, ...]) -> Outcome:
     """As if the graph were not there; the route says which way was taken in the end."""
-    route = by_complexity(run.plan, Means())
+    route = by_complexity(Situation(run.plan))
     strategy = route.strategy if route.strategy == "enhanced" else "fast"
     reason = f"nothing in the graph joins what the question names; {route.reason}"
     plain = replace(run, route=replace(route, strategy=strategy, reason=reason))

@@ -63,7 +63,7 @@ async def summarize(run: Run) -> Outcome:
         if described is not None:
             return described
     chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
-    if not chosen and not run.plan.summarize and (subject := topic(run.plan.text)):
+    if not chosen and run.plan.summary != "whole" and (subject := topic(run.plan.text)):
         return await _summarize_subject(run, " ".join(subject))
     return await _summarize_documents(run, chosen, documents, filters)
 

@@ -12,7 +12,6 @@ from cairn.domain.event import Progress
 from cairn.domain.passage import Passage
 from cairn.domain.plan import PromptConstraints
 from cairn.providers.protocols import ToolCall
-from cairn.query.constraints import constraints_of
 from cairn.runs.context import Run
 from cairn.runs.progress import counted, documents_of
 from cairn.settings import PlannedSettings
@@ -55,7 +54,7 @@ FINAL: Final = Tool("final_answer", "end", "give the whole answer; ends the work
 
 def begin_work(run: Run) -> PlannedWork:
     """With the budget that the prompt's constraints need, as far as that is allowed."""
-    settings, wanted = run.settings.planned, constraints_of(run.question.text)
+    settings, wanted = run.settings.planned, run.plan.constraints
     most = max(settings.tool_calls, settings.most_tool_calls)
     limit, notes = max(settings.tool_calls, min(wanted.needed_calls, most)), []
     if wanted.needed_calls > most:
