@@ -313,7 +313,7 @@ def _plan(
             summary="whole" if whole else "subject" if asks_summary(asked, language) else None,
             ends=ends_of(text, language) if kind.type == "RELATIONAL" else (),
             inner=inner,
-            constraints=constraints_of(run.message),
+            constraints=constraints_of(run.message[:BRIEFLY] if briefly else run.message),
             code=_asked_of_code(parts or (asked,)),
             symbols=wanted_symbols(asked),
             continued=_continued(run, intent),

@@ -65,7 +65,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RouteRow:
     """`why` may name what it applies for: `{plan}`, `{hops}`, `{level}`."""
 
     name: str
@@ -80,58 +80,58 @@ def _at(level: Level) -> Callable[[Situation], bool]:
 
 _SCORED: Final = "{level}: {plan.complexity.reasoning}"
 BY_COMPLEXITY: Final = (
-    Row("simple", "fast", _at("SIMPLE"), _SCORED),
+    RouteRow("simple", "fast", _at("SIMPLE"), _SCORED),
     # reading more quotes no more (docs/adr/0054-routing.md)
-    Row("several_steps", "fast", lambda on: on.plan.complexity.override == SEVERAL_STEPS and not on.chat, _SCORED),
-    Row("moderate", "enhanced", _at("MODERATE"), _SCORED),
-    Row("vague", "clarify", lambda on: _at("AMBIGUOUS")(on) and not (on.plan.entities or on.plan.has_terms), _SCORED),
-    Row("complex", "react", lambda _: True, _SCORED),
+    RouteRow("several_steps", "fast", lambda on: on.plan.complexity.override == SEVERAL_STEPS and not on.chat, _SCORED),
+    RouteRow("moderate", "enhanced", _at("MODERATE"), _SCORED),
+    RouteRow("vague", "clarify", lambda on: _at("AMBIGUOUS")(on) and not (on.plan.entities or on.plan.has_terms), _SCORED),
+    RouteRow("complex", "react", lambda _: True, _SCORED),
 )  # fmt: skip
 """Of questions that are answered from what a search finds."""
 
 TABLE: Final = (
-    Row(
+    RouteRow(
         "code", "code",
         lambda on: on.code and bool(on.plan.code),
         "it asks for a relation or a declaration of code, which its symbols tell",
     ),
-    Row(
+    RouteRow(
         "small_talk", "reply",
         lambda on: on.plan.intent.intent in REPLIED,
         "{plan.intent.intent}: {plan.intent.reason}",
     ),
-    Row(
+    RouteRow(
         "unclear", "clarify",
         lambda on: on.plan.intent.intent == "clarify_needed",
         "it cannot be told what is asked: {plan.intent.reason}",
     ),
-    Row(
+    RouteRow(
         "continued", "converse",
         lambda on: on.plan.continued is not None,
         "{plan.intent.intent} of the last answer: {plan.intent.reason}",
     ),
-    Row(
+    RouteRow(
         "listing", "aggregate",
         lambda on: on.plan.listing is not None,
         "it asks about the documents as such, which SQL answers completely",
     ),
-    Row(
+    RouteRow(
         "summary", "summarize",
         lambda on: on.plan.summary is not None,
         "it asks for a summary, which reads everything in order",
     ),
-    Row(
+    RouteRow(
         "relation", "related",
         lambda on: bool(on.plan.ends) and not on.narrowed,  # the graph is one of all documents
         "it asks how two things are related: {plan.classification.reason}",
     ),
-    Row(
+    RouteRow(
         "told_how", "planned",
         lambda on: on.plan.constraints.explicit,
         "it says how it is to be answered, which a plan keeps to",
     ),
-    Row("several_hops", "corrective", lambda on: on.agentic and bool(on.hops), "multi-hop: {hops}"),
-    Row(
+    RouteRow("several_hops", "corrective", lambda on: on.agentic and bool(on.hops), "multi-hop: {hops}"),
+    RouteRow(
         "symbols", "iterative",
         lambda on: on.symbols and bool(on.plan.symbols) and on.chat,
         "it names symbols of code, and their answer refers to other places",
@@ -150,7 +150,7 @@ def by_complexity(situation: Situation) -> Route:
     return _first(BY_COMPLEXITY, situation)
 
 
-def _first(table: Sequence[Row], situation: Situation) -> Route:
+def _first(table: Sequence[RouteRow], situation: Situation) -> Route:
     row = next(row for row in table if row.applies(situation))
     plan = situation.plan
     why = row.why.format(plan=plan, hops=situation.hops, level=plan.complexity.level.lower())
