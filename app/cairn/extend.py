@@ -39,16 +39,16 @@ if TYPE_CHECKING:
         Vectors,
     )
     from cairn.providers.requests import begin_request
-    from cairn.runs.context import Outcome, Run, Strategy
-    from cairn.runs.gather import Gathered, gather
+    from cairn.runs.context import Material, Outcome, Run, Strategy
+    from cairn.runs.gather import gather
     from cairn.strategies.agents.tools.tool import Arguments, Tool, Toolbox, ToolResult
-    from cairn.strategies.draft import Material, answer_from
+    from cairn.strategies.draft import answer_from
 
 _ROOMS: Final = {
     "cairn.strategies.agents.tools.tool": ("Arguments", "Tool", "ToolResult", "Toolbox"),
-    "cairn.runs.context": ("Outcome", "Run", "Strategy"),
-    "cairn.strategies.draft": ("Material", "answer_from"),
-    "cairn.runs.gather": ("Gathered", "gather"),
+    "cairn.runs.context": ("Material", "Outcome", "Run", "Strategy"),
+    "cairn.strategies.draft": ("answer_from",),
+    "cairn.runs.gather": ("gather",),
     "cairn.domain.event": ("Progress",),
     "cairn.domain.passage": ("Passage",),
     "cairn.errors": ("CairnError", "EmptyDocumentError", "InputError", "ParseError", "ProviderError"),
@@ -76,7 +76,6 @@ __all__ = [
     "Delta",
     "Embedder",
     "EmptyDocumentError",
-    "Gathered",
     "InputError",
     "LoadLimits",
     "LoadedText",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cairn.runs.context import Material
 from cairn.strategies.agents.draft_check import cite_draft
 from cairn.strategies.agents.policies.iterative import read_pass
 from cairn.strategies.agents.tools.tool import LONGEST_ANSWER
 from cairn.strategies.check import facts_as_sources
-from cairn.strategies.draft import Material
 
 PASSAGES = facts_as_sources(["Employees have 30 days of leave per year."])
 MATERIAL = Material("How many?", PASSAGES, 0.9, 1)

@@ -1,6 +1,7 @@
 """What a strategy works with, and the record of what it did.
 
-A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(event)`, and returns an `Outcome`.
+A strategy is a coroutine: it is given a `Run`, tells how it goes by `run.emit(event)`, and returns an `Outcome`. In between
+lies `Material`, which searches bring together (gather.py) and answers are made of (strategies/draft.py).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from bisect import bisect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from cairn.answer.confidence import PRESENT_ENOUGH
 from cairn.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding, Origin
 from cairn.domain.code import CodeFinding
 from cairn.domain.event import Progress, SourcesFound, Token
@@ -218,6 +220,40 @@ class Run:
         return await self.record.searched(
             purpose, query, lambda: self.deps.searcher.search(request, self.question, self.route.strategy, meter)
         )
+
+
+class SubquestionPassages(NamedTuple):
+    """A sub-question and what was found for it."""
+
+    question: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
+
+    `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
+    each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
+    `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
+    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
+    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    confidence: float
+    visible: int
+    parts: tuple[SubquestionPassages, ...] = ()
+    known: str = ""
+    enough: float = PRESENT_ENOUGH
+    task: str = ""
+    coverage: Coverage | None = None
+    shown: tuple[Passage, ...] = ()
+    facts: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+    graph: GraphContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

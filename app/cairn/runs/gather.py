@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Final
 from uuid import UUID
 
-from cairn.domain.graph import GraphContext, joined_contexts
+from cairn.domain.graph import joined_contexts
 from cairn.domain.passage import Passage, SearchResult
 from cairn.domain.trace import BELOW_TOP_K, LegTrace
 from cairn.errors import CairnError, ProviderError
@@ -21,7 +21,7 @@ from cairn.query.complexity import ENHANCED_FACTOR
 from cairn.query.filters import scoped
 from cairn.query.rewrite_by_model import expand_by_model, split_by_model
 from cairn.retrieve.operators import parse_operators
-from cairn.runs.context import Run, half_up
+from cairn.runs.context import Material, Run, SubquestionPassages, half_up
 from cairn.runs.progress import searching
 from cairn.settings import RewriteSettings
 
@@ -31,43 +31,27 @@ MOST_NAMED: Final = 4
 """Documents named in a message that are searched one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubquestionPassages:
-    """A sub-question and what was found for it."""
-
-    question: str
-    passages: tuple[Passage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Passages to read, best first. `confidence` is the best leg's of the search for the question, or the mean of those
-    for its parts if that is more. `visible`: passages in the collection."""
-
-    passages: tuple[Passage, ...]
-    confidence: float
-    visible: int
-    effective_top_k: int
-    parts: tuple[SubquestionPassages, ...] = ()
-    degraded: tuple[str, ...] = ()
-    graph: GraphContext | None = None
-
-
 async def gather(
     run: Run, *, factor: float | None = None, read: int | None = None, purpose: str = "question"
-) -> Gathered:
-    """`factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
+) -> Material:
+    """What an answer to the question may be made of. Its confidence is the best leg's of the search for the question, or the
+    mean of those for its parts if that is more.
+
+    `factor`: how much more than usual is retrieved and read; by default as the strategy says. `read`: passages to read
     instead. `purpose`: "rewrite" for a query that is searched alone. Raises CairnError when the search for the question
     itself fails; other searches that fail are reported."""
     factor = factor or (ENHANCED_FACTOR if run.route.strategy in WIDE else 1.0)
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
     read = read or half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k, purpose)
+    material = Material(
+        run.plan.text, main.passages[:read], best_confidence(main), main.visible_passages, degraded=degraded, graph=main.graph,
+        more={"effective_top_k": top_k},
+    )  # fmt: skip
     asked = _further(run) if main.visible_passages and purpose == "question" else []
     if not asked:
-        passages = main.passages[:read]
-        parts = tuple(SubquestionPassages(text, passages) for text in run.plan.subquestions)
-        return Gathered(passages, best_confidence(main), main.visible_passages, top_k, parts, degraded, main.graph)
+        parts = tuple(SubquestionPassages(text, material.passages) for text in run.plan.subquestions)
+        return replace(material, parts=parts)
     run.emit(searching([text for _, text in asked], 45))
     done, failed = await search_beside(run, asked, top_k)
     parts = tuple(
@@ -76,9 +60,14 @@ async def gather(
     )  # fmt: skip
     sure = [best_confidence(result) for (purpose, _), result in done if purpose == "subquestion"]
     passages, run.record.merged = merge([main.passages, *(result.passages for _, result in done)], read)
-    confidence = max(best_confidence(main), fmean(sure) if sure else 0.0)
-    graph = joined_contexts([main.graph, *(result.graph for _, result in done)])
-    return Gathered(passages, confidence, main.visible_passages, top_k, parts, (*degraded, *failed), graph)
+    return replace(
+        material,
+        passages=passages,
+        confidence=max(material.confidence, fmean(sure) if sure else 0.0),
+        parts=parts,
+        degraded=(*degraded, *failed),
+        graph=joined_contexts([main.graph, *(result.graph for _, result in done)]),
+    )
 
 
 def _further(run: Run) -> list[tuple[str, str]]:

@@ -26,10 +26,10 @@ from cairn.errors import CairnError
 from cairn.language.fence import quoted
 from cairn.prompts import prompt_part
 from cairn.query.filters import scoped
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import best_confidence, gather, search_beside
 from cairn.runs.progress import reading
-from cairn.strategies.draft import Material, answer_from, said_in
+from cairn.strategies.draft import answer_from, said_in
 from cairn.strategies.fast import fast
 
 FURTHER: Final = 2.0

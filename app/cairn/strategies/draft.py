@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from cairn.answer.across import extract_across, is_foreign, written_in
 from cairn.answer.advice import places, rephrase
-from cairn.answer.confidence import NAMED_ENOUGH, PRESENT_ENOUGH, SURE
+from cairn.answer.confidence import NAMED_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
 from cairn.answer.generate import generate
@@ -27,10 +26,9 @@ from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
 from cairn.answer.model_failure import said_cause
 from cairn.answer.refusal import not_mentioned
-from cairn.domain.answer import Citation, Coverage, Draft, coverage_of
+from cairn.domain.answer import Citation, Draft, coverage_of
 from cairn.domain.document import Landmark
 from cairn.domain.event import Progress, SourcesFound, Token
-from cairn.domain.graph import GraphContext
 from cairn.domain.passage import Passage
 from cairn.domain.question import Turn
 from cairn.errors import BudgetExceededError, ProviderError
@@ -40,6 +38,7 @@ from cairn.language.text import fold
 from cairn.language.tokens import terms
 from cairn.query.bare_subject import as_question
 from cairn.retrieve.operators import parse_operators
+from cairn.runs.context import Material as Material
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import asking_again, checking, reading
@@ -59,33 +58,6 @@ from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
 from cairn.strategies.sides import not_of_others
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What an answer is made of: passages, best first, and how sure the retrieval was of them (0..1).
-
-    `visible`: passages in the collection; `coverage` says it where that is not the share of them. `parts`: sub-questions,
-    each with passages of its own, for the extractor. `known`: what was said before and is not to be extracted again;
-    `enough`: the extractor's least confidence. `task`: what a model is told besides the question. `shown`: sources of
-    the answer whether it reads them or not. `facts`: statements of SQL, which need no citation; the check counts them among
-    the sources. `more` goes into the route. `graph`: what a model is told of the graph, where it brought passages.
-    """
-
-    question: str
-    passages: tuple[Passage, ...]
-    confidence: float
-    visible: int
-    parts: tuple[tuple[str, tuple[Passage, ...]], ...] = ()
-    known: str = ""
-    enough: float = PRESENT_ENOUGH
-    task: str = ""
-    coverage: Coverage | None = None
-    shown: tuple[Passage, ...] = ()
-    facts: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)
-    graph: GraphContext | None = None
 
 
 async def answer_from(run: Run, material: Material) -> Outcome:

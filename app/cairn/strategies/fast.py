@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from cairn.answer.advice import empty_collection
@@ -12,7 +13,7 @@ from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, searching
 from cairn.strategies.computed import compute_answer
-from cairn.strategies.draft import Material, answer_from
+from cairn.strategies.draft import answer_from
 
 FEWEST: Final = 2
 """Passages that a model reads of a simple question at least."""
@@ -26,23 +27,14 @@ async def fast(run: Run) -> Outcome:
         parts = len(run.plan.subquestions)
         run.emit(Progress("decompose", 20, f"The question has {counted(parts, 'part')}", numbers={"parts": parts}))
     run.emit(searching([run.plan.text]))
-    found = await gather(run)
-    if found.visible == 0:
+    material = await gather(run)
+    if material.visible == 0:
         return await answer_empty(run)
     if run.deps.chat is None and (computed := await compute_answer(run)) is not None:
         return computed
-    passages = _read_of_simple(run, found.passages)
-    material = Material(
-        question=run.plan.text,
-        passages=passages,
-        confidence=found.confidence,
-        visible=found.visible,
-        parts=tuple((part.question, part.passages) for part in found.parts),
-        degraded=found.degraded,
-        graph=found.graph,
-        more={"effective_top_k": found.effective_top_k, "read": len(passages)},
-    )
-    return await answer_from(run, material)
+    passages = _read_of_simple(run, material.passages)
+    more = {**material.more, "read": len(passages)}
+    return await answer_from(run, replace(material, passages=passages, more=more))
 
 
 def _read_of_simple(run: Run, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:

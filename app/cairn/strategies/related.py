@@ -24,10 +24,10 @@ from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.sentences import Span, split_sentences
 from cairn.runs.choose import Situation, by_complexity
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import can_widen, widen
 from cairn.runs.progress import reading
-from cairn.strategies.draft import Material, write_answer, write_or_quote
+from cairn.strategies.draft import write_answer, write_or_quote
 from cairn.strategies.fast import fast
 
 HOPS: Final = 3

@@ -31,12 +31,12 @@ from cairn.language.lexicon import replies
 from cairn.language.sentences import Span
 from cairn.prompts import prompt, prompt_part
 from cairn.providers.protocols import Message
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, reading
 from cairn.strategies.described import Description, described_in, fitting
 from cairn.strategies.document_names import find_named_documents, topic
-from cairn.strategies.draft import Material, advise, answer_from, write_answer, write_or_quote
+from cairn.strategies.draft import advise, answer_from, write_answer, write_or_quote
 from cairn.strategies.fast import answer_empty
 
 MOST_OPENED: Final = 500
@@ -114,14 +114,13 @@ async def _summarize_described(
 
 async def _summarize_subject(run: Run, subject: str) -> Outcome:
     found = await gather(run, factor=SUBJECT_FACTOR)
-    material = Material(
+    material = replace(
+        found,
         question=run.plan.text if run.deps.chat else subject,
-        passages=found.passages,
-        confidence=found.confidence,
-        visible=found.visible,
+        parts=(),
+        graph=None,
         task=prompt_part("summarize", "topic"),
-        degraded=found.degraded,
-        more={"effective_top_k": found.effective_top_k, "subject": subject},
+        more={**found.more, "subject": subject},
     )
     return await answer_from(run, material)
 

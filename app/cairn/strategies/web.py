@@ -19,9 +19,9 @@ from cairn.domain.passage import Passage
 from cairn.errors import ProviderError
 from cairn.providers.protocols import WebResult
 from cairn.retrieve.operators import parse_operators
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.progress import reading
-from cairn.strategies.draft import Material, write_answer, write_or_quote
+from cairn.strategies.draft import write_answer, write_or_quote
 from cairn.strategies.reading import reader_for
 
 OUTSIDE: Final = "The documents do not answer this. The answer is from the web, outside the documents."

@@ -15,8 +15,8 @@ from cairn.query.multi_hop import multi_hop
 from cairn.query.rewrite_after import rewrite_after
 from cairn.query.rewrite_by_model import rewrite_query_by_model
 from cairn.retrieve.operators import parse_operators
-from cairn.runs.context import Run
-from cairn.runs.gather import SubquestionPassages, gather, merge
+from cairn.runs.context import Run, SubquestionPassages
+from cairn.runs.gather import gather, merge
 from cairn.runs.progress import documents_of, grading, searching
 from cairn.strategies.agents.grading import grade_passages
 
@@ -115,10 +115,12 @@ class Rounds:
             return ()
         return tuple(passage for found in self.lists for passage in found if not self.counts(passage))
 
-    def subquestions(self) -> tuple[tuple[str, tuple[Passage, ...]], ...]:
+    def subquestions(self) -> tuple[SubquestionPassages, ...]:
         """Each with the relevant passages that were found for it, and those of the rounds after the first."""
         later = [passage for found in self.lists[1:] for passage in found]
-        return tuple((part.question, self._counting((*part.passages, *later))) for part in self.parts)
+        return tuple(
+            SubquestionPassages(part.question, self._counting((*part.passages, *later))) for part in self.parts
+        )
 
     def figures(self) -> Mapping[str, Any]:
         """For route and trace: numbers, no words, since those may be of a document that goes."""
