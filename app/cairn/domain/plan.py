@@ -124,6 +124,17 @@ class ListRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LastAnswerWish:
+    """What a message wants of the last answer besides more of it. Of an extreme: `measures`, kinds of quantities of which the
+    first counts that all have ("any": the only one that they have), which end of it, and the `word` for it, folded."""
+
+    wants: Literal["example", "reason", "extreme"]
+    measures: tuple[str, ...] = ()
+    least: bool = False
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptConstraints:
     """`conflict_resolution_rule`: the prompt's own words. `estimated_min_answer_length` in characters, 0: any.
     `required_search_topics` and `required_sections` as the prompt spells them."""
@@ -177,7 +188,9 @@ class QueryPlan:
     one document, in order, or of what is said on a subject. `ends`: the two things whose relation is asked for, in every
     reading. `inner`: the question that it goes through. `constraints`: how it is to be answered. `code`: what each part
     asks of the code (empty where one part asks something else); `symbols`: what it names of the code.
-    `continued`: the exchange that it goes on from. `has_terms`: some word of `text` has content.
+    `continued`: the exchange that it goes on from. `wish`: what it wants of the last answer. `has_terms`: some word of `text` has
+    content.
+    `asked_in`: the language of `text`, where `language`, in which the answer is worded, is another one that the message asks for.
     """
 
     message: str
@@ -204,8 +217,15 @@ class QueryPlan:
     symbols: tuple[SymbolQuery, ...] = ()
     continued: Exchange | None = None
     has_terms: bool = True
+    wish: LastAnswerWish | None = None
+    asked_in: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+
+    @property
+    def words_in(self) -> str:
+        """The language that `text` is read in."""
+        return self.asked_in or self.language
 
 
 # --- What a passage has to hold, and what it must not hold, to be found at all ---

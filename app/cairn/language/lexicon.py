@@ -759,6 +759,8 @@ class Carry(_Section):
     """Ask what a thing is, however few words name it."""
     openers: Patterns = ()
     """Begin a new focus of the last question: "what about"."""
+    compares: Patterns = ()
+    """Hold what was asked about against something else, <x>, which ends the message."""
     several: Patterns = ()
     """All of what was listed; `$` is the end of the message."""
     documents: Patterns = ()
@@ -770,6 +772,26 @@ class Carry(_Section):
     articles: str = ""
     items: str = ""
     """What may be counted, also with a number behind it."""
+
+
+class LastAnswer(_Section):
+    """Whole messages that want something of the last answer (cairn/query/last_answer.py), folded and without punctuation."""
+
+    examples: Patterns = ()
+    reasons: Patterns = ()
+    example_marks: Patterns = ()
+    """By which a sentence of a document is known as an example;"""
+    reason_marks: Patterns = ()
+    """and one that gives a reason."""
+    extremes: Patterns = ()
+    """"Which of them is the <x>", where <x> is one of the words of `least` and `most`, by kinds of quantities
+    (cairn/language/numbers.py); "any": of whichever all have."""
+    least: Mapping[str, Patterns] = Field(default_factory=dict)
+    most: Mapping[str, Patterns] = Field(default_factory=dict)
+    in_language: Patterns = ()
+    """"In <tongue> please"."""
+    in_language_alone: Patterns = ()
+    """The same without a word that asks, which is none where a question mark ends it."""
 
 
 class Language(_Section):
@@ -791,6 +813,7 @@ class Language(_Section):
     related: Related = Related()
     split: Split = Split()
     carry: Carry = Carry()
+    last_answer: LastAnswer = LastAnswer()
     filters: Filters = Filters()
     summaries: Summaries = Summaries()
     orders: Orders = Orders()

@@ -23,6 +23,7 @@ from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import Word, content_words, message_words
 from cairn.query.intent import hard_rules
+from cairn.query.last_answer import language_wished
 from cairn.query.listing import list_request
 
 Names = Callable[[str, str], Sequence[str]]
@@ -51,12 +52,17 @@ NEW_FOCUS: Final = 3
 @dataclass(frozen=True, slots=True)
 class Carried:
     """`text` is what to retrieve by; `terms` of it came from the conversation, none where the message stands alone. `refers`: a
-    word of the message stands for them ("how much is that?"), so that something else is asked of what was spoken of."""
+    word of the message stands for them ("how much is that?"), so that something else is asked of what was spoken of. `item`: it
+    is about one of several things ("the second one"). `parts`: the questions that are to be held against each other, and
+    `compared` what each is about."""
 
     text: str
     terms: tuple[str, ...] = ()
     reason: str = "stands alone"
     refers: bool = False
+    item: bool = False
+    parts: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     found = _Message(message, language, names)
     if found.is_long:
         return Carried(message)
+    if other := found.compared():
+        return _compared(other, topic, language, names)
     if (focus := found.new_focus()) is not None:
         return _refocused(message, focus, topic, found)
     if item := _item(found, topic):
@@ -146,9 +154,10 @@ def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: in
         if list_request(one.question):
             topic = _topic(one.question, spoken, one.answer, names)
         elif not one.aside:
-            resolved = resolve(one.question, topic, spoken, names).text if topic else one.question
-            if topic is None or content_words(resolved):
-                topic = _topic(resolved, spoken, one.answer, names)
+            resolved = resolve(one.question, topic, spoken, names) if topic else Carried(one.question)
+            if topic is None or content_words(resolved.text):
+                topic = _topic(resolved.text, spoken, one.answer, names)
+                topic = replace(topic, items=resolved.compared or topic.items)
         elif topic and (items := listed(_answer_text(one.answer))):
             topic = replace(topic, items=items)
     return topic
@@ -196,6 +205,8 @@ def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
 def _aside(message: str) -> Intent | None:
     if list_request(message):
         return None
+    if language_wished(message):
+        return "simplify"
     match = hard_rules(message, has_history=True)
     return match.intent if match and match.intent not in ("question", "command") else None
 
@@ -287,7 +298,7 @@ class _Message:
         """Whether it leans on nothing, whatever was said before."""
         if self.is_long:
             return True
-        refers = self.ordinal() or self.several() or self.reference()
+        refers = self.compared() or self.ordinal() or self.several() or self.reference()
         return self.new_focus() is None and not refers and not self.says_too_little()
 
     def says_too_little(self) -> bool:
@@ -321,6 +332,13 @@ class _Message:
         """ "the second one", where nothing before it is counted."""
         match = self.rules.ordinal.search(self.folded)
         return match if match and not self.holds_before(match.start(), REFERS_WITHIN) else None
+
+    def compared(self) -> str | None:
+        """What "that" is to be compared with, which is all that the message says."""
+        match = self.rules.compares.match(self.folded)
+        if match is None or match.lastindex is None:
+            return None
+        return self.rules.article.sub("", self.text[slice(*match.span(match.lastindex))].strip())
 
     def several(self) -> re.Match[str] | None:
         """ "both", "the others": of what was listed, where nothing before it is meant."""
@@ -360,6 +378,8 @@ class _Rules:
     nothing: re.Pattern[str]
     defines: re.Pattern[str]
     openers: re.Pattern[str]
+    compares: re.Pattern[str]
+    article: re.Pattern[str]
     several: re.Pattern[str]
     documents: re.Pattern[str]
     ordinal: re.Pattern[str]
@@ -387,6 +407,8 @@ def _rules(code: str) -> _Rules:
         nothing=_any(raw.nothing),
         defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
         openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
+        compares=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.compares) or _NEVER})[\s?!.…]*$".replace("<x>", _OTHER)),
+        article=bounded(rf"^(?:{articles})", re.IGNORECASE),
         several=_any(raw.several),
         documents=_any(raw.documents),
         ordinal=bounded(
@@ -402,6 +424,7 @@ def _rules(code: str) -> _Rules:
     )
 
 
+_OTHER: Final = r"([^?!.;]{1,80}?)"
 _NEVER: Final = r"\A(?!)"
 """Matches nothing: what a language does not say."""
 
@@ -447,6 +470,17 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
     return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
 
 
+def _compared(other: str, topic: Topic, language: str, names: Names) -> Carried:
+    """The last question, and the same of something else: both are asked."""
+    first = topic.question if topic.question.rstrip().endswith("?") else f"{topic.question.rstrip(' .!')}?"
+    second = _refocused(other, other, replace(topic, question=first), _Message(other, language, names)).text
+    compared = (*topic.names, other) if len(topic.names) == 1 else ()
+    return Carried(
+        f"{first} {second}"[:MAX_TEXT], topic.words[:MAX_TERMS], f"the last question, and again for {other!r}",
+        parts=(first, second), compared=compared,
+    )  # fmt: skip
+
+
 _NUMBER: Final = bounded(r"(?<![\w.,])\d+(?![\w.,]*\w)")
 
 
@@ -466,7 +500,7 @@ def _item(found: _Message, topic: Topic) -> Carried | None:
             others = {word for name in items for word in name.split()}
             about = [word for word in topic.words if word not in others]
             made = _behind(text, about[:4], f"{match.group()!r}: item {place} of what was {where}")
-            return replace(made, terms=tuple(dict.fromkeys((item, *made.terms))))
+            return replace(made, terms=tuple(dict.fromkeys((item, *made.terms))), item=True)
     return None
 
 

@@ -325,7 +325,7 @@ class _Reading:
         said = {name: value for name, value in match.groupdict().items() if value}
         found = self.request_so_far
         if tongue := said.get("tongue"):
-            found = replace(found, language=_tongues()[tongue])
+            found = replace(found, language=tongues()[tongue])
         if kind := said.get("type"):
             found = replace(found, format=FORMATS[kind.rstrip("s") if kind not in FORMATS else kind])
         if year := said.get("year"):
@@ -421,7 +421,7 @@ def _kinds() -> frozenset[str]:
 
 
 @cache
-def _tongues() -> dict[str, str]:
+def tongues() -> dict[str, str]:
     """Folded names of languages, with their codes."""
     return {
         fold(word): code for one in languages() for code, words in one.lists.tongues.items() for word in words.split()
@@ -464,7 +464,7 @@ def _grammar(one: Language) -> _Grammar:
         determiners=one.compiled(*lists.determiners),
         units=tuple((unit, one.compiled(*patterns)) for unit, patterns in units),
         ages=(("newest", one.compiled(*lists.newest)), ("oldest", one.compiled(*lists.oldest))),
-        before=bounded(rf"(?:(?P<type>{_types()})[\s-]+|{_YEAR}\s+|(?P<tongue>{_alternatives(_tongues())})\s+)"),
+        before=bounded(rf"(?:(?P<type>{_types()})[\s-]+|{_YEAR}\s+|(?P<tongue>{_alternatives(tongues())})\s+)"),
         clauses=tuple(_clauses(one, lists)),
         joins=bounded(rf"(?:{'|'.join((*map(_fold, one.split.joins), *map(_fold, lists.but)))})(?!\w)"),
         trailing=bounded(rf"[\s,]+(?:{'|'.join(map(_fold, lists.trailing)) or '(?!)'})[\s.!?]*$"),
@@ -475,7 +475,7 @@ def _grammar(one: Language) -> _Grammar:
 
 def _clauses(one: Language, lists: Lists) -> Iterator[_Clause]:
     filled = {
-        "<tongue>": rf"(?P<tongue>{_alternatives(_tongues())})",
+        "<tongue>": rf"(?P<tongue>{_alternatives(tongues())})",
         "<type>": rf"(?P<type>{_types()})s?",
         "<year>": _YEAR,
         "<high>": _HIGH,

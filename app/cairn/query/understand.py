@@ -23,6 +23,7 @@ from cairn.domain.plan import (
     ComplexityScore,
     Intent,
     IntentMatch,
+    LastAnswerWish,
     ListRequest,
     QueryPlan,
     Vocabulary,
@@ -46,6 +47,7 @@ from cairn.query.exemplars import Exemplars
 from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes, without_restrictions
 from cairn.query.followup import Carried, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
+from cairn.query.last_answer import language_wished, question_again, wish_of
 from cairn.query.listing import list_request, request_after
 from cairn.query.related import ends_of
 from cairn.query.rewrite_by_model import rewrite_by_model
@@ -88,6 +90,12 @@ async def understand(
     (None: no restrictions are read). `router` is a chat model for intents that rules and exemplars leave open. Raises nothing
     but cancellation.
     """
+    if history and (wished := language_wished(message)) and (again := question_again(history)):
+        plan = await understand(
+            *again, vocabulary=vocabulary, embed=embed, chat=chat, settings=settings, exemplars=exemplars, find=find,
+            has_graph=has_graph, router=router,
+        )  # fmt: skip
+        return in_another_language(plan, message, wished)
     run = Understanding(message, tuple(history), settings)
     begun = time.perf_counter()
     most = WAITING_SECONDS + settings.rewrite.seconds + settings.routing.intent_seconds
@@ -112,7 +120,9 @@ async def _planned(
         said = [turn.content for turn in history if turn.role == "user"]
         run.listing = request_after(message, said, _spoken(run) or DEFAULT)
         listed = IntentMatch("question", 0.9, 0, "asks for a list or a count of documents") if run.listing else None
-        intent = listed or hard_rules(message, has_history=bool(history), language=_spoken(run))
+        run.wish = wish_of(message, _spoken(run) or DEFAULT) if history and not (listed or chat) else None
+        wished = IntentMatch("followup", 0.9, 0, f"{run.wish.wants} of the last answer") if run.wish else None
+        intent = listed or wished or hard_rules(message, has_history=bool(history), language=_spoken(run))
         before = _spoken(run) or DEFAULT
         language = by_words(message) or language_of(message, before) or before
     if intent and intent.intent in NO_RETRIEVAL:
@@ -131,7 +141,7 @@ async def _understood(
     language = await _language(run, known)
     intent = await _intent(run, intent, known, vector, router, exemplars)
     carried, parts, by = await _carried(run, intent, language, chat)
-    if carried.refers and intent.reason == ONLY_STOP_WORDS:
+    if (carried.refers and intent.reason == ONLY_STOP_WORDS) or (carried.item and intent.intent in ON_THE_LAST_ANSWER):
         intent = replace(intent, intent="question", reason="it asks something else of what was spoken of")
     found = await _restrictions(run, carried.text, language, find)
     return _plan(run, intent, carried, parts, known, language, has_graph, by, found)
@@ -212,6 +222,8 @@ async def _carried(
             ruled = last_question(run.message, chain, language, _named, window=near)
     by = "rules" if ruled.text != run.message else None
     window = _window(run, near)
+    if ruled.parts and not chat:
+        return ruled, ruled.parts, by
     if not (chat and window and run.settings.rewrite.model and _may_lean(ruled, run.message)):
         return ruled, (), by
     asked = rewrite_by_model(run.message, window, chat, run.settings.rewrite)
@@ -318,9 +330,18 @@ def _plan(
             symbols=wanted_symbols(asked),
             continued=_continued(run, intent),
             has_terms=bool(terms(text)),
+            wish=run.wish,
             timings_ms=run.timings,
             degraded=tuple(run.degraded),
         )
+
+
+def in_another_language(plan: QueryPlan, message: str, language: str) -> QueryPlan:
+    """The plan for the question before, whose answer `message` wants worded in a language."""
+    return replace(
+        plan, message=message, language=language, asked_in=plan.language, carried=(), rewritten_by="rules",
+        rewrite_reason=f"{message.strip()!r}: the last question again",
+    )  # fmt: skip
 
 
 def _wants_the_whole(text: str, language: str) -> bool:
@@ -365,6 +386,7 @@ class Understanding:
     settings: Settings
     listing: ListRequest | None = None
     """What the message wants listed, where it says so itself, or of what was listed before."""
+    wish: LastAnswerWish | None = None
     timings: dict[str, float] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
 

@@ -31,6 +31,7 @@ from cairn.runs.gather import best_confidence, gather, search_beside
 from cairn.runs.progress import reading
 from cairn.strategies.draft import answer_from, said_in
 from cairn.strategies.fast import fast
+from cairn.strategies.wishes import grant
 
 FURTHER: Final = 2.0
 """How much more than usual is looked at beyond the original sources."""
@@ -56,6 +57,8 @@ async def converse(run: Run) -> Outcome:
         note = "the sources of the last answer are gone, or outside of what is asked: searched anew"
         run.record.degraded.append(note)
         return await fast(run)
+    if run.plan.wish and run.deps.chat is None and (granted := await grant(run, exchange, originals)):
+        return granted
     if run.plan.intent.intent == "simplify" and run.deps.chat is None:
         return await _simplify(run, exchange, originals)
     return await answer_from(run, await _material(run, exchange, originals))

@@ -206,10 +206,21 @@ async def quote_from(run: Run, material: Material) -> Outcome:
         draft = await advise(run, draft, sources)
     elif draft.confidence < SURE:
         draft = name_others(draft, run.plan.language)
+    if draft.found and run.plan.asked_in:
+        draft = _as_it_stands(draft, sources, run.plan.language)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
         needs_clarification=not draft.found and _ambiguous(run), degraded=material.degraded, more=material.more,
     )  # fmt: skip
+
+
+def _as_it_stands(draft: Draft, sources: Sequence[Passage], language: str) -> Draft:
+    """With a line which says that the quotation is in another language than the one that was asked for, as it may be."""
+    cited = {one.passage_id for one in draft.citations[:1]}
+    spoken = next((written_in(one) for one in sources if one.passage_id in cited), None)
+    said = replies(language).written_in
+    note = "" if spoken in (None, language) else said.get(spoken or "") or said.get("other", "")
+    return replace(draft, text=f"{draft.text}\n\n{note}") if note and note not in draft.text else draft
 
 
 async def _reread(run: Run, material: Material, draft: Draft) -> tuple[Material, Draft]:
@@ -233,7 +244,7 @@ async def _reread(run: Run, material: Material, draft: Draft) -> tuple[Material,
 
 def _most_are_foreign(run: Run, passages: Sequence[Passage]) -> bool:
     """Whether most are in another language than the question, whose words they cannot have."""
-    return 2 * sum(is_foreign(run.plan.language, passage) for passage in passages) > len(passages)
+    return 2 * sum(is_foreign(run.plan.words_in, passage) for passage in passages) > len(passages)
 
 
 def _quotable(material: Material) -> list[Passage]:
@@ -281,14 +292,14 @@ async def _extract(
 ) -> Draft:
     """`most`: quotations, where not as many as the settings say."""
     across_model = run.deps.searcher.embedder_across(run.question.collection)
-    foreign = [passage for passage in passages if is_foreign(run.plan.language, passage)] if across_model else []
+    foreign = [passage for passage in passages if is_foreign(run.plan.words_in, passage)] if across_model else []
     if absent := await find_absent(run, text, passages, translated=2 * len(foreign) > len(passages)):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
     asked = parse_operators(without_names(text, run.plan.documents) or text).text  # "-Germany" is not asked about
-    asked = as_question(asked, run.plan.language, side=text != material.question)
+    asked = as_question(asked, run.plan.words_in, side=text != material.question)
     calibration = await run.deps.library.calibration(run.question.collection)
     enough = min(material.enough, NAMED_ENOUGH) if run.plan.documents else material.enough
     draft: Draft | None = None

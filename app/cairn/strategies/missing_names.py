@@ -41,7 +41,7 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     known = (run.question.collection, *run.plan.documents)
     named = [
         one
-        for one in subjects(text, run.plan.language, known)
+        for one in subjects(text, run.plan.words_in, known)
         if not (one.kind == "opening" or one.may_be_word or _is_bound(one, text) or (translated and one.kind == "name"))
     ]
     unread = unmentioned(named, passages)
@@ -82,7 +82,7 @@ async def only_about_what_is_asked(
     if not draft.found or not named:
         return draft
     # what asks how two things are related need not be said of them
-    words = () if _was_read(draft) or ends_of(text, run.plan.language) else asked_besides(text, named)
+    words = () if _was_read(draft) or ends_of(text, run.plan.words_in) else asked_besides(text, named)
     wanted = [word for _, word in words]
     about = _About(named, await _beginnings(run, named, passages))
     lacking = about.lacking(_quoted(draft, passages))
@@ -106,7 +106,7 @@ async def names_not_cited(run: Run, draft: Draft, passages: Sequence[Passage]) -
     something else. None where they do, and where nothing is cited. Raises CairnError."""
     cited = _quoted(draft, passages)
     named = [one for one in _named(run, run.plan.text) if one.sure]
-    if not cited or not named or any(is_foreign(run.plan.language, passage) for passage in cited):
+    if not cited or not named or any(is_foreign(run.plan.words_in, passage) for passage in cited):
         return None
     lacking = _About(named, await _beginnings(run, named, cited)).lacking(cited)
     return _not_mentioned(run, lacking, await _absent(run, lacking)) if lacking else None
@@ -125,10 +125,10 @@ def _named(run: Run, text: str) -> list[Subject]:
     """What an answer has to be about: of a comparison, and of a question that goes through another one, the passages that answer
     mention one thing at a time, so nothing; of what was said before only what the message says itself."""
     compares = run.plan.classification.type == "COMPARATIVE"
-    if compares or run.plan.carried or bridge(text, run.plan.language):
+    if compares or run.plan.carried or bridge(text, run.plan.words_in):
         return []
     known = (run.question.collection, *run.plan.documents)
-    found = subjects(text, run.plan.language, known)
+    found = subjects(text, run.plan.words_in, known)
     return [one for one in found if one.kind != "file" and not _is_bound(one, text)]
 
 

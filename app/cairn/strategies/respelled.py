@@ -51,7 +51,7 @@ async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respell
         words = {raw: word for raw, word in words.items() if raw not in inflected}
         if not words:
             return None
-        named = {word for one in subjects(text, run.plan.language) if one.sure for word in terms(one.text)}
+        named = {word for one in subjects(text, run.plan.words_in) if one.sure for word in terms(one.text)}
         there = await library.mentioned(collection, [word_pattern(word) for word in words.values()])
         for raw, word in words.items():
             if word_pattern(word) in there:

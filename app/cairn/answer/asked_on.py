@@ -1,0 +1,132 @@
+"""What of the sources of an answer gives an example of it, or the reason, and which of the things that it lists is the shortest,
+cheapest ... of them. Pure.
+
+Right or silent: a sentence gives a reason where it says so ("because") and stands where the answer was quoted from; of things the
+shortest is known where each of them has a length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from cairn.answer.candidates import Candidate
+from cairn.domain.passage import Passage
+from cairn.domain.plan import LastAnswerWish
+from cairn.domain.question import SourceRef
+from cairn.language.linear import bounded
+from cairn.language.numbers import Quantity, quantities
+from cairn.language.text import fold
+from cairn.language.tokens import terms
+
+BEHIND: Final = 2
+"""Sentences behind the one that was quoted, of the same section, that may give the reason for it."""
+
+
+def find_reason(found: Sequence[Candidate], quoted: Sequence[int], gives: Callable[[str], bool]) -> Candidate | None:
+    """In the quotation itself, else in what follows it. `quoted`: places of what the answer quotes."""
+    return next(
+        (
+            found[at]
+            for first in quoted
+            for at in range(first, min(first + BEHIND + 1, len(found)))
+            if _same_section(found[first], found[at]) and gives(found[at].text)
+        ),
+        None,
+    )
+
+
+def find_example(
+    found: Sequence[Candidate], quoted: Sequence[int], asked: str, gives: Callable[[str], bool]
+) -> Candidate | None:
+    """Of the section that was quoted, else the one that has most words of the question in or above it; None where no example has
+    one."""
+    words = frozenset(terms(asked))
+
+    def nearness(at: int) -> tuple[bool, int, int]:
+        here = any(_same_section(found[first], found[at]) for first in quoted)
+        distance = min((abs(at - first) for first in quoted), default=0)
+        return here, len(words & (found[at].words | found[at].lead)), -distance
+
+    given = [at for at, candidate in enumerate(found) if gives(candidate.text)]
+    best = max(given, key=nearness, default=None)
+    return found[best] if best is not None and any(nearness(best)[:2]) else None
+
+
+def places_quoted(found: Sequence[Candidate], passages: Sequence[Passage], sources: Iterable[SourceRef]) -> list[int]:
+    """Where what an answer quoted stands among the candidates."""
+    cited = [source for source in sources if source.cited and not source.deleted]
+    return [
+        at
+        for at, candidate in enumerate(found)
+        for passage in [passages[candidate.rank]]
+        if any(
+            source.document_id == passage.document_id
+            and source.start <= passage.start + candidate.unit.start < source.end
+            for source in cited
+        )
+    ]
+
+
+def _same_section(one: Candidate, other: Candidate) -> bool:
+    return one.rank == other.rank and (one.path.startswith(other.path) or other.path.startswith(one.path))
+
+
+# --- the shortest of them ------------------------------------------------------------------------------------------------
+
+
+def find_stated(found: Sequence[Candidate], items: Sequence[str], word: str) -> Candidate | None:
+    """A sentence that says the very word of one of the things."""
+    said = bounded(rf"(?<!\w){word}(?!\w)")
+    return next((one for one in found if said.search(fold(one.text)) and _named_in(one.text, items)), None)
+
+
+def find_extreme(found: Sequence[Candidate], items: Sequence[str], wish: LastAnswerWish) -> tuple[Candidate, ...]:
+    """The one that has the least or most of what all have, several where they have the same; none where one of them lacks it."""
+    told = {item: [one for one in found if _named_in(one.text, items) == (item,)] for item in items}
+    for measure in _comparable(told, wish.measures):
+        values = [_first(ones, measure) for ones in told.values()]
+        amounts = [amount for value in values if value for amount in [value[1]]]
+        end = min(amounts) if wish.least else max(amounts)
+        return tuple(value[0] for value in values if value and value[1] == end)
+    return ()
+
+
+def _comparable(told: dict[str, list[Candidate]], measures: Sequence[str]) -> list[str]:
+    """Of the measures asked for, those that all things have; of "any" the only one."""
+    kinds = [{kind for one in ones for kind in _amounts(one.text)} for ones in told.values()]
+    shared = set.intersection(*kinds) if kinds else set()
+    if "any" in measures:
+        return list(shared) if len(shared) == 1 else []
+    return [kind for measure in measures for kind in sorted(shared) if kind.split(":")[0] == measure]
+
+
+def _first(ones: Sequence[Candidate], measure: str) -> tuple[Candidate, float] | None:
+    return next(((one, amounts[measure]) for one in ones if measure in (amounts := _amounts(one.text))), None)
+
+
+def _amounts(text: str) -> dict[str, float]:
+    """The first amount of each kind of quantity that the text has; "2 hours 10 minutes" is one."""
+    found: dict[str, float] = {}
+    before: Quantity | None = None
+    for one in quantities(text):
+        name = f"{one.kind}:{one.measures}"
+        amount = float(one.value) if one.kind == "year" and one.value.isdigit() else one.amount
+        if amount is not None and one.kind and (one.unit or one.kind == "year"):
+            if before and before.measures == one.measures == "time" and _is_smaller(one, before) and name in found:
+                found[name] += amount
+            found.setdefault(name, amount)
+        before = one
+    return found
+
+
+def _is_smaller(one: Quantity, other: Quantity) -> bool:
+    order = ("w", "d", "h", "min", "s", "ms")
+    return (other.unit, one.unit) in set(pairwise(order))
+
+
+def _named_in(text: str, items: Sequence[str]) -> tuple[str, ...]:
+    folded = fold(text)
+    return tuple(item for item in items if bounded(rf"(?<!\w){re.escape(fold(item))}(?!\w)").search(folded))
