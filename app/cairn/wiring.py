@@ -183,14 +183,14 @@ class Services:
             if isinstance(self.search_deps.judge, OnnxEmbedder):
                 await self.search_deps.judge.warm()
                 await self.exemplars.warm()
-            chat = self.chat_for(self.settings.current)
-            await self._warm_serving(quoting=chat is None)
+            self.chat_for(self.settings.current)
+            await self._warm_serving()
         finally:
             # after the model, for which the first search waits; a daemon: a process that is told to stop does not wait for it
             threading.Thread(target=_load_tables, name="tables", daemon=True).start()
 
-    async def _warm_serving(self, *, quoting: bool) -> None:
-        """`quoting`: answers are quotations, for which the reader is asked where it is on."""
+    async def _warm_serving(self) -> None:
+        """The reader, where it is on, chooses quotations, and says whether what a chat model wrote is to the point."""
         deps = self.search_deps
         async with self.database.transaction(self.principal, readonly=True) as connection:
             serving = await list_serving(connection, self.principal)
@@ -198,7 +198,7 @@ class Services:
         for embedder in embedders:
             if isinstance(embedder, OnnxEmbedder):
                 await embedder.warm()
-        read = quoting and any(reads_answers(self.settings.current, embedder) for embedder in embedders)
+        read = any(reads_answers(self.settings.current, embedder) for embedder in embedders)
         if read and isinstance(deps.reader, LocalReader):
             await deps.reader.warm()
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from cairn.answer.missing import Subject, mentioned, misspelled, subjects
+from cairn.answer.missing import Subject, mentioned, misspelled, names_other_years, subjects
 from cairn.answer.refusal import not_mentioned
-from cairn.strategies.missing_names import refused_below
+from cairn.strategies.missing_names import is_bound, refused_below
 from tests.waiting import patience
 
 TEXT = """
@@ -179,3 +179,38 @@ def test_a_quotation_without_a_name_is_refused_unless_it_is_sure_enough(
     least = refused_below([lacking], absent, was_read)
     assert refused is None or refused < least
     assert kept is None or kept >= least
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        ("Net sales of Apple in 2018?", "They were 12 in 2019.", True),
+        ("Net sales of Apple in 2018?", "They were 12 in 2019, and 11 in 2018.", False),
+        ("Net sales of Apple in 2018?", "They were 12 in fiscal 2018-19.", False),
+        ("Net sales of Apple in 2018?", "They were 12.", False),
+        ("Net sales of Apple?", "They were 12 in 2019.", False),
+        ("Net sales of Apple in 2018 and 2019?", "They were 12 in 2019.", False),
+    ],
+)
+def test_an_answer_that_names_years_names_one_that_is_asked_about(question: str, text: str, other: bool) -> None:
+    assert names_other_years(subjects(question, "en"), text) is other
+
+
+@pytest.mark.parametrize(
+    ("question", "bound"),
+    [
+        ("What was sold since 2019?", True),
+        ("What was sold after the end of 2019?", True),
+        ("Sales from 2019 to 2021?", True),
+        ("ventes de 2019 à 2021", True),
+        ("Umsatz zwischen 2019 und 2021", True),
+        ("¿Qué pasó antes de 1935?", True),
+        ("¿Cuáles fueron los ingresos de Bodegas Olmedo en 2021?", False),
+        ("Quel était le chiffre d'affaires de Morel en 2021 ?", False),
+        ("the report from 2019", False),
+        ("What was named after Tesla by the men who met in 1960?", False),
+    ],
+)
+def test_years_that_bound_a_period_need_not_stand_in_a_text_about_it(question: str, bound: bool) -> None:
+    years = [one for one in subjects(question, "en") if one.kind == "year"]
+    assert {is_bound(one, question) for one in years} == {bound}

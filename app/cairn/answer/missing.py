@@ -145,6 +145,12 @@ def unmentioned(named: Sequence[Subject], passages: Sequence[Passage]) -> tuple[
     return tuple(one for one in named if not any(mentioned(one, text) or misspelled(one, text) for text in read))
 
 
+def names_other_years(asked: Sequence[Subject], text: str) -> bool:
+    """Whether a text names years, and none of those that are asked about."""
+    years = [one for one in asked if one.kind == "year"]
+    return bool(years) and any(_years(text)) and not any(mentioned(one, text) for one in years)
+
+
 def seen(passage: Passage) -> str:
     """All that its reader sees of a passage."""
     return "\n".join(

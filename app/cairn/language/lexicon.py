@@ -664,6 +664,10 @@ class Replies(_Section):
     """That documents mention it, but not where what is asked could stand."""
     not_said_of: str = ""
     """That documents mention `{names}`, and none of `{words}` beside them."""
+    other_years: str = ""
+    """That a written answer speaks of other years than the question."""
+    other_thing: str = ""
+    """That a written answer may be about something else than what is asked."""
     documents_in: Mapping[str, str] = Field(default_factory=dict)
     """In which language the documents are, by its code, where it is not that of the question."""
     wordings: tuple[str, ...] = ()

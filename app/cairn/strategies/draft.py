@@ -53,11 +53,12 @@ from cairn.strategies.check import (
     unsupported_sentences,
 )
 from cairn.strategies.document_names import without_names
-from cairn.strategies.missing_names import find_absent, names_not_cited, only_about_what_is_asked
+from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
 from cairn.strategies.reading import reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
 from cairn.strategies.sides import not_of_others
+from cairn.strategies.to_the_point import beside_the_point
 
 
 async def answer_from(run: Run, material: Material) -> Outcome:
@@ -181,13 +182,12 @@ async def settle(run: Run, material: Material, context: Context, best: Checked, 
         told = (reason, *outcome.draft.insufficiencies)
         return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
     draft = best.draft if best.draft.found else await advise(run, best.draft, context.passages)
-    astray = await names_not_cited(run, draft, context.passages) if draft.found else None
-    unsaid = astray.insufficiencies if astray else ()
-    draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best), *unsaid))
+    astray = await beside_the_point(run, draft, context.passages)
+    draft = replace(draft, insufficiencies=(*draft.insufficiencies, *disclosure(best), *astray))
     return Outcome(
         draft, run.deps.chat.name, context.passages, material.confidence, read, best.grounding,
         needs_clarification=not draft.found and _ambiguous(run), more=material.more,
-        degraded=(*draft.degraded, *(best.grounding.degraded if best.grounding else ())), astray=astray is not None,
+        degraded=(*draft.degraded, *(best.grounding.degraded if best.grounding else ())), astray=bool(astray),
     )  # fmt: skip
 
 

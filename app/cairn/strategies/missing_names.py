@@ -13,7 +13,6 @@ from math import inf
 from typing import Final
 from uuid import UUID
 
-from cairn.answer.across import is_foreign
 from cairn.answer.confidence import GUESS, SURE
 from cairn.answer.missing import Subject, asked_besides, has_any, squashed, subjects, unmentioned
 from cairn.answer.refusal import not_mentioned, not_said_of
@@ -26,11 +25,14 @@ from cairn.language.text import fold
 from cairn.query.related import ends_of
 from cairn.runs.context import Run
 
+_YEAR: Final = r"\W+(?:(?-i:[^\W\d_A-ZÀ-Þ]\w{0,11})\W+){0,3}?(?:FY ?'?)?[12]\d{3}(?!\d)"
 _OPEN_RANGE: Final = re.compile(
-    rf"\b{any_of(lambda one: (*one.filters.between, *one.filters.since, *one.filters.after, *one.filters.before))}\b",
-    re.IGNORECASE,
+    rf"\b{any_of(lambda one: (*one.filters.since, *one.filters.after, *one.filters.before))}{_YEAR}", re.IGNORECASE
 )
-"""Bounds of a period need not stand in a text about it."""
+_PERIOD: Final = re.compile(
+    rf"\b{any_of(lambda one: one.filters.between)}{_YEAR}\D.{{0,40}}?\b[12]\d{{3}}(?!\d)", re.IGNORECASE
+)
+"""Bounds of a period need not stand in a text about it: "since 2019", "from 2019 to 2021"."""
 
 
 async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, translated: bool = False) -> tuple[str, ...]:
@@ -42,19 +44,19 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     named = [
         one
         for one in subjects(text, run.plan.words_in, known)
-        if not (one.kind == "opening" or one.may_be_word or _is_bound(one, text) or (translated and one.kind == "name"))
+        if not (one.kind == "opening" or one.may_be_word or is_bound(one, text) or (translated and one.kind == "name"))
     ]
     unread = unmentioned(named, passages)
     if not unread:
         return ()
-    absent = await _absent(run, unread) or ()
+    absent = await find_nowhere(run, unread) or ()
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
     )
 
 
-def _is_bound(one: Subject, text: str) -> bool:
-    return one.kind == "year" and _OPEN_RANGE.search(text) is not None
+def is_bound(one: Subject, text: str) -> bool:
+    return one.kind == "year" and any(bounds.search(text) for bounds in (_OPEN_RANGE, _PERIOD))
 
 
 def _refuses(one: Subject, absent: Sequence[Subject], named: Sequence[Subject], compares: bool) -> bool:
@@ -76,7 +78,7 @@ async def only_about_what_is_asked(
     the question names; else what `again` takes from the passages that do, else a guess at best, or a refusal that says what is
     missing. Where no model has read question and quotation together, they have to say something of what is asked too. Raises
     CairnError."""
-    asked = _named(run, text)
+    asked = named_in(run, text)
     draft = await _without_words(run, draft, [one for one in asked if one.may_be_word], passages)
     named = [one for one in asked if not _is_word(one, passages, draft)]
     if not draft.found or not named:
@@ -84,32 +86,20 @@ async def only_about_what_is_asked(
     # what asks how two things are related need not be said of them
     words = () if _was_read(draft) or ends_of(text, run.plan.words_in) else asked_besides(text, named)
     wanted = [word for _, word in words]
-    about = _About(named, await _beginnings(run, named, passages))
-    lacking = about.lacking(_quoted(draft, passages))
-    if lacking or not _says(wanted, _quoted(draft, passages)[:1]):
+    about = About(named, await beginnings_of(run, named, passages))
+    lacking = about.lacking(quoted_from(draft, passages))
+    if lacking or not says_any(wanted, quoted_from(draft, passages)[:1]):
         known = [passage for passage in passages if not about.lacking([passage])]
-        fitting = tuple(passage for passage in known if _says(wanted, [passage])) or tuple(known)
+        fitting = tuple(passage for passage in known if says_any(wanted, [passage])) or tuple(known)
         other = await again(fitting) if fitting and len(fitting) < len(passages) else draft
-        if other.found and not about.lacking(_quoted(other, passages)):
+        if other.found and not about.lacking(quoted_from(other, passages)):
             draft, lacking = other, []
     if lacking:
         return await _without_names(run, draft, lacking)
-    if not _says(wanted, _quoted(draft, passages)[:1]):
+    if not says_any(wanted, quoted_from(draft, passages)[:1]):
         unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
         return _doubted(draft, unsaid, SURE, DOUBTED)
     return draft
-
-
-async def names_not_cited(run: Run, draft: Draft, passages: Sequence[Passage]) -> Draft | None:
-    """What a refusal would say, where the passages that a model's answer cites mention something that the question names neither
-    themselves nor in titles, headings or the beginning of their documents: every sentence may be in its sources, and be about
-    something else. None where they do, and where nothing is cited. Raises CairnError."""
-    cited = _quoted(draft, passages)
-    named = [one for one in _named(run, run.plan.text) if one.sure]
-    if not cited or not named or any(is_foreign(run.plan.words_in, passage) for passage in cited):
-        return None
-    lacking = _About(named, await _beginnings(run, named, cited)).lacking(cited)
-    return _not_mentioned(run, lacking, await _absent(run, lacking)) if lacking else None
 
 
 def _was_read(draft: Draft) -> bool:
@@ -117,19 +107,24 @@ def _was_read(draft: Draft) -> bool:
     return draft.evidence is not None and draft.evidence.read is not None
 
 
-def _says(words: Sequence[str], passages: Sequence[Passage]) -> bool:
+def says_any(words: Sequence[str], passages: Sequence[Passage]) -> bool:
     return not words or has_any(words, passages)
 
 
-def _named(run: Run, text: str) -> list[Subject]:
-    """What an answer has to be about: of a comparison, and of a question that goes through another one, the passages that answer
-    mention one thing at a time, so nothing; of what was said before only what the message says itself."""
+def asks_one_thing(run: Run, text: str) -> bool:
+    """Whether one place has to speak of all that is asked: of a comparison, and of a question that goes through another one,
+    the passages that answer mention one thing at a time; what leans on what was said before names a part of it."""
     compares = run.plan.classification.type == "COMPARATIVE"
-    if compares or run.plan.carried or bridge(text, run.plan.words_in):
+    return not (compares or run.plan.carried or bridge(text, run.plan.words_in))
+
+
+def named_in(run: Run, text: str) -> list[Subject]:
+    """What an answer has to be about."""
+    if not asks_one_thing(run, text):
         return []
     known = (run.question.collection, *run.plan.documents)
     found = subjects(text, run.plan.words_in, known)
-    return [one for one in found if one.kind != "file" and not _is_bound(one, text)]
+    return [one for one in found if one.kind != "file" and not is_bound(one, text)]
 
 
 GAP: Final = 12
@@ -169,7 +164,7 @@ def _has_as_name(passage: Passage, word: str) -> bool:
     return False
 
 
-def _quoted(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+def quoted_from(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
     """What it quotes from, the best first."""
     by_id = {passage.passage_id: passage for passage in passages}
     cited = dict.fromkeys(citation.passage_id for citation in draft.citations)
@@ -177,7 +172,7 @@ def _quoted(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
 
 
 @dataclass(frozen=True, slots=True)
-class _About:
+class About:
     """What a question names, and how the documents begin that were read: a report says on its first page whose it is."""
 
     named: Sequence[Subject]
@@ -191,7 +186,7 @@ class _About:
         return [one for one in missing if squashed(one.text) not in titles]
 
 
-async def _beginnings(run: Run, named: Sequence[Subject], passages: Sequence[Passage]) -> dict[UUID, Passage]:
+async def beginnings_of(run: Run, named: Sequence[Subject], passages: Sequence[Passage]) -> dict[UUID, Passage]:
     """Of the documents of passages that do not mention everything themselves."""
     ids = [passage.document_id for passage in passages if unmentioned(named, [passage])]
     return {one.document_id: one for one in await run.deps.library.openings(ids)} if ids else {}
@@ -201,16 +196,18 @@ async def _without_words(run: Run, draft: Draft, words: Sequence[Subject], passa
     """The draft, a guess at best where one of these stands nowhere: it may be a name, or a word for what documents call
     otherwise."""
     unread = unmentioned(words, passages) if draft.found else ()
-    absent = await _absent(run, unread) if unread else ()
+    absent = await find_nowhere(run, unread) if unread else ()
     if not absent:
         return draft
-    told = _not_mentioned(run, absent, absent)
+    told = say_not_mentioned(run, absent, absent)
     return _doubted(draft, told, A_WORD, 1.0) if _was_read(draft) else told
 
 
 async def _without_names(run: Run, draft: Draft, lacking: Sequence[Subject]) -> Draft:
-    absent = await _absent(run, lacking)
-    return _doubted(draft, _not_mentioned(run, lacking, absent), refused_below(lacking, absent, _was_read(draft)), 1.0)
+    absent = await find_nowhere(run, lacking)
+    return _doubted(
+        draft, say_not_mentioned(run, lacking, absent), refused_below(lacking, absent, _was_read(draft)), 1.0
+    )
 
 
 def refused_below(lacking: Sequence[Subject], absent: Sequence[Subject] | None, was_read: bool) -> float:
@@ -227,7 +224,7 @@ def refused_below(lacking: Sequence[Subject], absent: Sequence[Subject] | None, 
     return DOUBTED if absent and not nouns else 0.0
 
 
-async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:
+async def find_nowhere(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:
     """Those that stand nowhere in the collection; None where it could not be looked through, which is reported."""
     patterns = sorted({pattern for one in lacking for pattern in one.words})
     try:
@@ -240,7 +237,7 @@ async def _absent(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:
     return [one for one in lacking if there.isdisjoint(one.words)]
 
 
-def _not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject] | None) -> Draft:
+def say_not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject] | None) -> Draft:
     names = [one.text for one in absent or lacking]
     if absent is None:
         unsaid = f"Not mentioned where the answer was taken from: {', '.join(names)}."
