@@ -13,6 +13,7 @@ from nicegui import ui
 from cairn.errors import CairnError, UnauthenticatedError
 from cairn.interfaces.web.session import Session
 from cairn.interfaces.web.texts import Texts
+from cairn.interfaces.web.theme import mark, style
 
 log = structlog.get_logger(__name__)
 
@@ -23,29 +24,6 @@ ROOMS: Final = {
 """Room -> path below the mount, and icon."""
 DARK: Final = "cairn_dark"
 """Cookie of a reader who chose: 1 dark, 0 light. None: as the system has it."""
-_CSS: Final = """
-.q-page { max-width: 90rem; margin: 0 auto; }
-.skip { position: absolute; left: -999px; } .skip:focus { left: 1rem; top: 1rem; z-index: 9999; }
-mark, .spot { background: #fde68a; color: inherit; } .body--dark mark { background: #854d0e; }
-.spot { position: absolute; mix-blend-mode: multiply; border-radius: 2px; }
-.room { display: flex; align-items: center; gap: .35rem; padding: .35rem .6rem; border-radius: .5rem; color: inherit;
-  text-decoration: none; }
-.room:hover, .room:focus-visible { background: rgba(127, 127, 127, .25); }
-.room[aria-current] { background: rgba(127, 127, 127, .35); }
-.question { background: #dbeafe; max-width: 85%; } .body--dark .question { background: #1e3a5f; }
-.ask { min-height: calc(100vh - 6rem); } .ask .middle { flex-grow: 1; }
-.form { background: #fff; } .body--dark .form { background: var(--q-dark-page); }
-.turn { scroll-margin-top: 4rem; }
-@media (min-width: 1024px) { .conversations { position: sticky; top: 4rem; max-height: calc(100vh - 5rem); overflow-y: auto;
-  flex-wrap: nowrap; } }
-.conversation:hover, .conversation:focus-within { background: rgba(127, 127, 127, .15); }
-.conversation button { opacity: 0; } .conversation:hover button, .conversation:focus-within button { opacity: 1; }
-@media (hover: none) { .conversation button { opacity: 1; } }
-.source { border: 1px solid rgba(127, 127, 127, .35) !important; }
-.answer > :first-child { margin-top: 0; } .body--dark .answer a { color: #93c5fd; }
-.answer pre { overflow-x: auto; } .answer table { display: block; overflow-x: auto; } .answer a { font-weight: 600; }
-.preview { display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden; white-space: normal; }
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +38,44 @@ class Page:
 def framed(page: Page, room: str) -> Iterator[None]:
     """Draw the frame; the room goes into the block."""
     text = page.text
-    ui.add_css(_CSS)
+    add_style()
     ui.page_title(f"{text(f'frame.{room}')} · {text('frame.title')}")
     set_language(text)
-    ui.link(text("frame.skip"), "#content").classes("skip")
     dark = remembered_dark()
-    with ui.header(elevated=True).classes("items-center gap-1 py-1").props("role=banner"):
-        drawer_button = ui.button(icon="menu").props(f'flat color=white round aria-label="{text("frame.menu")}"')
-        drawer_button.classes("md:hidden")
-        ui.label(text("frame.title")).classes("text-lg font-bold mr-4")
-        with ui.row().classes("gap-1 max-md:hidden").props("role=navigation"):
+    with ui.header().classes("items-center gap-1 py-2 px-3 no-wrap").props("role=banner"):
+        ui.link(text("frame.skip"), "#content").classes("skip")  # the first that the Tab key leads to
+        drawer_button = ui.button(icon="menu").props(f'flat round aria-label="{text("frame.menu")}"')
+        drawer_button.classes("lg:hidden")
+        draw_brand(text)
+        with ui.row().classes("gap-1 max-lg:hidden no-wrap").props("role=navigation"):
             _links(page, room)
         ui.space()
         _switch(dark, text)
         if page.session.credential is not None:
-            ui.button(icon="logout", on_click=_sign_out).props(
-                f'flat color=white round aria-label="{text("frame.sign_out")}"'
-            )
-    with ui.left_drawer(value=False, bordered=True).classes("md:hidden").props("overlay") as drawer, ui.column():
+            ui.button(icon="logout", on_click=_sign_out).props(f'flat round aria-label="{text("frame.sign_out")}"')
+    with ui.left_drawer(value=False, bordered=True).classes("lg:hidden").props("overlay") as drawer, ui.column():
         _links(page, room)
     drawer_button.on_click(drawer.toggle)
     with ui.column().classes("w-full p-2 md:p-4 gap-4").props("id=content tabindex=-1"):
         yield
 
 
+def add_style() -> None:
+    """The design, before anything is drawn."""
+    ui.add_head_html(style())
+
+
+def draw_brand(text: Texts) -> None:
+    """The mark and the name, which lead to the first room."""
+    with ui.link(target="/").classes("brand"):
+        ui.html(mark(), sanitize=False).props("aria-hidden=true")  # our own
+        ui.label(text("frame.title")).classes("max-sm:hidden")
+
+
 def _links(page: Page, room: str) -> None:
     for name, (path, icon) in ROOMS.items():
         with ui.link(target=path).classes("room") as link:
-            ui.icon(icon, size="sm").props("aria-hidden=true")
+            ui.icon(icon).props("aria-hidden=true")
             ui.label(page.text(f"frame.{name}"))
         if name == room:
             link.props("aria-current=page")
@@ -109,7 +97,7 @@ def _switch(dark: ui.dark_mode, text: Texts) -> None:
     async def switch() -> None:
         dark.set_value(await ui.run_javascript(_SWITCH, timeout=10))
 
-    button = ui.button(icon="contrast", on_click=switch).props("flat color=white round")
+    button = ui.button(icon="contrast", on_click=switch).props("flat round")
     button.props["aria-label"] = text("frame.dark")
 
 

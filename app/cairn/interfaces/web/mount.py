@@ -87,12 +87,13 @@ def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
     from nicegui import core, ui
 
     from cairn.interfaces.web.pages import add_pages
+    from cairn.interfaces.web.theme import mark
 
     shell = FastAPI(openapi_url=None)
     add_pages(running)
     ui.run_with(
         shell, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
-        reconnect_timeout=10,
+        reconnect_timeout=10, favicon=mark(colored=True),
     )  # fmt: skip
     return shell, core.app
 

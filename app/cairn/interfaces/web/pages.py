@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from cairn.errors import CairnError
 from cairn.interfaces.http.running import Running
-from cairn.interfaces.web.frame import ROOMS, Page, framed, remembered_dark, set_language
+from cairn.interfaces.web.frame import ROOMS, Page, add_style, draw_brand, framed, remembered_dark, set_language
 from cairn.interfaces.web.rooms import ask, documents, graph, operation, runs, search
 from cairn.interfaces.web.session import Session
 from cairn.interfaces.web.texts import Texts, choose_language, texts_in
@@ -53,11 +53,13 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
 
 
 def _sign_in(text: Texts) -> None:
+    add_style()
     set_language(text)
     remembered_dark()
     ui.page_title(f"{text('sign_in.title')} · {text('frame.title')}")
     with ui.card().classes("mx-auto mt-16 w-96 max-w-full"):
-        ui.label(text("sign_in.title")).classes("text-xl")
+        draw_brand(text)
+        ui.label(text("sign_in.title")).classes("text-xl").props("role=heading aria-level=1")
         key = ui.input(text("sign_in.key"), password=True).classes("w-full").props("autofocus")
         ui.markdown(text("sign_in.hint")).classes("text-sm")
 

@@ -14,9 +14,9 @@ from cairn.service import documents
 from cairn.wiring import Services
 
 COLLECTIONS_SHOWN: Final = 200
-BAD: Final = "text-red-700 dark:text-red-300"
+BAD: Final = "text-negative"
 """Of what failed; readable on both grounds."""
-LINE: Final = "border-b border-gray-300 dark:border-gray-700"
+LINE: Final = "border-b border-[var(--line)]"
 """Below each row of a list."""
 
 
@@ -46,10 +46,10 @@ def choose_from(names: list[str], wanted: str, usual: str) -> str:
 
 def show_empty(icon: str, title: str, hint: str) -> None:
     """Nothing is here yet, and what to do about it."""
-    with ui.column().classes("w-full items-center py-10 gap-2 text-center opacity-80"):
+    with ui.column().classes("w-full items-center empty gap-2 text-center"):
         ui.icon(icon, size="3rem").props("aria-hidden=true")
         ui.label(title).classes("text-lg")
-        ui.label(hint).classes("text-sm max-w-xl")
+        ui.label(hint).classes("text-sm max-w-xl muted")
 
 
 def icon_button(icon: str, label: str, act: Callable[[], Awaitable[None] | None]) -> ui.button:
