@@ -136,6 +136,12 @@ def has_model(services: Services) -> bool:
     return services.chat_for(services.settings.current) is not None
 
 
+def model_name(services: Services) -> str:
+    """Of the chat model that writes answers now; "" where none does. Raises ProviderError, SettingsError."""
+    chat = services.chat_for(services.settings.current)
+    return chat.name if chat else ""
+
+
 def deps_for(services: Services, settings: Settings) -> Deps:
     """What runs are made with: one snapshot of the settings, and the caller's rows. Raises ProviderError, SettingsError."""
     return Deps(

@@ -1,77 +1,87 @@
-"""One question with its answer: the steps as they happen, the text as it is written, the sources beside it, and what the reader
-thinks of it."""
+"""One question with its answer: what is done as it is done, the text as it is written, what answers first, its sources as chips, and
+what the reader thinks of it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from nicegui import ui
 
 from cairn.domain.answer import PROBABLE, ConfidenceWord
-from cairn.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, SourcesFound, Token
+from cairn.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, Token
 from cairn.domain.question import SavedMessage, SourceRef
+from cairn.interfaces.web.answer_card import AnswerCard, card_of
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import cost_of
-from cairn.interfaces.web.prose import show_answer
-from cairn.interfaces.web.viewer import open_source
+from cairn.interfaces.web.parts import cost_of, icon_button
+from cairn.interfaces.web.prose import render, show_answer
+from cairn.interfaces.web.viewer import SourcePanel, open_source
 from cairn.language.lexicon import replies
 from cairn.service import runs
 from cairn.service.ask import sources_of
 
 REFRESH_SECONDS: Final = 0.1
 """Between two looks of a page at what has been said since."""
-WORD_COLORS: Final[Mapping[ConfidenceWord, str]] = {
-    "found": "positive", "exact": "positive", "computed": "positive", "not_sure": "warning",
+SHOWN_WORDS: Final[Mapping[ConfidenceWord, ConfidenceWord]] = {
+    "found": "found", "exact": "found", "computed": "found", "likely": "likely", "recognised": "likely", "not_sure": "not_sure",
 }  # fmt: skip
-SHOWN_SOURCES: Final = 6
-"""Sources at first that the answer does not cite."""
+"""The three that a badge says; how it is known stands where somebody points at it."""
+WORD_LOOKS: Final[Mapping[ConfidenceWord, tuple[str, str]]] = {
+    "found": ("good", "check_circle"), "likely": ("", "check_circle_outline"), "not_sure": ("warn", "help_outline"),
+}  # fmt: skip
+"""Class and icon of each."""
+SHOWN_SOURCES: Final = 8
+"""Sources that the answer does not cite."""
 
 
 class ShownTurn:
-    """Drawn where it is made."""
+    """Drawn where it is made. `panel`: where its sources are opened. `ask`: asks its question again."""
 
-    def __init__(self, page: Page, question: str) -> None:
-        self.page = page
+    def __init__(
+        self, page: Page, question: str, panel: SourcePanel, collection: str, ask: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self.page, self.question, self.panel, self.collection, self.ask = page, question, panel, collection, ask
         self._words: list[str] = []
         self._steps: list[str] = []
-        self._found = 0
         self._stale = self._silent = False
-        with ui.column().classes("w-full gap-2 turn").props("role=group"):
-            ui.label(question).classes("self-end question rounded-xl px-3 py-2 whitespace-pre-wrap break-words")
-            with ui.row().classes("w-full gap-4 items-start max-lg:flex-col no-wrap"):
-                self.left = ui.column().classes("grow min-w-0 gap-2 max-lg:w-full")
-                self.right = ui.column().classes("w-80 max-lg:w-full shrink-0 gap-1")
+        with ui.column().classes("w-full turn").props("role=group"):
+            ui.label(question).classes("self-end question px-4 py-2 whitespace-pre-wrap break-words")
+            self.body = ui.column().classes("card")
+            self.body.set_visibility(False)
 
     # --- while it runs ------------------------------------------------------------------------------------------------------
 
-    def begin(self, quote_instead: Callable[[], None]) -> None:
+    def begin(self, quote_instead: Callable[[], None], stop: Callable[[], None], model: str) -> None:
         """Show what happens; `see` is told, and the reader sees it REFRESH_SECONDS later. `quote_instead`: wait for the chat
-        model no longer, which is offered where it is silent."""
-        with self.left:
-            with ui.row().classes("items-center gap-2 opacity-80 no-wrap").props("role=status") as self.doing:
-                ui.spinner(size="sm")
-                self.step = ui.label(self.page.text("ask.begins")).classes("text-sm")
-                self.quote = ui.button(self.page.text("ask.quote_instead"), on_click=quote_instead).props(
-                    "flat dense no-caps"
-                )
+        model no longer, which is offered where it is silent. `model`: the chat model that may write, or ""."""
+        text = self.page.text
+        self.body.set_visibility(True)
+        with self.body:
+            with ui.row().classes("items-center gap-3 no-wrap w-full") as self.doing:
+                ui.element("div").classes("stones").props("aria-hidden=true")
+                with ui.column().classes("gap-0 min-w-0 grow").props("role=status"):
+                    self.step = ui.label(text("ask.begins")).classes("text-sm break-words")
+                    if model:
+                        ui.label(text("ask.with_model", model=model)).classes("text-xs muted break-words")
+                self.quote = ui.button(text("ask.quote_instead"), on_click=quote_instead).props("flat dense")
                 self.quote.set_visibility(False)
-            self.draft = ui.label().classes("whitespace-pre-wrap break-words w-full")
+                ui.button(text("ask.stop_now"), icon="stop", on_click=stop).props("flat dense")
+            self.draft = ui.html("").classes("prose w-full draft")
             self.timer = ui.timer(REFRESH_SECONDS, self._refresh)
 
     def see(self, event: Event) -> None:
         """Take note of what the run said."""
         self._stale = True
         match event:
-            case Progress(message=message, step=step, numbers=numbers):
-                said = message or step
+            case Progress(step=step, numbers=numbers):
+                said = step_in_words(self.page, event)
                 if step == "silent":
                     said, self._silent = self.page.text("ask.silent", seconds=numbers["seconds"]), True
                 if not self._steps or self._steps[-1] != said:
                     self._steps.append(said)
-            case SourcesFound(passages=passages):
-                self._found = len(passages)
             case Token(text=text):
                 self._words.append(text)
                 self._silent = False
@@ -83,7 +93,7 @@ class ShownTurn:
         self.quote.set_visibility(self._silent)
         if self._steps:
             self.step.set_text(self._steps[-1])
-        self.draft.set_text("".join(self._words))
+        self.draft.set_content(render("".join(self._words)))
 
     def end(self, event: Event, run_id: UUID) -> None:
         """Show how the run ended."""
@@ -99,43 +109,48 @@ class ShownTurn:
                     "grounded": answer.grounded,
                     "usage": answer.usage,
                     "written_by": answer.written_by,
+                    "details": answer.model_failure.details if answer.model_failure else (),
+                    "steps": self._steps,
                 }
-                details = answer.model_failure.details if answer.model_failure else ()
                 remarks = [*answer.insufficiencies, *answer.remarks]
-                self.show(answer.answer, sources_of(answer), notes, run_id, remarks, details=details)
+                self.show(answer.answer, sources_of(answer), notes, run_id, remarks)
             case Failed(error=error):
                 self._refresh()
                 self.fail(error.detail)
             case Cancelled():
                 self._refresh()
-                self.fail(self.page.text("ask.stopped"))
-        self._show_steps()
+                self.fail(self.page.text("ask.stopped"), stopped=True)
 
-    def fail(self, why: str) -> None:
-        with self.left, ui.row().classes("items-center gap-2 text-negative no-wrap").props("role=alert"):
-            ui.icon("error_outline")
-            ui.label(why).classes("break-words min-w-0")
-
-    def _show_steps(self) -> None:
-        if not self._steps:
-            return
+    def fail(self, why: str, *, stopped: bool = False) -> None:
+        """That there is no answer, in one sentence, and a way on."""
         text = self.page.text
-        with self.left:
-            folded = ui.expansion(text("ask.steps", count=len(self._steps))).props("dense").classes("text-sm w-full")
-        with folded, ui.element("ol").classes("list-decimal pl-6"):
-            for said in self._steps:
-                with ui.element("li"):
-                    ui.label(said).classes("break-words")
+        self.body.set_visibility(True)
+        self.body.classes(remove="card")
+        with self.body, ui.element("div").classes("notice" if stopped else "notice bad").props("role=alert"):
+            ui.icon("stop_circle" if stopped else "error_outline", size="sm").props("aria-hidden=true")
+            with ui.column().classes("gap-1 min-w-0 grow"):
+                if not stopped:
+                    ui.label(text("ask.failed")).classes("font-semibold")
+                ui.label(why).classes("break-words min-w-0")
+            self._draw_again()
+
+    def _draw_again(self) -> None:
+        if self.page.session.may("ask"):
+            ui.button(self.page.text("ask.again"), icon="refresh", on_click=self._ask_again).props("flat dense")
+
+    async def _ask_again(self) -> None:
+        await self.ask(self.question)
 
     # --- the answer ---------------------------------------------------------------------------------------------------------
 
     def show_saved(self, message: SavedMessage, judgement: Judgement | None) -> None:
         """The answer as the conversation remembers it, and what was thought of it."""
         notes = dict(message.notes)
-        remarks = [notes["model_failure"]] if notes.get("model_failure") else []
+        remarks = list(notes.get("remarks") or ([notes["model_failure"]] if notes.get("model_failure") else []))
         remarks += [self.page.text("ask.source_changed")] if message.source_changed else []
         if message.source_changed:
             notes["grounded"] = None
+        notes["steps"] = [step_in_words(self.page, Progress(**one)) for one in notes.get("steps") or ()]
         content = message.turn.content or self.page.text("ask.blanked")
         self.show(content, message.turn.sources, notes, message.turn.run_id, remarks, judgement)
 
@@ -147,90 +162,203 @@ class ShownTurn:
         run_id: UUID | None,
         remarks: list[str],
         judgement: Judgement | None = None,
-        details: tuple[str, ...] = (),
     ) -> None:
-        """`details`: of a failure of the model, in the words of its server."""
-        with self.left:
-            with ui.element("div").classes("w-full").props("aria-live=polite"):
-                show_answer(text, sources, self._open, quoted=notes.get("grounded") is None)
+        """`notes`: what a conversation keeps of an answer; `steps` in words, `details` of a failure of the model in those of its
+        server. `remarks`: what a reader should know besides."""
+        words = self.page.text
+        refused = notes.get("answered") == "no" and bool(sources)  # else it asks back, or there are no documents
+        self.body.set_visibility(True)
+        with self.body:
+            if refused:
+                self._show_refusal(text, sources)
+            else:
+                with ui.element("div").classes("w-full answer").props("aria-live=polite"):
+                    self._show_card(card_of(text, sources, notes), sources)
             for remark in (one for one in remarks if one not in text):
-                ui.label(remark).classes("text-sm opacity-80 break-words")
-            if details:
-                with ui.expansion(self.page.text("ask.details")).props("dense").classes("text-sm w-full"):
-                    for detail in details:
-                        ui.label(detail).classes("break-words")
-            with ui.row().classes("items-center gap-1"):
-                self._show_verdict(notes, read=bool(sources))
+                with ui.row().classes("gap-2 no-wrap items-start text-sm muted remark"):
+                    ui.icon("info", size="1.15rem").props("aria-hidden=true").classes("mt-0.5")
+                    ui.label(remark).classes("break-words min-w-0")
+            if not refused:
+                with ui.row().classes("items-center gap-2 w-full"):
+                    self._show_verdict(notes)
+                    self._show_sources(sources)
+            with ui.row().classes("items-center gap-1 w-full foot"):
                 if run_id is not None:
                     Feedback(self.page, run_id, judgement).draw()
-            if told := " · ".join(one for one in (notes.get("written_by"), cost_of(notes.get("usage"))) if one):
-                ui.label(told).classes("text-xs opacity-70 break-words")
-        with self.right:
-            self._show_sources(sources)
+                copied = words("ask.copied")
+                copy = icon_button("content_copy", words("ask.copy_answer"), lambda: ui.notify(copied, timeout=1500))
+                copy.props("size=sm color=grey").props["data-said"] = text
+                copy.on("click", js_handler=_COPY)
+                if self.page.session.may("ask"):
+                    icon_button("refresh", words("ask.again"), self._ask_again).props("size=sm color=grey")
+            self._show_details(notes)
 
-    def _show_verdict(self, notes: Mapping[str, Any], *, read: bool) -> None:
-        """One badge at most of each: what it is worth, and whether the sources of what a model wrote support it. Small talk has
-        none."""
+    def _show_card(self, card: AnswerCard, sources: tuple[SourceRef, ...]) -> None:
+        """What answers, and what stands around it."""
+        text = self.page.text
+        copy = text("ask.copy"), text("ask.copied")
+        show = partial(show_answer, sources=sources, open_source=self._open, copy=copy)
+        if card.value:
+            show(card.value).classes("value")
+        if card.about:
+            ui.label(card.about).classes("muted about break-words")
+        if card.lead:
+            show(card.lead).classes("lead")
+        if card.body:
+            around = show(card.body, marks=card.marks)
+            if card.lead or card.value:
+                around.classes("around")
+            if card.folded:
+                around.classes("folded")
+                self._draw_unfold(around)
+        if card.also:
+            show(card.also).classes("around")
+
+    def _draw_unfold(self, around: ui.html) -> None:
+        text = self.page.text
+        more = ui.button(text("ask.show_more"), icon="expand_more").props("flat dense aria-expanded=false")
+
+        def toggle() -> None:
+            around.classes(toggle="folded")
+            folded = "folded" in around.classes
+            more.set_text(text("ask.show_more" if folded else "ask.show_less"))
+            more.props(f"icon={'expand_more' if folded else 'expand_less'} aria-expanded={str(not folded).lower()}")
+
+        more.on_click(toggle)
+
+    def _show_refusal(self, text: str, sources: tuple[SourceRef, ...]) -> None:
+        """Not a failure: the documents were read, and it is not in them. With what to do now."""
+        words = self.page.text
+        with ui.element("div").classes("notice refusal"):
+            ui.icon("search_off", size="sm").props("aria-hidden=true")
+            with ui.column().classes("gap-2 min-w-0 grow"):
+                ui.label(words("ask.refused")).classes("font-semibold")
+                with ui.element("div").classes("answer").props("aria-live=polite"):
+                    show_answer(text, sources, self._open)
+                with ui.row().classes("gap-2"):
+                    address = urlencode({"collection": self.collection, "q": self.question})
+                    ui.button(
+                        words("ask.search_instead"), icon="search", on_click=lambda: ui.navigate.to(f"/search?{address}")
+                    ).props("outline dense").classes("px-3")
+        self._show_sources(sources, words("ask.nearest"))
+
+    def _show_verdict(self, notes: Mapping[str, Any]) -> None:
+        """One word of three at most, on what it is worth; small talk has none."""
         words, answered, grounded = self.page.text, notes.get("answered"), notes.get("grounded")
-        if answered == "no" and read:  # else it asks back, or there are no documents
-            ui.badge(words("ask.answered_no"), color="warning", text_color="black")
         word: ConfidenceWord | None = notes.get("confidence_word") or ("not_sure" if answered == "unsure" else None)
         if word:
             show_word(self.page, word, notes.get("confidence"))
-        if grounded is not None and (not grounded or answered == "yes"):
-            ui.badge(
-                words("ask.grounded" if grounded else "ask.not_grounded"), color="positive" if grounded else "negative"
-            )
+        elif grounded is not None and (not grounded or answered == "yes"):
+            told = words("ask.grounded" if grounded else "ask.not_grounded")
+            _draw_badge(self.page, "found" if grounded else "not_sure", told)
 
     async def _open(self, source: SourceRef) -> None:
-        await open_source(self.page, source)
+        await open_source(self.page, source, self.panel)
 
-    def _show_sources(self, sources: tuple[SourceRef, ...]) -> None:
+    def _show_sources(self, sources: tuple[SourceRef, ...], told: str = "") -> None:
+        """Chips: those that the answer cites, and behind a word what was read besides; of a refusal, all of them."""
         cited = [source for source in sources if source.cited]
-        others = [source for source in sources if not source.cited]
+        others = [source for source in sources if not source.cited][:SHOWN_SOURCES]
         words = self.page.text
-        if cited:
-            ui.label(words("ask.sources")).classes("text-sm font-medium").props("role=heading aria-level=3")
-            with ui.column().classes("w-full gap-1").props("role=list"):
-                for source in cited:
+        with ui.row().classes("gap-2 items-center min-w-0").props("role=list") as chips:
+            if told:
+                ui.label(told).classes("text-sm muted")
+            for source in cited:
+                self._draw_source(source)
+        if not others:
+            return
+        with chips:
+            if told:
+                for source in _one_each(others)[:3]:
                     self._draw_source(source)
-        if others:
-            told = words("ask.also_read", count=len(others))
-            with ui.expansion(told).props("dense").classes("text-sm w-full"), ui.column().classes("w-full gap-1"):
-                for source in others[:SHOWN_SOURCES]:
+                return
+            more = ui.button(words("ask.read_besides", count=len(others))).props("flat dense size=sm aria-expanded=false")
+
+        def unfold() -> None:
+            more.delete()
+            with chips:
+                for source in others:
                     self._draw_source(source)
+
+        more.on_click(unfold)
 
     def _draw_source(self, source: SourceRef) -> None:
         words = self.page.text
-        label = words("ask.open_source", number=source.n, title=source.title or source.filename)
-        with (
-            ui.button(on_click=lambda: self._open(source), color=None)
-            .props("flat no-caps align=left padding=xs")
-            .classes("source w-full rounded") as card
-        ):
-            card.props["aria-label"] = label
-            with ui.column().classes("w-full gap-0 min-w-0 items-start text-left font-normal"):
-                name = source.title or source.filename or words("ask.deleted")
-                number = f"[{source.n}] " if source.cited else ""
-                ui.label(number + name).classes("text-sm font-medium break-words w-full")
-                place = [source.url or source.filename, words("viewer.page", page=source.page) if source.page else ""]
-                told = " · ".join(one for one in place if one and one != name)
-                if told:
-                    ui.label(told).classes("text-xs opacity-70 break-all w-full")
-                ui.label(source.preview).classes("text-xs opacity-90 preview w-full")
+        name = source.title or source.filename or words("ask.deleted")
+        label = words("ask.open_source", number=source.n, title=name)
+        chip = ui.button(on_click=lambda: self._open(source), color=None).props("flat dense padding=none")
+        chip.classes("chip" if source.cited else "chip besides").props["aria-label"] = label
+        with chip:
+            if source.cited:
+                ui.label(str(source.n)).classes("number")
+            ui.label(name).classes("name")
+            if source.page:
+                ui.label(words("viewer.page", page=source.page)).classes("place")
+        place = source.url or source.filename
+        if place and place != name:
+            chip.tooltip(place)
+
+    def _show_details(self, notes: Mapping[str, Any]) -> None:
+        """Behind a word: what was done, what a model's server said, which model wrote and what it cost."""
+        text, steps, details = self.page.text, notes.get("steps") or (), notes.get("details") or ()
+        written_by, cost = notes.get("written_by"), cost_of(notes.get("usage"))
+        if written_by or cost:
+            said = [text("ask.written_by", model=written_by) if written_by else "", cost]
+            ui.label(" · ".join(filter(None, said))).classes("text-xs muted break-words")
+        if not steps and not details:
+            return
+        with ui.expansion(text("ask.details")).props("dense").classes("text-sm w-full details"):
+            for detail in details:
+                ui.label(detail).classes("break-words")
+            if steps:
+                with ui.element("ol").classes("list-decimal pl-6"):
+                    for said in steps:
+                        with ui.element("li"):
+                            ui.label(said).classes("break-words")
+
+
+_COPY: Final = """(event) => {
+  const said = event.currentTarget.dataset.said;
+  if (navigator.clipboard) { navigator.clipboard.writeText(said); return; }
+  const box = Object.assign(document.createElement('textarea'), {value: said});
+  document.body.append(box); box.select(); document.execCommand('copy'); box.remove();
+}"""
+"""Also where the page does not come over TLS, and browsers keep the clipboard back."""
+
+
+def _one_each(sources: list[SourceRef]) -> list[SourceRef]:
+    """The first of each document."""
+    found: dict[UUID, SourceRef] = {}
+    for source in sources:
+        found.setdefault(source.document_id, source)
+    return list(found.values())
+
+
+def step_in_words(page: Page, step: Progress) -> str:
+    """What a step does, in the reader's language; in English, in which steps are told, with what it is about."""
+    if step.message and page.text.language == "en":
+        return step.message
+    try:
+        return page.text(f"ask.doing_{step.step}")
+    except KeyError:
+        return step.message or step.step.replace("_", " ")
 
 
 def show_word(page: Page, word: ConfidenceWord, confidence: float | None = None) -> None:
     """A badge that says what an answer is worth, and what the word means where somebody points at it."""
-    badge = ui.badge(
-        replies(page.text.language).confidence[word],
-        color=WORD_COLORS.get(word, "grey-7"),
-        text_color="black" if word == "not_sure" else "white",
-    )
     told = [page.text(f"ask.word_{word}")]
     if confidence and word in PROBABLE:
         told.append(page.text("ask.confidence_hint", share=f"{confidence:.0%}"))
-    badge.tooltip(". ".join(told))
+    _draw_badge(page, SHOWN_WORDS[word], ". ".join(told))
+
+
+def _draw_badge(page: Page, word: ConfidenceWord, told: str) -> None:
+    look, icon = WORD_LOOKS[word]
+    with ui.element("span").classes(f"word {look}").props("tabindex=0") as badge:
+        ui.icon(icon, size="1rem").props("aria-hidden=true")
+        ui.label(replies(page.text.language).confidence[word])
+        ui.tooltip(told)
+    badge.props["aria-description"] = told
 
 
 class Feedback:
@@ -256,9 +384,7 @@ class Feedback:
         return self._button(icon, label, rate)
 
     def _button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.button:
-        button = ui.button(icon=icon, on_click=act).props("flat round dense size=sm")
-        button.props["aria-label"] = self.page.text(label)
-        return button.tooltip(self.page.text(label))
+        return icon_button(icon, self.page.text(label), act).props("size=sm")
 
     async def _store(self, rating: int, comment: str) -> None:
         with shown_errors():
@@ -282,8 +408,8 @@ class Feedback:
             said = ui.textarea(text("ask.comment_hint")).props("autofocus autogrow maxlength=4000").classes("w-full")
             said.value = self.comment
             with ui.row().classes("w-full justify-end"):
-                ui.button(text("ask.cancel"), on_click=lambda: dialog.submit(None)).props("flat no-caps")
-                ui.button(text("ask.send_comment"), on_click=lambda: dialog.submit(said.value)).props("no-caps")
+                ui.button(text("ask.cancel"), on_click=lambda: dialog.submit(None)).props("flat")
+                ui.button(text("ask.send_comment"), on_click=lambda: dialog.submit(said.value))
         comment = await dialog
         dialog.delete()
         if comment is not None:

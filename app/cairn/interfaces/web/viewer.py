@@ -1,23 +1,30 @@
-"""The viewer of documents: the text with the quoted words marked and scrolled to, and the page of a PDF as a picture."""
+"""The viewer of documents: the text with the quoted words marked and scrolled to, and the page of a PDF as a picture; over the
+room, or in a panel beside it that stays."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from nicegui import ui
-from nicegui.elements.mixins.text_element import TextElement
 
+from cairn.domain.document import is_code_type
 from cairn.domain.question import SourceRef
 from cairn.errors import CairnError
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import download_link
+from cairn.interfaces.web.parts import download_link, icon_button
+from cairn.interfaces.web.prose import show_code, show_text
 from cairn.service import excerpts, originals
 from cairn.service.excerpts import QuotedText
 
 PDF = "application/pdf"
-_TO_MARK = "() => document.querySelector('.viewer mark, .viewer .spot')?.scrollIntoView({block: 'center'})"
+_TO_MARK = """() => {
+  const mark = document.querySelector('.viewer mark, .viewer .spot'), within = mark?.closest('.scroller');
+  if (within) within.scrollTop += mark.getBoundingClientRect().top - within.getBoundingClientRect().top - within.clientHeight / 3;
+}"""
+"""Within the viewer: the room behind it stays where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +43,14 @@ def place_of(source: SourceRef) -> ShownPlace:
     return ShownPlace(source.document_id, (source.start, source.end), source.version, source.preview, source.page)
 
 
-async def open_source(page: Page, source: SourceRef) -> None:
-    """Show what an answer cites; a web page opens in a window of its own."""
+async def open_source(page: Page, source: SourceRef, panel: SourcePanel | None = None) -> None:
+    """Show what an answer cites, in the panel where there is one; a web page opens in a window of its own."""
     if source.url:
         ui.navigate.to(source.url, new_tab=True)
     elif source.deleted:
         ui.notify(page.text("viewer.deleted"))
+    elif panel is not None:
+        await panel.show(place_of(source))
     else:
         await open_document(page, place_of(source))
 
@@ -49,11 +58,58 @@ async def open_source(page: Page, source: SourceRef) -> None:
 async def open_document(page: Page, place: ShownPlace) -> None:
     """Show a document at a place, over the room."""
     with shown_errors():
-        services = await page.session.services("read")
-        excerpt = await excerpts.read_excerpt(
-            services, place.document_id, place.span, version=place.version, quote=place.quote
-        )
-        await _Viewer(page, place, excerpt).open()
+        excerpt = await _read(page, place)
+        with ui.dialog() as dialog, ui.card().classes("viewer w-full max-w-5xl h-full no-wrap gap-2 p-3 md:p-4"):
+            dialog.props["aria-label"] = excerpt.document.title
+            viewer = _Viewer(page, place, excerpt, dialog.close)
+            viewer.draw()
+        dialog.on("show", js_handler=_TO_MARK)
+        dialog.on("hide", dialog.delete)
+        dialog.open()
+        await viewer.begin()
+
+
+async def _read(page: Page, place: ShownPlace) -> QuotedText:
+    services = await page.session.services("read")
+    return await excerpts.read_excerpt(
+        services, place.document_id, place.span, version=place.version, quote=place.quote
+    )
+
+
+class SourcePanel:
+    """Beside the room while one reads on; it covers the room on a narrow screen. Drawn where it is made."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.body = ui.column().classes("viewer panel gap-2 no-wrap")
+        self.body.props("role=complementary").on("keydown.escape", self.close)
+        self.body.props["aria-label"] = page.text("ask.sources")
+        self.body.set_visibility(False)
+
+    async def show(self, place: ShownPlace) -> None:
+        """Raises nothing: what goes wrong is told."""
+        with shown_errors():
+            excerpt = await _read(self.page, place)
+            self.body.clear()
+            self.body.set_visibility(True)
+            with self.body:
+                viewer = _Viewer(self.page, place, excerpt, self.close)
+                viewer.draw(self._enlarge(place))
+                ui.run_javascript(f"setTimeout({_TO_MARK}, 50)")
+            await viewer.begin()
+
+    def _enlarge(self, place: ShownPlace) -> Callable[[], None]:
+        async def enlarge() -> None:
+            await open_document(self.page, place)
+
+        def draw() -> None:
+            icon_button("open_in_full", self.page.text("viewer.larger"), enlarge).classes("max-lg:hidden")
+
+        return draw
+
+    def close(self) -> None:
+        self.body.set_visibility(False)
+        self.body.clear()
 
 
 @dataclass
@@ -61,6 +117,7 @@ class _Viewer:
     page: Page
     place: ShownPlace
     excerpt: QuotedText
+    close: Callable[[], None]
     shown_page: int = field(init=False)
     pages: int = 0
     """Of a PDF; 0 until a page was drawn."""
@@ -68,31 +125,32 @@ class _Viewer:
     def __post_init__(self) -> None:
         self.shown_page = self.place.page or 1
 
-    async def open(self) -> None:
+    def draw(self, more: Callable[[], None] | None = None) -> None:
+        """`more` draws further buttons."""
         document, text = self.excerpt.document, self.page.text
-        with ui.dialog() as dialog, ui.card().classes("viewer w-full max-w-5xl h-full no-wrap gap-2 p-3 md:p-4"):
-            dialog.props["aria-label"] = document.title
-            with ui.row().classes("w-full items-start no-wrap"):
-                with ui.column().classes("gap-0 min-w-0 grow"):
-                    ui.label(document.title).classes("text-lg font-medium break-words").props(
-                        "role=heading aria-level=2"
-                    )
-                    ui.label(self._about()).classes("text-xs opacity-70 break-all")
-                if document.has_file:
-                    download_link(document, self.excerpt.collection, text("documents.download"))
-                close = ui.button(icon="close", on_click=dialog.close).props("flat round dense autofocus")
-                close.props["aria-label"] = text("viewer.close")
-            if self.excerpt.moved:
-                told = "viewer.changed" if self.excerpt.marked else "viewer.gone"
-                ui.label(text(told)).classes("text-sm rounded p-2 bg-amber-100 dark:bg-amber-900 w-full")
-            if document.media_type == PDF:
-                self._draw_tabs()
-            else:
-                self._draw_text()
-        dialog.on("show", js_handler=_TO_MARK)
-        dialog.on("hide", dialog.delete)
-        dialog.open()
+        with ui.row().classes("w-full items-start no-wrap gap-1"):
+            with ui.column().classes("gap-0 min-w-0 grow"):
+                ui.label(document.title).classes("text-lg break-words").props("role=heading aria-level=2")
+                ui.label(self._about()).classes("text-xs muted break-all")
+            if document.has_file:
+                download_link(document, self.excerpt.collection, text("documents.download"))
+            if more:
+                more()
+            close = ui.button(icon="close", on_click=self.close).props("flat round dense autofocus")
+            close.props["aria-label"] = text("viewer.close")
+        if self.excerpt.moved:
+            told = "viewer.changed" if self.excerpt.marked else "viewer.gone"
+            with ui.element("div").classes("notice text-sm"):
+                ui.icon("info").props("aria-hidden=true")
+                ui.label(text(told))
         if document.media_type == PDF:
+            self._draw_tabs()
+        else:
+            self._draw_text()
+
+    async def begin(self) -> None:
+        """Once it is drawn: the page of a PDF."""
+        if self.excerpt.document.media_type == PDF:
             await self._draw_page()
 
     def _about(self) -> str:
@@ -107,21 +165,17 @@ class _Viewer:
     def _draw_text(self) -> None:
         with (
             ui.element("div")
-            .classes("w-full grow overflow-auto min-h-0")
+            .classes("w-full grow overflow-auto min-h-0 scroller")
             .props("tabindex=0 role=document") as self.body
         ):
             self._fill()
 
     def _fill(self) -> None:
         excerpt, text = self.excerpt, self.page.text
-        start, end = excerpt.marked or (0, 0)
         if excerpt.offset:
             self._show_more(text("viewer.left_out", count=excerpt.offset))
-        with ui.element("div").classes("whitespace-pre-wrap break-words text-sm leading-relaxed"):
-            TextElement(tag="span", text=excerpt.text[:start])
-            if excerpt.marked:
-                TextElement(tag="mark", text=excerpt.text[start:end])
-            TextElement(tag="span", text=excerpt.text[end:])
+        show = show_code if is_code_type(excerpt.document.media_type) else show_text
+        show(excerpt.text, marks=[excerpt.marked] if excerpt.marked else ()).classes("measure")
         left = excerpt.length - excerpt.offset - len(excerpt.text)
         if left:
             self._show_more(text("viewer.left_out", count=left))
@@ -155,7 +209,7 @@ class _Viewer:
                     self.back = self._turn(-1, "chevron_left", "viewer.page_before")
                     self.number = ui.label().classes("text-sm").props("aria-live=polite")
                     self.forth = self._turn(1, "chevron_right", "viewer.page_after")
-                with ui.element("div").classes("w-full grow overflow-auto min-h-0").props("tabindex=0"):
+                with ui.element("div").classes("w-full grow overflow-auto min-h-0 scroller").props("tabindex=0"):
                     self.sheet = ui.element("div").classes("relative w-full max-w-3xl mx-auto")
             with ui.tab_panel("text").classes("p-0 h-full column no-wrap"):
                 self._draw_text()

@@ -19,7 +19,8 @@ from cairn.interfaces.web.conversation_list import ConversationList
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import choose_from, keep_address, list_names, read_address, show_empty
 from cairn.interfaces.web.turn import ShownTurn
-from cairn.service.ask import Task, has_model, start, strategy_names
+from cairn.interfaces.web.viewer import SourcePanel
+from cairn.service.ask import Task, model_name, start, strategy_names
 from cairn.service.conversations import check_session_id, get_history, new_session
 from cairn.service.documents import check_collection_name
 from cairn.service.runs import list_judgements
@@ -41,7 +42,7 @@ document.addEventListener('keydown', (event) => {
   const within = event.target.closest('input, textarea, [contenteditable], [role=dialog]');
   if (event.key === '/' && !within) { event.preventDefault(); document.querySelector('.ask textarea')?.focus(); }
 });"""
-_TO_LAST: Final = "[...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior: 'smooth'})"
+_TO_LAST: Final = "[...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'})"
 
 
 async def show(page: Page) -> None:
@@ -51,19 +52,20 @@ async def show(page: Page) -> None:
     collection = choose_from(names, read_address("collection"), settings.rag.collection_name)
     task = _find_run(services, read_address("run"))
     session = read_address("conversation") or (task.question.session_id if task else None) or new_session()
-    room = _Room(page, collection, session)
-    room.draw(names, with_model=has_model(services))
+    room = _Room(page, collection, session, model=model_name(services))
+    room.draw(names)
     with shown_errors():
         await room.load(task)
 
 
 @dataclass
 class _Room:
-    """`task`: the run under way; it goes on when the page is left, and the page that comes back reads on."""
+    """`model`: the chat model that writes answers, or "". `task`: the run under way; it goes on when the page is left, and the page that comes back reads on."""
 
     page: Page
     collection: str
     session_id: str
+    model: str = ""
     strategy: str = "auto"
     task: Task | None = None
     saved: list[SavedMessage] = field(default_factory=list)
@@ -73,26 +75,28 @@ class _Room:
     def __post_init__(self) -> None:
         self.list = ConversationList(self.page, lambda: self.session_id, lambda: self.collection)
 
-    def draw(self, names: list[str], *, with_model: bool) -> None:
+    def draw(self, names: list[str]) -> None:
         text = self.page.text
         ui.add_body_html(f"<script>{_KEYS}</script>")
-        columns = ui.row().classes("w-full items-start gap-4 no-wrap max-lg:flex-col")
+        columns = ui.row().classes("w-full items-start gap-6 no-wrap max-lg:flex-col")
         with columns:
             self.list.draw()
         with columns, ui.column().classes("grow min-w-0 w-full gap-4 ask"):
             with ui.column().classes("w-full middle"):
                 self.empty = ui.column().classes("w-full")
                 with self.empty:
-                    self._show_empty(names, with_model=with_model)
-                self.turns = ui.column().classes("w-full gap-6").props("role=log")
+                    self._show_empty(names)
+                self.turns = ui.column().classes("w-full gap-8 turns").props("role=log")
             self._draw_form(names)
+        with columns:
+            self.panel = SourcePanel(self.page)
         if not self.page.session.may("ask"):
             self.box.disable()
             self.send.disable()
             with self.empty:
                 ui.label(text("ask.read_only")).classes("self-center")
 
-    def _show_empty(self, names: list[str], *, with_model: bool) -> None:
+    def _show_empty(self, names: list[str]) -> None:
         text = self.page.text
         if not names:
             show_empty("upload_file", text("ask.no_documents_title"), text("ask.no_documents_hint"))
@@ -100,11 +104,11 @@ class _Room:
                 "self-center"
             ).props("no-caps")
             return
-        show_empty("forum", text("ask.empty_title"), text("ask.empty_hint" if with_model else "ask.empty_hint_quotes"))
+        show_empty("forum", text("ask.empty_title"), text("ask.empty_hint" if self.model else "ask.empty_hint_quotes"))
 
     def _draw_form(self, names: list[str]) -> None:
         text = self.page.text
-        with ui.column().classes("w-full gap-1 sticky bottom-0 form py-2"):
+        with ui.column().classes("w-full gap-1 sticky bottom-0 form pt-2 pb-3"):
             with ui.row().classes("w-full items-end gap-2 no-wrap"):
                 self.box = ui.textarea(placeholder=text("ask.question")).classes("grow min-w-0")
                 self.box.props("outlined autogrow dense autofocus rows=1")
@@ -168,17 +172,19 @@ class _Room:
             turn: ShownTurn | None = None
             for message in self.saved[-self.shown :]:
                 if message.turn.role == "user":
-                    turn = ShownTurn(self.page, message.turn.content or self.page.text("ask.blanked"))
+                    turn = self._turn(message.turn.content or self.page.text("ask.blanked"))
                     if outcome := message.notes.get("outcome"):
                         error = message.notes.get("error") or {}
-                        turn.fail(
-                            error.get("detail")
-                            or self.page.text("ask.stopped" if outcome == "cancelled" else "ask.failed")
-                        )
+                        stopped = outcome == "cancelled"
+                        why = error.get("detail") or self.page.text("ask.stopped" if stopped else "ask.no_reason")
+                        turn.fail(why, stopped=stopped)
                 elif turn is not None:
                     run_id = message.turn.run_id
                     turn.show_saved(message, self.judgements.get(run_id) if run_id else None)
         ui.run_javascript(_TO_LAST)
+
+    def _turn(self, question: str) -> ShownTurn:
+        return ShownTurn(self.page, question, self.panel, self.collection, self._ask)
 
     def _show_earlier(self) -> None:
         self.shown *= 4
@@ -187,9 +193,15 @@ class _Room:
     # --- asking -------------------------------------------------------------------------------------------------------------
 
     async def ask(self) -> None:
+        """What stands in the box."""
         said = (self.box.value or "").strip()
-        if not said or self.task is not None:
-            return
+        if said and self.task is None and await self._ask(said):
+            self.box.set_value("")
+
+    async def _ask(self, said: str) -> bool:
+        """Whether it is under way now."""
+        if self.task is not None:
+            return False
         with shown_errors():
             services = await self.page.session.services("ask")
             question = Question(
@@ -200,8 +212,10 @@ class _Room:
                 session_id=self.session_id,
             )
             task = await start(services, question, on_end=partial(measure, self.page.session.running))
-            self.box.set_value("")
+            self.model = model_name(services)
             self._follow(task)
+            return True
+        return False
 
     def _follow(self, task: Task) -> None:
         """Show the run in a turn of its own, until it ends or the page is left."""
@@ -211,8 +225,8 @@ class _Room:
         self.stop.set_visibility(True)
         self._keep_address()
         with self.turns:
-            turn = ShownTurn(self.page, task.question.text)
-        turn.begin(task.give_up_model)
+            turn = self._turn(task.question.text)
+        turn.begin(task.give_up_model, self._stop, self.model)
         ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)

@@ -67,7 +67,7 @@ def _declared(pairs: Iterable[tuple[str, str]]) -> str:
 
 @lru_cache
 def mark(*, colored: bool = False) -> str:
-    """The mark, a pile of stones, as SVG in the colour of the text around it; `colored`: in its own, as browsers show it in a tab."""
+    """A pile of stones, as SVG in the colour of the text around it; `colored`: in its own, as browsers show it in a tab."""
     drawn = _read("mark.svg").strip()
     return drawn.replace("currentColor", "#2c8a7b") if colored else drawn
 
