@@ -158,14 +158,14 @@ BEGIN
         IF rank IS NOT NULL THEN
             verdict := format('found at rank %s of %s', rank, cardinality(leg.passage_ids));
         ELSIF run.legs_failed ? asked THEN
-            verdict := format('the leg failed: %s', run.legs_failed ->> asked);
+            verdict := format('this search failed: %s', run.legs_failed ->> asked);
         ELSIF NOT here OR reason IS NOT NULL THEN
             verdict := 'not among its candidates';
         ELSIF asked = 'lexical' THEN
             SELECT v.verdict, v.rank, v.score INTO verdict, rank, score
             FROM lexical_verdict(run, it, cardinality(leg.passage_ids), leg.scores[cardinality(leg.scores)]) AS v;
         ELSIF asked = 'graph' THEN
-            verdict := format('not among the %s passages that are linked with the best of the other legs or mention what the question names (%s)',
+            verdict := format('not among the %s passages that are linked with the best of the other searches or mention what the question names (%s)',
                 cardinality(leg.passage_ids), coalesce((SELECT string_agg(k, ', ') FROM jsonb_array_elements_text(run.plan #> '{graph,keys}') AS k), 'nothing'));
         ELSE
             verdict := format('not among its %s candidates, of which the last scored %s', cardinality(leg.passage_ids),
@@ -175,7 +175,7 @@ BEGIN
     END LOOP;
 
     stage := 'fusion'; rank := place; score := fused.scores[place];
-    verdict := CASE WHEN place IS NULL THEN 'no leg brought it' ELSE format('rank %s of %s', place, cardinality(fused.passage_ids)) END;
+    verdict := CASE WHEN place IS NULL THEN 'no search brought it' ELSE format('rank %s of %s', place, cardinality(fused.passage_ids)) END;
     RETURN NEXT;
     stage := 'result'; rank := NULL; score := nullif(fused.shares[place], 'NaN');
     verdict := CASE WHEN place IS NULL THEN 'not returned' ELSE fate_verdict(fused, place) END;
@@ -190,7 +190,7 @@ BEGIN
         stage := 'search ' || split_part(fused.leg, '#', 2);
         rank := array_position(fused.passage_ids, explain_passage.passage);
         score := fused.scores[rank];
-        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no leg brought it' ELSE fate_verdict(fused, rank) END,
+        verdict := format('%s (%s)', CASE WHEN rank IS NULL THEN 'no search brought it' ELSE fate_verdict(fused, rank) END,
             run.plan #>> ARRAY['searches', (split_part(fused.leg, '#', 2)::integer - 1)::text, 'query']);
         RETURN NEXT;
     END LOOP;

@@ -147,7 +147,7 @@ async def test_runs_without_candidates_say_why(services: Services, owner: Any) -
     degraded = await search(services, "Is Basalt Island dark rock?", legs=("vector", "lexical", "graph"), explicit=True)
     assert degraded.degraded
     told = await explained(owner, degraded.trace_id, basalt)
-    assert told["graph"]["verdict"].startswith("the leg failed: ")
+    assert told["graph"]["verdict"].startswith("this search failed: ")
     assert told["result"]["verdict"].startswith("kept")
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from cairn.wiring import Services
-
 from tests.waiting import hang_guard
 
 

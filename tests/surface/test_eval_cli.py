@@ -266,10 +266,10 @@ def test_a_leg_that_fails_is_said_and_stored(cairn: Cairn, gear: Path, rows: Row
     rows("DROP FUNCTION rag.lexical_best CASCADE")
     done = cairn("retrieval", gear, "--no-index")
     assert done.code == 1
-    assert "warning: mountain gear, hybrid: 8 of 8 queries: leg lexical failed" in done.err
+    assert "warning: mountain gear, hybrid: 8 of 8 queries: the lexical search failed" in done.err
     whole, half = (row["degraded"] for row in rows("SELECT degraded FROM analyst.eval_runs ORDER BY run_id"))
     assert whole == []
-    assert half[0].startswith("8 of 8 queries: leg lexical failed")
+    assert half[0].startswith("8 of 8 queries: the lexical search failed")
 
 
 def test_documents_that_cannot_be_indexed_are_counted(cairn: Cairn, gear: Path) -> None:

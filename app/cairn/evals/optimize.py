@@ -183,7 +183,7 @@ async def fetch_legs(bench: Bench, data: RetrievalSet, collection: str, step: St
         request = SearchRequest(query=text, collections=(where.name,), top_k=TOP_K, cache=False)
         executed = await execute(plan_search(bench.search_deps, bench.principal, request, bench.settings))
         if executed.failed or executed.found is None:
-            reasons = (f"leg {leg} failed: {why}" for leg, why in executed.failed.items())
+            reasons = (f"the {leg} search failed: {why}" for leg, why in executed.failed.items())
             raise DatabaseUnavailableError("; ".join(reasons))
         documents = {passage: names[document] for passage, document in executed.found.documents_by_passage().items()}
         found.append(RetrievedLegs(executed.found.legs, documents, data.judgements[query_id]))

@@ -75,7 +75,7 @@ async def _search(context: SearchContext) -> SearchResult:
         legs_failed=failed,
         exact=all(result.exact for result in found.legs.values()),
         degraded=(
-            *(f"leg {leg} failed: {reason}" for leg, reason in failed.items()),
+            *(f"the {leg} search failed: {reason}" for leg, reason in failed.items()),
             *executed.degraded,
             *filter(None, (ranked.problem, problem)),
         ),

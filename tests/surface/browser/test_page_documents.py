@@ -34,7 +34,7 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, 
     expect(rows.filter(has_text="handbook/people/leave.md").get_by_text("Indexed")).to_be_visible()
     shoot(tab, "documents")
     tab.get_by_text("Jobs", exact=True).click()
-    expect(tab.get_by_text("index_uploads library")).to_be_visible()
+    expect(tab.get_by_text("Add files library")).to_be_visible()
     _cancel_and_retry_jobs(api, tab, psql)
     with tab.expect_download() as downloading:
         rows.filter(has_text="leave.md").get_by_label("Download").click()
@@ -66,8 +66,8 @@ def _cancel_and_retry_jobs(api: Api, tab: Page, psql: Callable[..., str]) -> Non
     jobs = tab.locator(".job")
     jobs.filter(has_text="later").get_by_label("Cancel job").click()
     expect(jobs.filter(has_text="later").get_by_text("cancelled", exact=True)).to_be_visible()
-    parked = jobs.filter(has_text="reindex library")
-    expect(parked.get_by_text("parked", exact=True)).to_be_visible()
+    parked = jobs.filter(has_text="Cut and index anew library")
+    expect(parked.get_by_text("set aside after failing", exact=True)).to_be_visible()
     parked.get_by_label("Retry").click()
     expect(parked.get_by_text("done", exact=True)).to_be_visible(timeout=patience(30) * 1000)  # by itself
 

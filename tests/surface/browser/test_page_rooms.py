@@ -107,16 +107,16 @@ def test_a_query_shows_how_passages_were_found_and_bad_filters_are_explained(
     stocked: Api, tab: Page, shoot: Shoot
 ) -> None:
     tab.goto(f"{stocked.url}/ui/search?collection=handbook")
-    expect(tab.get_by_text("Look at how passages are found")).to_be_visible()
+    expect(tab.get_by_text("Find passages in your documents")).to_be_visible()
     tab.get_by_label("Words or a question").fill("how many days of leave?")
     tab.keyboard.press("Enter")
     best = tab.get_by_role("listitem").first
     expect(best).to_contain_text("30 days of leave")
     expect(best).to_contain_text("vector #1")
-    tab.get_by_text("Legs side by side").click()
-    expect(tab.get_by_text("lexical (")).to_be_visible()
+    tab.get_by_text("What each kind of search found").click()
+    expect(tab.get_by_text("Words (")).to_be_visible()
     shoot(tab, "search")
-    best.get_by_label("Why is it here, or not?").click()
+    best.get_by_label("Why this place?").click()
     expect(tab.get_by_role("dialog").get_by_text("kept as number 1")).to_be_visible()
     shoot(tab, "search-why")
     tab.keyboard.press("Escape")
@@ -162,8 +162,8 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     expect(tab.get_by_text("serves lunch from noon").first).to_be_visible()
     expect(tab.get_by_text("No chat model was called.")).to_be_visible()
     shoot(tab, "run")
-    tab.get_by_text("Legs side by side").click()
-    expect(tab.get_by_text("vector (")).to_be_visible()
+    tab.get_by_text("What each kind of search found").click()
+    expect(tab.get_by_text("Meaning (")).to_be_visible()
     tab.set_viewport_size({"width": 400, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
     shoot(tab, "run-narrow")
@@ -180,9 +180,9 @@ def test_a_way_between_two_and_what_is_around_an_entity(stocked: Api, tab: Page,
     expect(tab.get_by_text("1. Nora Finch –")).to_be_visible()
     assert "from=Nora" in tab.url
     tab.get_by_label("To", exact=True).fill("Nobody Known")
-    tab.get_by_role("button", name="Ways between them").click()
+    tab.get_by_role("button", name="How are they connected?").click()
     expect(tab.get_by_text("Nobody Known").last).to_be_visible()
-    tab.get_by_label("Find an entity").fill("harbour")
+    tab.get_by_label("Find a name").fill("harbour")
     expect(tab.get_by_role("list").first.get_by_role("listitem")).to_have_count(1)
     tab.get_by_role("button", name="Harbour Lights").click()
     expect(tab.get_by_role("heading", name="Harbour Lights")).to_be_visible()

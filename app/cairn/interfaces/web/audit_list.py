@@ -12,7 +12,7 @@ from nicegui import ui
 
 from cairn.domain.audit import AuditEvent
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import LINE, when
+from cairn.interfaces.web.parts import LINE, show_facts
 from cairn.service.audit import list_events
 from cairn.wiring import Services
 
@@ -54,8 +54,6 @@ class _AuditList:
 def _draw_event(event: AuditEvent) -> None:
     with ui.column().classes(f"w-full gap-0 py-1 {LINE}").props("role=listitem"):
         ui.label(f"{event.action} {event.target}").classes("break-all")
-        ui.label(f"{when(event.occurred_at)} UTC · {event.caller_name or event.caller}").classes(
-            "text-xs opacity-70 break-words"
-        )
+        show_facts(event.occurred_at, event.caller_name or event.caller)
         if event.detail:
             ui.label(json.dumps(dict(event.detail), ensure_ascii=False)).classes("text-xs opacity-70 break-all")

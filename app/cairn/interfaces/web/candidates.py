@@ -41,7 +41,7 @@ def _show_verdicts(page: Page, verdicts: Sequence[StageVerdict]) -> None:
             with ui.column().classes(f"w-full gap-0 pb-1 {LINE}"):
                 numbers = [f"#{one.rank}"] if one.rank is not None else []
                 numbers += [f"{one.score:.4f}"] if one.score is not None else []
-                ui.label(" · ".join((one.stage, *numbers))).classes("text-xs opacity-70")
+                ui.label(" · ".join((page.text.say("stages", one.stage), *numbers))).classes("text-xs opacity-70")
                 ui.label(one.verdict).classes("break-words")
         ui.button(page.text("documents.dismiss"), on_click=dialog.close).props("flat").classes("self-end")
     dialog.on("hide", dialog.delete)
@@ -64,7 +64,7 @@ class Candidates:
                 if leg.leg.startswith(("fused", "merged")):
                     continue
                 with ui.column().classes("gap-0 min-w-0"):
-                    ui.label(f"{leg.leg} ({len(leg.passage_ids)})").classes("font-bold")
+                    ui.label(f"{self._search(leg.leg)} ({len(leg.passage_ids)})").classes("font-bold")
                     columns = list(zip(leg.passage_ids, leg.scores, leg.shares, strict=True))[:LEG_SHOWN]
                     for rank, (key, score, share) in enumerate(columns, 1):
                         ui.label(f"{rank}. {self._name(key)}").classes("text-sm break-words")
@@ -82,12 +82,17 @@ class Candidates:
         for rank, key, fate in dropped[:DROPPED_SHOWN]:
             with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}"):
                 ui.label(f"{rank}. {self._name(key)}").classes("grow text-sm min-w-0 break-words")
-                ui.label(fate).classes("text-xs opacity-70")
+                ui.label(text.say("fates", fate)).classes("text-xs opacity-70")
                 icon_button("help_outline", text("search.why"), partial(explain, self.page, self.run_id, key))
         if len(dropped) > DROPPED_SHOWN:
             ui.label(text("search.more_dropped", count=len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
         if not dropped:
             ui.label(text("search.none_dropped")).classes("text-sm")
+
+    def _search(self, leg: str) -> str:
+        """Of the n-th search of a run, from the second on, with its number."""
+        name, _, number = leg.partition("#")
+        return f"{self.page.text.say('finders', name)} {number}".strip()
 
     def _name(self, key: UUID) -> str:
         passage = self.known.get(key)

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from cairn.domain.evaluation import EvalRun
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import LINE, show_empty, when
+from cairn.interfaces.web.parts import LINE, show_empty, show_facts
 from cairn.service import evaluation
 from cairn.wiring import Services
 
@@ -45,12 +45,6 @@ class _Evaluations:
 
     def _draw_run(self, run: EvalRun) -> None:
         measures = [f"{name} {value.mean:.3f}" for name, value in list(run.metrics.items())[:MEASURES]]
-        facts = [
-            f"{when(run.started_at)} UTC",
-            run.kind,
-            run.collection,
-            self.page.text("quality.queries", count=run.query_count),
-        ]
         with ui.row().classes(f"w-full items-center gap-2 no-wrap py-1 {LINE}").props("role=listitem"):
             box = ui.checkbox(value=run is self.runs[0]).props("dense")
             box.props["aria-label"] = self.page.text("documents.select", name=run.name or run.data_set)
@@ -59,7 +53,8 @@ class _Evaluations:
                 ui.label(" ".join(filter(None, (run.name or run.data_set, run.mode)))).classes(
                     "font-medium break-words"
                 )
-                ui.label(" · ".join(filter(None, facts))).classes("text-xs opacity-70 break-words")
+                queries = self.page.text("quality.queries", count=run.query_count)
+                show_facts(run.started_at, run.kind, run.collection, queries)
                 ui.label(" · ".join(measures)).classes("text-sm break-words")
 
     async def _choose(self, run: EvalRun, *, chosen: bool) -> None:

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from nicegui import events, ui
 
-from cairn.domain.graph import EntitySummary
+from cairn.domain.graph import SYMMETRIC, EntitySummary
 from cairn.domain.graph_view import Relation
+from cairn.interfaces.web.texts import Texts
 
 LARGEST, SMALLEST = 46, 14
 """Pixels of a node."""
@@ -17,11 +18,12 @@ _GREY: Final = "#888888"
 
 
 def draw_graph(
-    entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: UUID | None, label: str,
+    text: Texts, entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: UUID | None, label: str,
     on_node: Callable[[str], Awaitable[None]], on_edge: Callable[[Relation], Awaitable[None]],
 ) -> None:  # fmt: skip
     """`centre` stands out. Clicks tell the id of an entity, or a relation."""
     kinds = sorted({one.kind for one in entities})
+    words = [text.say("kinds", kind) for kind in kinds]
     most = max((one.passage_count for one in entities), default=1) or 1
     few = len(relations) <= 15
     nodes = [
@@ -35,19 +37,22 @@ def draw_graph(
     ]  # fmt: skip
     links = [
         {
-            "source": str(one.source.id), "target": str(one.target.id), "value": one.kind,
+            "source": str(one.source.id), "target": str(one.target.id), "value": text.say("relations", one.kind),
             "lineStyle": {"width": 1 + 3 * min(1.0, one.weight)},
-            "label": {"show": few and one.kind != "co_occurs", "formatter": one.kind, "fontSize": 10, "color": _GREY},
+            "label": {
+                "show": few and one.kind not in SYMMETRIC, "formatter": text.say("relations", one.kind), "fontSize": 10,
+                "color": _GREY,
+            },
         }
         for one in relations
     ]  # fmt: skip
     options: dict[str, Any] = {
-        "legend": [{"data": kinds, "textStyle": {"color": _GREY}, "type": "scroll"}],
+        "legend": [{"data": words, "textStyle": {"color": _GREY}, "type": "scroll"}],
         "animation": False,
         "series": [
             {
                 "type": "graph", "layout": "force", "roam": True, "draggable": True, "data": nodes, "links": links,
-                "categories": [{"name": kind} for kind in kinds], "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 7,
+                "categories": [{"name": word} for word in words], "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 7,
                 "force": {"repulsion": 260, "edgeLength": [70, 160], "gravity": 0.08, "layoutAnimation": False},
                 "emphasis": {"focus": "adjacency"}, "lineStyle": {"curveness": 0.1},
             }

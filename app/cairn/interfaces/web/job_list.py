@@ -9,7 +9,7 @@ from nicegui import ui
 
 from cairn.domain.job import Job
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, icon_button, when
+from cairn.interfaces.web.parts import BAD, LINE, icon_button, show_facts
 from cairn.service.jobs import cancel_job, list_jobs, retry_job
 
 SHOWN: Final = 30
@@ -57,10 +57,9 @@ class JobList:
         with ui.row().classes(f"job w-full items-center gap-x-3 gap-y-0 {LINE} py-1"):
             ui.badge(text(f"documents.{job.status}"), color=_COLORS.get(job.status, "grey")).props("outline")
             with ui.column().classes("grow gap-0 min-w-0"):
-                ui.label(f"{job.kind} {job.payload.get('collection', '')}").classes("break-words")
-                ui.label(f"{when(job.created_at)} UTC · {self._describe(job)}").classes(
-                    "text-xs opacity-70 break-words"
-                )
+                said = f"{text.say('work', job.kind)} {job.payload.get('collection', '')}".strip()
+                ui.label(said).classes("break-words")
+                show_facts(job.created_at, self._describe(job))
                 if job.error:
                     ui.label(job.error).classes(f"text-xs {BAD} break-words")
             if self.page.session.may("write"):

@@ -12,7 +12,7 @@ from nicegui import ui
 from cairn.domain.key import ApiKey
 from cairn.domain.principal import Scope
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, when
+from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, show_facts
 from cairn.service import keys
 from cairn.wiring import Services
 
@@ -56,14 +56,14 @@ class _KeyTable:
     def _draw_key(self, key: ApiKey) -> None:
         text = self.page.text
         facts = [
-            f"{key.shown}…", ", ".join(sorted(key.scopes)), text("keys.created", time=when(key.created_at)),
-            text("keys.used", time=when(key.last_used_at)) if key.last_used_at else text("keys.unused"),
-            text("keys.expires", time=when(key.expires_at)) if key.expires_at else "",
+            f"{key.shown}…", ", ".join(sorted(key.scopes)), (text("keys.created"), key.created_at),
+            (text("keys.used"), key.last_used_at) if key.last_used_at else text("keys.unused"),
+            (text("keys.expires"), key.expires_at) if key.expires_at else None,
         ]  # fmt: skip
         with ui.row().classes(f"w-full items-center gap-2 no-wrap py-1 {LINE}").props("role=listitem"):
             with ui.column().classes("grow gap-0 min-w-0"):
                 ui.label(key.name).classes("font-medium break-words")
-                ui.label(" · ".join(filter(None, facts))).classes("text-xs opacity-70 break-words")
+                show_facts(*facts)
             if key.revoked_at:
                 ui.label(text("keys.revoked")).classes(f"text-sm {BAD}")
             else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 from nicegui import ui
 
-from cairn.domain.passage import SearchRequest
+from cairn.domain.passage import FusionForm, Mode, SearchRequest
 from cairn.errors import InputError
 from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.parts import read_address
@@ -50,8 +50,10 @@ class Knobs:
         text = page.text
         usual = {"": text("search.as_set")}
         with ui.row().classes("w-full items-center gap-3"):
-            self._choice("mode", text("search.mode"), usual | {one: one for one in _MODES})
-            self._choice("fusion", text("search.fusion"), usual | {one: one for one in ("relative_score", "rrf")})
+            self._choice("mode", text("search.mode"), usual | {one: text.say("modes", one) for one in get_args(Mode)})
+            self._choice(
+                "fusion", text("search.fusion"), usual | {one: text.say("merges", one) for one in get_args(FusionForm)}
+            )
             yes_no = {"yes": text("search.yes"), "no": text("search.no")}
             self._choice("rerank", text("search.rerank"), usual | yes_no)
             self._choice(
@@ -87,9 +89,6 @@ class Knobs:
             filters=_filters(self.filters),
             model=self.model.strip() or None,
         )  # fmt: skip
-
-
-_MODES = ("hybrid", "text", "vector", "lexical", "graph")
 
 
 def _filters(written: str) -> dict[str, Any] | None:

@@ -79,9 +79,38 @@ async def confirm(question: str, yes: str, no: str) -> bool:
     return agreed
 
 
-def when(moment: datetime | None) -> str:
-    """A time of the database, to the second, in UTC."""
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else ""
+class Moment(ui.element, component="moment.js"):
+    """A time as people say it, "2 minutes ago", as it goes on; pointed at, to the second in the reader's zone."""
+
+    def __init__(self, moment: datetime) -> None:
+        super().__init__()
+        self._props["moment"] = moment.isoformat()
+
+
+Fact = str | datetime | tuple[str, datetime]
+"""Words, a time, or words with a {time} in them."""
+
+
+def show_facts(*facts: Fact | None, classes: str = "text-xs opacity-70") -> None:
+    """In one line, with dots between them; empty ones are left out."""
+    said = ""
+    with ui.element("div").classes(f"{classes} w-full break-words"):
+        for number, fact in enumerate(one for one in facts if one):
+            said += " · " if number else ""
+            if isinstance(fact, str):
+                said += fact
+                continue
+            words, moment = ("{time}", fact) if isinstance(fact, datetime) else fact
+            before, _, after = words.partition("{time}")
+            _show_words(said + before)
+            Moment(moment)
+            said = after
+        _show_words(said)
+
+
+def _show_words(words: str) -> None:
+    if words:
+        ui.label(words).classes("inline whitespace-pre-wrap")
 
 
 def bytes_of(size: int) -> str:

@@ -18,7 +18,7 @@ from cairn.domain.trace import RunTrace
 from cairn.errors import ConflictError, NotFoundError
 from cairn.interfaces.web.candidates import Candidates, load_shown
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, icon_button, when
+from cairn.interfaces.web.parts import BAD, LINE, icon_button, show_facts
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.language.lexicon import replies
 from cairn.service import runs, search
@@ -85,11 +85,10 @@ class RunDetail:
         )
         total = trace.timings_ms.get("total")
         facts = [
-            text(f"runs.{trace.outcome}"), text(f"runs.{trace.kind}"), trace.strategy or "", f"{when(trace.started_at)} UTC",
-            f"{total:,.0f} ms" if total is not None else "", ", ".join(trace.collections),
-            text("runs.settings", revision=trace.settings_revision), str(trace.id),
+            text(f"runs.{trace.outcome}"), text(f"runs.{trace.kind}"), trace.strategy and text.say("ways", trace.strategy),
+            trace.started_at, f"{total:,.0f} ms" if total is not None else "", ", ".join(trace.collections),
         ]  # fmt: skip
-        ui.label(" · ".join(filter(None, facts))).classes("text-sm opacity-70 break-words")
+        show_facts(*facts, classes="text-sm opacity-70")
         for problem in (trace.error, *trace.degraded):
             if problem:
                 ui.label(problem).classes(f"break-words {BAD}").props("role=alert")
@@ -175,7 +174,7 @@ class RunDetail:
         with ui.column().classes("w-full gap-1"):
             for ms, name in stages:
                 with ui.row().classes("w-full items-center gap-2 no-wrap"):
-                    ui.label(name).classes("w-28 shrink-0 text-sm")
+                    ui.label(self.page.text.say("stages", name)).classes("w-44 max-sm:w-28 shrink-0 text-sm")
                     with ui.element("div").classes("grow"):
                         ui.element("div").classes("h-3 rounded bg-primary").style(f"width: {100 * ms / longest:.1f}%")
                     ui.label(f"{ms:,.1f} ms").classes("w-24 shrink-0 text-sm text-right")
@@ -185,10 +184,12 @@ class RunDetail:
         if not known:
             return
         self._heading("runs.plan")
-        with ui.element("dl").classes("w-full grid gap-x-4 gap-y-1 grid-cols-[8rem_1fr] text-sm"):
+        with ui.element("dl").classes(
+            "w-full grid gap-x-4 gap-y-1 grid-cols-[10rem_1fr] max-sm:grid-cols-[7rem_1fr] text-sm"
+        ):
             for name, value in known:
                 with ui.element("dt").classes("opacity-70"):
-                    ui.label(name.replace("_", " "))
+                    ui.label(self.page.text.say("decisions", name))
                 with ui.element("dd").classes("min-w-0"):
                     ui.label(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).classes(
                         "break-words"
@@ -218,13 +219,13 @@ class RunDetail:
                 ui.label(f"{one['n']}. {one['query']}").classes("break-words")
                 facts = [
                     one["purpose"], text("runs.found", count=one["found"]), f"{one.get('total_ms') or 0:,.1f} ms",
-                    " · ".join(f"{leg} {sure:.2f}" for leg, sure in one["confidence"].items()),
+                    " · ".join(f"{text.say('finders', leg)} {sure:.2f}" for leg, sure in one["confidence"].items()),
                     text("search.cached") if one.get("from_cache") else "",
                     text("search.reranked", name=one["reranker"]) if one.get("reranker") else "",
                 ]  # fmt: skip
                 ui.label(" · ".join(filter(None, facts))).classes("text-xs opacity-70 break-words")
                 for leg, why in one["legs_failed"].items():
-                    ui.label(f"{leg}: {why}").classes(f"text-sm {BAD}")
+                    ui.label(f"{text.say('finders', leg)}: {why}").classes(f"text-sm {BAD}")
 
     def _draw_calls(self, usage: Mapping[str, Any]) -> None:
         text = self.page.text

@@ -28,7 +28,7 @@ from cairn.interfaces.web.parts import (
     list_names,
     read_address,
     show_empty,
-    when,
+    show_facts,
 )
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
@@ -222,8 +222,7 @@ class _Room:
                     "documents.size", size=bytes_of(document.byte_size), passages=document.passage_count,
                     version=document.version,
                 )  # fmt: skip
-                changed = text("documents.updated", time=when(document.updated_at))
-                ui.label(f"{about} · {changed}").classes("text-xs opacity-70")
+                show_facts(about, (text("documents.updated"), document.updated_at))
                 if document.error:
                     ui.label(document.error).classes(f"text-sm {BAD} break-words")
             ui.badge(text(f"documents.{document.status}"), color=_COLORS.get(document.status, "primary")).props(

@@ -106,7 +106,7 @@ class _Room:
                     show_empty("hub", text("graph.empty_title"), text("graph.empty_hint"))
 
     def _draw_entity(self, one: EntitySummary) -> None:
-        said = self.page.text("graph.entity", kind=one.kind, count=one.passage_count)
+        said = self.page.text("graph.entity", kind=self.page.text.say("kinds", one.kind), count=one.passage_count)
         with ui.column().classes(f"w-full gap-0 {LINE}").props("role=listitem"):
             opener = ui.button(one.name, on_click=partial(self._open, str(one.id)))
             opener.props("flat dense no-caps align=left").classes("max-w-full break-words text-left")
@@ -135,8 +135,8 @@ class _Room:
             with self.stage:
                 ui.label(centre.name).classes("text-xl break-words").props("role=heading aria-level=2")
                 facts = text(
-                    "graph.about", kind=centre.kind, passages=f"{detail.passages:,}", documents=f"{detail.documents:,}",
-                    relations=f"{detail.relation_count:,}",
+                    "graph.about", kind=text.say("kinds", centre.kind), passages=f"{detail.passages:,}",
+                    documents=f"{detail.documents:,}", relations=f"{detail.relation_count:,}",
                 )  # fmt: skip
                 ui.label(facts).classes("text-sm opacity-70")
                 other = [name.name for name in detail.names if name.name != centre.name]
@@ -155,7 +155,7 @@ class _Room:
         ends = {one.id: one for relation in relations for one in (relation.source, relation.target)}
         shown = list({one.id: one for one in (*entities, *ends.values())}.values())
         label = self.page.text("graph.picture", entities=len(shown), relations=len(relations))
-        draw_graph(shown, relations, centre.id if centre else None, label, self._open, self._prove)
+        draw_graph(self.page.text, shown, relations, centre.id if centre else None, label, self._open, self._prove)
         with ui.column().classes("w-full gap-0").props("role=list"):
             for relation in relations:
                 self._draw_relation(relation)
@@ -164,19 +164,20 @@ class _Room:
         text, proof = self.page.text, relation.proof
         with ui.row().classes(f"w-full items-center gap-2 no-wrap {LINE}").props("role=listitem"):
             with ui.column().classes("grow gap-0 min-w-0"):
-                ui.label(f"{relation.source.name} → {relation.kind} → {relation.target.name}").classes("break-words")
+                ui.label(self._say(relation)).classes("break-words")
                 ui.label(proof.quote).classes("text-sm opacity-80 break-words line-clamp-3")
                 ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
                     "text-xs opacity-70 break-words"
                 )
             icon_button("open_in_full", text("graph.proof"), partial(self._open_proof, proof))
 
+    def _say(self, relation: Relation) -> str:
+        return f"{relation.source.name} {self.page.text.say('relations', relation.kind)} {relation.target.name}"
+
     async def _prove(self, relation: Relation) -> None:
         text, proof = self.page.text, relation.proof
         with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
-            ui.label(f"{relation.source.name} → {relation.kind} → {relation.target.name}").classes("font-medium").props(
-                "role=heading aria-level=2"
-            )
+            ui.label(self._say(relation)).classes("font-medium").props("role=heading aria-level=2")
             ui.label(proof.quote).classes("break-words whitespace-pre-line")
             ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
                 "text-xs opacity-70"

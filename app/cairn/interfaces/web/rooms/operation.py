@@ -14,7 +14,7 @@ from cairn.interfaces.web.audit_list import show_audit
 from cairn.interfaces.web.evaluations import show_evaluations
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.key_table import show_keys
-from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, keep_address, read_address, when
+from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, keep_address, read_address
 from cairn.service import documents, models, operation, search, settings_in_force
 from cairn.service.limits import get_usage
 from cairn.wiring import Services
@@ -83,13 +83,13 @@ async def _show_health(page: Page, services: Services) -> None:
     _fact(text("operation.traces_dropped"), state.traces_dropped, bad=state.traces_dropped > 0)
     for kind, gate in services.admission.gates.items():
         said = text("operation.gate", running=gate.running, waiting=gate.waiting, refused=gate.refused)
-        _fact(text("operation.admission", kind=kind), said)
+        _fact(text("operation.admission", kind=text.say("gates", kind)), said)
     await _show_usage(page, services)
 
 
 async def _show_usage(page: Page, services: Services) -> None:
     usage, text = await get_usage(services), page.text
-    _heading(text("operation.usage", tenant=usage.tenant.tenant))
+    _heading(text("operation.usage"))
     for name in ("documents", "bytes", "chunks"):
         kept, most = getattr(usage.tenant.kept, name), getattr(usage.tenant.most, name)
         limit = text("operation.no_limit") if most is None else f"{most:,}"
@@ -132,7 +132,7 @@ async def _show_models(page: Page, services: Services) -> None:
     if not found.collections:
         ui.label(text("operation.no_collections")).classes("opacity-80")
     for one in found.collections:
-        _fact(one.collection, " · ".join(filter(None, (one.model, one.state, when(one.changed_at)))))
+        _fact(one.collection, " · ".join(filter(None, (one.model, one.state))))
     _heading(text("operation.indexes"))
     vector = services.settings.current.vector
     for collection in await documents.list_collections(services, limit=RECALLS_SHOWN):

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from cairn.domain.trace import RunSummary
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, cost_of, keep_address, read_address, show_empty, when
+from cairn.interfaces.web.parts import BAD, LINE, cost_of, keep_address, read_address, show_empty, show_facts
 from cairn.interfaces.web.run_detail import RunDetail
 from cairn.language.lexicon import replies
 from cairn.service import runs
@@ -118,16 +118,17 @@ class _Room:
 
     def _draw_run(self, run: RunSummary) -> None:
         text = self.page.text
-        facts = [
-            f"{when(run.started_at)} UTC", text(f"runs.{run.kind}"), run.strategy or "", ", ".join(run.collections),
-            f"{run.timings_ms['total']:,.0f} ms" if "total" in run.timings_ms else "", cost_of(run.usage),
-        ]  # fmt: skip
+        facts = (
+            run.started_at, text(f"runs.{run.kind}"), run.strategy and text.say("ways", run.strategy),
+            ", ".join(run.collections), f"{run.timings_ms['total']:,.0f} ms" if "total" in run.timings_ms else "",
+            cost_of(run.usage),
+        )  # fmt: skip
         with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 no-wrap {LINE}").props("role=listitem"):
             with ui.column().classes("grow gap-0 min-w-0"):
                 ui.link(run.question or text("runs.no_words"), f"/runs?run={run.id}").classes(
                     "break-words line-clamp-2"
                 )
-                ui.label(" · ".join(filter(None, facts))).classes("text-xs opacity-70 break-words")
+                show_facts(*facts)
                 if problem := run.error or "; ".join(run.degraded):
                     ui.label(problem).classes(f"text-sm break-words line-clamp-2 {BAD}")
             with ui.column().classes("items-end gap-1"):

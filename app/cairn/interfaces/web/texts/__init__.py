@@ -22,6 +22,11 @@ class Texts:
         text = self._words[key]
         return text.format(**values) if values else text
 
+    def say(self, table: str, name: str) -> str:
+        """What machines call so, in words: a way of answering, a stage, a kind of job. A plugin's own name is as it is, without
+        underscores."""
+        return self._words.get(f"{table}.{name.replace(' ', '_')}") or name.replace("_", " ")
+
 
 @lru_cache
 def texts_in(language: str) -> Texts:

@@ -1,0 +1,75 @@
+"""What the page says is said in words that a person uses, in all its languages."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Final, get_args
+
+import pytest
+
+from cairn.domain.code import CodeRelation
+from cairn.domain.graph import SYMMETRIC, EntityKind
+from cairn.domain.passage import FusionForm, Leg, Mode
+from cairn.domain.question import BuiltInStrategy
+from cairn.domain.trace import BELOW_TOP_K
+from cairn.interfaces.http.policy import Kind
+from cairn.interfaces.web.run_detail import DECIDED
+from cairn.interfaces.web.texts import LANGUAGES, load_words, texts_in
+from cairn.strategies.registry import STRATEGIES
+
+EVERYWHERE: Final = ("co_occurs", "relative_score", " rrf", "bm25", " utc ", "top_k")
+OF_MACHINES: Final = {
+    "en": (
+        " leg", "hops", "ways between", "communit", "way to answer", "reranked", "fetches what is missing", "approximate",
+        "admission", "traces", "in force", "of no limit", "coverage", "converse", "planned", "circuit", "as shipped",
+        "what is shipped", "read as well", " fused", "fusion", " entit", "bypassed",
+    ),
+    "de": (
+        "wege nebeneinander", "wege dazwischen", "gemeinschaft", "art der antwort", "umformuliert", "fehlendes nachholt",
+        "angenähert", "neu geordnet", "spuren", "einlass", "in kraft", "ausgeliefert", "auslieferung", "außerdem gelesen",
+        "verschmolz", "verschmelz", "entität", "umgangen",
+    ),
+    "fr": (
+        " voie", "chemins entre", "communauté", "façon de répondre", "reformulée", "ce qui manque", "approché", "reclass",
+        "traces", "admission", "en vigueur", "livré", "livraison", "lus également", "fusionn", "entité", "contournés",
+    ),
+    "es": (
+        " vía", "caminos entre", "comunidad", "manera de responder", "reformulada", "lo que falta", "aproximado", "reordena",
+        "trazas", "admisión", "en vigor", "entrega", "leídos además", "fusion", "entidad", "omitidos (",
+    ),
+    "it": (
+        " via ", " vie ", "percorsi tra", "comunità", "modo di rispondere", "riformulato", "ciò che manca", "approssimato",
+        "riordin", "tracce", "ammissione", "in vigore", "fornito", "lette inoltre", "unisci per", "entità", "saltate",
+    ),
+}  # fmt: skip
+"""Of the review: what nobody understood, and what stood for it in the other languages."""
+ENUMERATIONS: Final = {
+    "ways": {*get_args(BuiltInStrategy), *STRATEGIES}, "finders": get_args(Leg), "modes": get_args(Mode),
+    "merges": get_args(FusionForm), "kinds": get_args(EntityKind), "gates": {*get_args(Kind)} - {"own"},
+    "relations": {*SYMMETRIC, *get_args(CodeRelation)}, "decisions": DECIDED,
+    "fates": ("kept", "same document", BELOW_TOP_K, f"{BELOW_TOP_K} after reranking"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_has_a_word_that_only_machines_use(language: str) -> None:
+    said = {key: f" {_without_places(text).casefold()} " for key, text in load_words(language).items()}
+    assert not [(word, key) for word in (*EVERYWHERE, *OF_MACHINES[language]) for key in said if word in said[key]]
+
+
+def _without_places(text: str) -> str:
+    return "".join(said for said, *_ in Formatter().parse(text))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_rooms_show_of_enumerations_has_words(language: str) -> None:
+    words = load_words(language)
+    for table, names in ENUMERATIONS.items():
+        for name in names:
+            assert words.get(f"{table}.{name.replace(' ', '_')}"), (table, name)
+
+
+def test_a_name_that_a_plugin_brings_is_said_as_it_is_without_underscores() -> None:
+    text = texts_in("en")
+    assert text.say("ways", "my_own_way") == "my own way"
+    assert text.say("relations", "co_occurs") == "named together with"
