@@ -34,7 +34,7 @@ from cairn.service.ask import ask, held, start
 from cairn.service.bulk import PreparedRow, load_prepared, open_folder, prepare_one
 from cairn.service.bulk import write_prepared as write_rows
 from cairn.service.conversations import check_session_id
-from cairn.service.documents import check_collection_name, check_source, index_now
+from cairn.service.documents import check_collection_name, check_source, index_now, rename_collection
 from cairn.service.files import IngestReport, ingest_files, select_files
 from cairn.service.runs import cancel_run
 from cairn.service.search import check_query, make_request, run_search
@@ -161,6 +161,12 @@ class Cairn:
             failed=(*report.failed, *(one for one in outcomes if isinstance(one, Rejected))),
             seconds=report.seconds + time.monotonic() - started,
         )
+
+    async def name_collection(self, collection: str, display_name: str | None) -> None:
+        """Say what people are to call it, spaces and capitals included; None: its name again. Raises NotFoundError,
+        InputError."""
+        self._check_open()
+        await rename_collection(self._services, collection, display_name)
 
     async def load(
         self,

@@ -90,7 +90,8 @@ BEGIN
     RETURN QUERY
     WITH job AS (
         SELECT status,
-               CASE status WHEN 'queued' THEN run_at ELSE lease_until END AS runnable_at
+               -- a head start is no wait
+               CASE status WHEN 'queued' THEN greatest(run_at, created_at) ELSE lease_until END AS runnable_at
           FROM rag.jobs
          WHERE status IN ('queued', 'running')
     )

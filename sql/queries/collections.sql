@@ -3,27 +3,30 @@
 -- name: create
 INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, $2, $3, $4)
 ON CONFLICT (tenant_id, name) DO NOTHING
-RETURNING id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
+RETURNING id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, model_id
 
 -- name: by_name
 -- Collections that are older than the column have the model of their vectors.
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
 FROM rag.collections WHERE tenant_id = $1 AND name = $2
 
 -- name: by_id
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
 FROM rag.collections WHERE tenant_id = $1 AND id = $2
 
 -- name: by_names
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
 FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY name
 
 -- name: page
-SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
+SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, model_id
 FROM rag.collections WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
+
+-- name: rename
+UPDATE rag.collections SET display_name = $3 WHERE tenant_id = $1 AND name = $2 RETURNING id
 
 -- name: note_deletion
 -- The row is locked first, so that no document is published between the two.

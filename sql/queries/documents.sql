@@ -169,6 +169,9 @@ FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed' AND d.loader_revision < $4
 ORDER BY d.id LIMIT $5
 
+-- name: which_outdated
+SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND status = 'indexed' AND loader_revision < $3
+
 -- name: count_outdated
 SELECT count(*) FROM rag.documents
 WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed' AND loader_revision < $3

@@ -137,5 +137,34 @@ SELECT id, collection_id, job_id, external_id, name, title, media_type, metadata
  WHERE tenant_id = $1 AND id = $2;
 
 -- name: list_uploads
--- In order of arrival: ids are made one after the other by the process that took the files.
-SELECT id FROM rag.uploads WHERE tenant_id = $1 AND job_id = $2 ORDER BY id;
+-- Small files first; several of one document stay in order of arrival: ids are made one after the other by the process that took
+-- them.
+SELECT id FROM rag.uploads WHERE tenant_id = $1 AND job_id = $2
+ ORDER BY max(octet_length(content)) OVER (PARTITION BY external_id), external_id, id;
+
+-- name: waits_already
+SELECT EXISTS (
+  SELECT 1 FROM rag.uploads u JOIN rag.jobs j ON j.tenant_id = u.tenant_id AND j.id = u.job_id
+   WHERE u.tenant_id = $1 AND u.collection_id = $2 AND u.external_id = ANY ($3::text[]) AND j.status IN ('queued', 'running'));
+
+-- name: queue_of_files
+-- Files of the jobs $2 that have not ended, as list_uploads orders them; `place`: from 1 in the job; `ahead`: files of the tenant's
+-- jobs that are claimed before, without those that are done.
+WITH job AS (
+    SELECT j.id, j.status, j.run_at, n.files, coalesce((j.progress ->> 'done')::integer, 0) AS done,
+           coalesce(sum(n.files - CASE j.status WHEN 'running' THEN coalesce((j.progress ->> 'done')::integer, 0) ELSE 0 END)
+             OVER (ORDER BY j.status = 'queued', j.run_at, j.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::integer AS ahead
+      FROM rag.jobs AS j
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS files FROM rag.uploads AS u WHERE u.tenant_id = j.tenant_id AND u.job_id = j.id) AS n
+     WHERE j.tenant_id = $1 AND j.status IN ('queued', 'running') AND n.files > 0
+)
+SELECT job.id AS job_id, u.external_id, octet_length(u.content) AS byte_size, job.status = 'running' AS running, job.done, job.ahead,
+       row_number() OVER (PARTITION BY job.id ORDER BY u.largest, u.external_id, u.id)::integer AS place, d.status, d.error
+  FROM job
+ CROSS JOIN LATERAL (
+       SELECT u.*, max(octet_length(u.content)) OVER (PARTITION BY u.external_id) AS largest
+         FROM rag.uploads AS u WHERE u.tenant_id = $1 AND u.job_id = job.id) AS u
+  LEFT JOIN rag.documents AS d ON d.tenant_id = $1 AND d.collection_id = u.collection_id AND d.external_id = u.external_id
+ WHERE job.id = ANY ($2::uuid[])
+ ORDER BY job.ahead, job.id, place;

@@ -13,7 +13,8 @@ SELECT t.name AS tenant,
        c.epoch,
        c.created_at,
        states.updated_at,
-       c.id AS collection_id
+       c.id AS collection_id,
+       coalesce(c.display_name, c.name) AS display_name
 FROM rag.collections AS c
 JOIN rag.tenants AS t ON t.id = c.tenant_id
 LEFT JOIN rag.embedding_models AS m ON m.id = c.model_id
@@ -38,3 +39,4 @@ COMMENT ON COLUMN analyst.collections.epoch IS 'Grows with every change of its c
 COMMENT ON COLUMN analyst.collections.created_at IS 'When it was created.';
 COMMENT ON COLUMN analyst.collections.updated_at IS 'When a document of it last changed; null without documents.';
 COMMENT ON COLUMN analyst.collections.collection_id IS 'Id of the collection.';
+COMMENT ON COLUMN analyst.collections.display_name IS 'What people call it; its name where nobody said.';

@@ -286,7 +286,7 @@ Outcome = Indexed | Rejected
 @dataclass(frozen=True, slots=True)
 class Collection:
     """`epoch` grows with every committed change of content. `model_id`: the embedding model that serves it; None before
-    its first document."""
+    its first document. `display_name`: what people call it; None where nobody said."""
 
     id: UUID
     name: str
@@ -296,6 +296,12 @@ class Collection:
     chunk_count: int
     created_at: datetime
     model_id: int | None = None
+    display_name: str | None = None
+
+    @property
+    def shown_name(self) -> str:
+        """For people."""
+        return self.display_name or self.name
 
 
 def upload_result(outcomes: Sequence[Outcome], epoch: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from cairn.domain.document import Source
+from cairn.domain.document import Source, Status
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "parked", "cancelled"]
 """parked: claimed max_attempts times without an end; somebody has to look, then revive or cancel it.
@@ -53,6 +53,22 @@ class Job:
     def ended(self) -> bool:
         """Whether the status is final, as far as workers go."""
         return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFile:
+    """A file of a job that did not end. `place`: from 1 within the job, whose files before `done` were handed on; `ahead`: files
+    of other jobs that come before. `status` and `error`: of its document, None before there is one."""
+
+    job_id: UUID
+    external_id: str
+    byte_size: int
+    running: bool
+    done: int
+    ahead: int
+    place: int
+    status: Status | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

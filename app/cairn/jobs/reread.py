@@ -31,22 +31,29 @@ FIRST: Final = UUID(int=0)
 
 
 def reread(database: Database, target_for: Callable[[JobContext, UUID], Target]) -> Handler:
-    """The handler of `reread`. Payload: collection_id. Result: documents reread, unchanged, overtaken and left, and of those that
-    were left id and reason, NAMED at most."""
+    """The handler of `reread`. Payload: collection_id, and document_id where only that one is meant. Result: documents reread,
+    unchanged, overtaken and left, and of those that were left id and reason, NAMED at most."""
 
     async def handle(context: JobContext) -> dict[str, Any]:
         collection_id, principal = UUID(context.job.payload["collection_id"]), context.principal
-        target, after = target_for(context, collection_id), FIRST
+        only = UUID(context.job.payload["document_id"]) if "document_id" in context.job.payload else None
+        target, after = target_for(context, collection_id), UUID(int=only.int - 1) if only else FIRST
         counts: Counter[str] = Counter(reread=0, unchanged=0, overtaken=0, left=0)
         left: list[dict[str, str]] = []
         async with database.transaction(principal, readonly=True) as connection:
-            total = await documents.count_outdated(connection, principal, collection_id, REVISION)
+            total = 1 if only else await documents.count_outdated(connection, principal, collection_id, REVISION)
         async with outline_reader(target.settings) as outlines:
             while True:
                 async with database.transaction(principal, readonly=True) as connection:
                     batch = await documents.list_outdated(
-                        connection, principal, collection_id, REVISION, after=after, limit=BATCH_DOCUMENTS
+                        connection,
+                        principal,
+                        collection_id,
+                        REVISION,
+                        after=after,
+                        limit=1 if only else BATCH_DOCUMENTS,
                     )
+                batch = [found for found in batch if only in (None, found.id)]
                 if not batch:
                     break
                 for found in batch:

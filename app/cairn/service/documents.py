@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +17,7 @@ from cairn.domain.document import Collection, Document, Outcome, Source, TextPar
 from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentSort, ListOrder
 from cairn.domain.graph_view import Refreshed
 from cairn.domain.job import Job, RecallCheck
-from cairn.domain.names import check_external_id, clean_title
+from cairn.domain.names import MAX_NAME, check_external_id, clean_title
 from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
 from cairn.ingest.model_choice import Writing
@@ -41,6 +43,10 @@ from cairn.wiring import Services
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 LONGEST_TEXT = 2**30
 """Code points; PostgreSQL holds no longer text."""
+MOST_AHEAD = timedelta(minutes=15)
+"""Of an empty file."""
+LARGE_BYTES = 10_000_000
+"""Files that have these overtake nothing."""
 MAX_TITLE = 2000
 """Characters; a title stands with each passage."""
 
@@ -79,10 +85,29 @@ def check_source(source: Source, settings: Settings) -> Source:
     return source if title == source.title else replace(source, title=title or None)
 
 
-async def create_collection(services: Services, name: str, model: str | None = None) -> Collection:
-    """`model`: the embedding model that is to serve it; None: that of the settings, or what its first documents ask for. Raises
-    ConflictError when the name is taken, InputError for a model that cannot be had, ProviderError."""
-    check_collection_name(name)
+def check_display_name(name: str) -> str:
+    """What people are to call a collection, in one line. Raises InputError."""
+    shown = " ".join(clean_title(name).split())
+    if not 1 <= len(shown) <= MAX_NAME:
+        raise InputError(f"a display name has 1 to {MAX_NAME} characters that are seen, this one {len(shown):,}")
+    return shown
+
+
+def name_from(display_name: str) -> str:
+    """A collection name made of what people call it: "Personnel 2024" is Personnel-2024, one without Latin letters a number."""
+    plain = unicodedata.normalize("NFKD", display_name).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:100].strip("-._")
+    return name or f"collection-{zlib.crc32(display_name.encode()):08x}"
+
+
+async def create_collection(
+    services: Services, name: str | None, model: str | None = None, display_name: str | None = None
+) -> Collection:
+    """`model`: the embedding model that is to serve it; None: that of the settings, or what its first documents ask for.
+    `name` None: it is made of the display name. Raises ConflictError when the name is taken, InputError for a model that cannot
+    be had, ProviderError."""
+    shown = None if display_name is None else check_display_name(display_name)
+    name = check_collection_name(name if name is not None else name_from(shown or ""))
     chosen = None
     if model is not None and model != AUTO:
         try:
@@ -95,7 +120,20 @@ async def create_collection(services: Services, name: str, model: str | None = N
             raise ConflictError(f"a collection named {name} exists already")
         if chosen is not None:
             await collections.pin_model(connection, services.principal, collection.id, chosen.id)
+        if shown is not None and shown != name:
+            await collections.rename(connection, services.principal, name, shown)
+            collection = replace(collection, display_name=shown)
     return replace(collection, model_id=chosen.id if chosen else None)
+
+
+async def rename_collection(services: Services, name: str, display_name: str | None) -> Collection:
+    """Change what people call it; its name, by which programs find it, stays. None: its name again. Raises NotFoundError,
+    InputError."""
+    shown = None if display_name is None else check_display_name(display_name)
+    async with services.database.transaction(services.principal) as connection:
+        if not await collections.rename(connection, services.principal, name, None if shown == name else shown):
+            raise NotFoundError(f"no collection named {name[:140]}; see GET /collections")
+    return await get_collection(services, name)
 
 
 async def ensure_collection(services: Services, name: str) -> Collection:
@@ -180,15 +218,24 @@ async def refresh_communities(services: Services, collection: str, *, force: boo
     return await refresh(services.database, services.principal, found.id, settings.graph.communities)
 
 
+def head_start(size: int) -> timedelta:
+    """By how much files of so many bytes together are put before what came earlier: small ones overtake large ones, and none
+    waits longer than MOST_AHEAD for those that came after it."""
+    return max(timedelta(0), MOST_AHEAD * (1 - size / LARGE_BYTES))
+
+
 @at_primary
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
     """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
     hashes = {id(source): await source_hash_aside(source) for source in sources}
     async with services.database.transaction(services.principal) as connection:
+        names = [source.external_id for source in sources]
+        waits = await jobs.waits_already(connection, services.principal, target.id, names)
         job = await jobs.enqueue(
             connection, services.principal, INDEX_UPLOADS, {"collection": target.name, "collection_id": str(target.id)},
             max_attempts=services.settings.current.jobs.max_attempts,
+            delay=timedelta(0) if waits else -head_start(sum(source.byte_size for source in sources)),
         )  # fmt: skip
         for source in sorted(sources, key=lambda source: source.external_id):  # in the order that all lock them in
             await documents.register(connection, services.principal, target.id, source, hashes[id(source)])

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from cairn.domain.job import Job, JobStatus
+from cairn.domain.job import Job, JobStatus, WaitingFile
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.ingest.enrichment import enqueue_enrichment
 from cairn.ingest.extraction import enqueue
@@ -37,6 +37,12 @@ async def list_jobs(
 
     found = await read()
     return await read() if await _release_lost(services, found) else found
+
+
+async def list_waiting_files(services: Services, job_ids: Sequence[UUID]) -> list[WaitingFile]:
+    """The files of jobs that have not ended, in the order in which a worker takes them."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await jobs.queue_of_files(connection, services.principal, job_ids)
 
 
 async def _release_lost(services: Services, seen: Sequence[Job]) -> bool:

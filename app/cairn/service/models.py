@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 from cairn.domain.document import Collection
 from cairn.domain.job import Job
@@ -13,7 +14,7 @@ from cairn.ingest.loaders import REVISION
 from cairn.jobs.reindex import BACKFILL, REINDEX
 from cairn.jobs.reread import REREAD
 from cairn.jobs.vector_indexes import enqueue_plan
-from cairn.service.documents import get_collection
+from cairn.service.documents import find_document, get_collection
 from cairn.store import audit, collections, documents, jobs, models, vectors
 from cairn.store.models import CollectionModel
 from cairn.store.vectors import EmbeddingModel
@@ -144,15 +145,23 @@ async def start_reindex(services: Services, collection: str, *, force: bool) -> 
         )  # fmt: skip
 
 
-async def start_reread(services: Services, collection: str) -> Job:
-    """Order that the documents are read anew that loaders of an earlier release read. Raises NotFoundError."""
+async def start_reread(services: Services, collection: str, document_id: UUID | None = None) -> Job:
+    """Order that the documents are read anew that loaders of an earlier release read, or one of them. Raises NotFoundError."""
     found = await get_collection(services, collection)
+    one = None if document_id is None else (await find_document(services, collection, document_id)).id
     async with services.database.transaction(services.principal) as connection:
         payload = {"collection_id": str(found.id), "collection": found.name}
+        payload |= {} if one is None else {"document_id": str(one)}
         return await jobs.enqueue(
-            connection, services.principal, REREAD, payload, dedupe_key=f"{REREAD}:{found.id}",
+            connection, services.principal, REREAD, payload, dedupe_key=f"{REREAD}:{one or found.id}",
             max_attempts=services.settings.current.jobs.max_attempts,
         )  # fmt: skip
+
+
+async def which_outdated(services: Services, document_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the documents that loaders of an earlier release read."""
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await documents.which_outdated(connection, services.principal, document_ids, REVISION)
 
 
 async def count_outdated(services: Services, collection: str | None = None) -> dict[str, int]:

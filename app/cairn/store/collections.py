@@ -49,6 +49,11 @@ async def page(connection: Any, principal: Principal, *, after: str, limit: int)
     return [_collection(row) for row in await connection.fetch(SQL["page"], principal.tenant_id, after, limit)]
 
 
+async def rename(connection: Any, principal: Principal, name: str, display_name: str | None) -> bool:
+    """Change what people call it; False where there is no such collection."""
+    return await connection.fetchval(SQL["rename"], principal.tenant_id, name, display_name) is not None
+
+
 async def delete(connection: Any, principal: Principal, name: str) -> UUID | None:
     """Remove a collection with all its documents; its id, None when there is none of that name."""
     if (locked := await connection.fetchval(SQL["lock_by_name"], principal.tenant_id, name)) is None:

@@ -434,6 +434,14 @@ async def list_outdated(
     return [OutdatedDocument(**dict(row)) for row in rows]
 
 
+async def which_outdated(
+    connection: Any, principal: Principal, document_ids: Sequence[UUID], loader_revision: int
+) -> set[UUID]:
+    """Those of the documents that loaders before this revision read."""
+    rows = await connection.fetch(SQL["which_outdated"], principal.tenant_id, list(document_ids), loader_revision)
+    return {row["id"] for row in rows}
+
+
 async def count_outdated(connection: Any, principal: Principal, collection_id: UUID, loader_revision: int) -> int:
     return cast(
         "int", await connection.fetchval(SQL["count_outdated"], principal.tenant_id, collection_id, loader_revision)

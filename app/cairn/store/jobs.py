@@ -17,7 +17,7 @@ from uuid import UUID
 from cairn.db.queries import load_queries
 from cairn.domain.document import Source
 from cairn.domain.ids import new_id
-from cairn.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload
+from cairn.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload, WaitingFile
 from cairn.domain.principal import Caller, KeyLimits, Principal
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
@@ -51,7 +51,8 @@ async def enqueue(
     dedupe_key: str | None = None,
     delay: timedelta = _NOW,
 ) -> Job:
-    """A new job that exists when the caller's transaction commits, not before `delay` has passed.
+    """A new job that exists when the caller's transaction commits, not before `delay` has passed; a negative one puts it before
+    jobs that were enqueued so much earlier.
 
     What it costs is counted on the key of the principal, if it has one.
     While an unfinished job has the same `dedupe_key`, that one is returned. Raises ConflictError in the improbable
@@ -273,6 +274,18 @@ async def get_upload(connection: Any, principal: Principal, upload_id: UUID) -> 
     return Upload(row["id"], row["job_id"], row["collection_id"], source)
 
 
+async def waits_already(connection: Any, principal: Principal, collection_id: UUID, external_ids: list[str]) -> bool:
+    """Whether a file of one of these documents waits for a worker: a newer one must not overtake it."""
+    found: bool = await connection.fetchval(_SQL["waits_already"], principal.tenant_id, collection_id, external_ids)
+    return found
+
+
+async def queue_of_files(connection: Any, principal: Principal, job_ids: Sequence[UUID]) -> list[WaitingFile]:
+    """The files of these jobs that did not end, in the order in which a worker takes them."""
+    rows = await connection.fetch(_SQL["queue_of_files"], principal.tenant_id, list(job_ids))
+    return [WaitingFile(**dict(row)) for row in rows]
+
+
 async def list_uploads(connection: Any, principal: Principal, job_id: UUID) -> list[UUID]:
-    """Ids of the files of the job, in order of arrival; without their bytes. They go when the job ends."""
+    """Ids of the files of the job, small ones first; without their bytes. They go when the job ends."""
     return [row["id"] for row in await connection.fetch(_SQL["list_uploads"], principal.tenant_id, job_id)]

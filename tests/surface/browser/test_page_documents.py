@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 from serving import Api
@@ -25,19 +27,25 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, 
     (folder / ".secret").write_text("hidden files stay where they are")
     tab.get_by_label("Choose a folder").set_input_files(folder)
     status = tab.get_by_role("status")
-    expect(status.get_by_text("1 added, 0 replaced, 0 updated, 0 unchanged, 1 failed")).to_be_visible(
-        timeout=patience(30) * 1000
-    )
-    expect(status.get_by_text("broken.pdf:")).to_be_visible()
+    expect(status.get_by_text("1 document added, 1 failed")).to_be_visible(timeout=patience(30) * 1000)
+    expect(status.get_by_role("listitem")).to_have_count(1)
+    expect(status.get_by_role("listitem").filter(has_text="handbook/broken.pdf").get_by_text("Failed")).to_be_visible()
+    shoot(tab, "documents-added")
+    status.get_by_label("Dismiss").click()
     rows = tab.get_by_role("listitem")
     expect(rows).to_have_count(2)
-    expect(rows.filter(has_text="handbook/people/leave.md").get_by_text("Indexed")).to_be_visible()
+    expect(rows.filter(has_text="handbook/broken.pdf").get_by_text("Failed")).to_be_visible()
+    changed = rows.filter(has_text="handbook/people/leave.md").locator("time")
+    expect(changed).to_have_text(re.compile("^(now|[0-9]+ (second|minute)s? ago)$"))
+    expect(changed).to_have_attribute("title", re.compile("at .* UTC$"))  # the zone of the browser
+    expect(tab.get_by_text("Drop files or folders here")).to_be_hidden()
+    expect(tab.get_by_role("button", name="Add files")).to_be_visible()
     shoot(tab, "documents")
     tab.get_by_text("Jobs", exact=True).click()
     expect(tab.get_by_text("Add files library")).to_be_visible()
     _cancel_and_retry_jobs(api, tab, psql)
     with tab.expect_download() as downloading:
-        rows.filter(has_text="leave.md").get_by_label("Download").click()
+        _choose(tab, rows.filter(has_text="leave.md"), "Download")
     assert "30 days of leave" in downloading.value.path().read_text()
     _change_title(api, tab, rows.filter(has_text="leave.md"))
     tab.get_by_label("Name contains").fill("broken")
@@ -45,11 +53,17 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, 
     tab.get_by_label("Name contains").fill("")
     expect(rows).to_have_count(2)
     _look_narrow_and_dark(tab, shoot)
-    rows.filter(has_text="leave.md").get_by_label("Delete").click()
+    _choose(tab, rows.filter(has_text="leave.md"), "Delete")
     tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(rows).to_have_count(1)
     listed = api.client.get("/collections/library/documents").json()["items"]
     assert [one["external_id"] for one in listed] == ["handbook/broken.pdf"]
+
+
+def _choose(tab: Page, row: Locator, action: str) -> None:
+    """Of the menu of a document."""
+    row.get_by_label("What to do with").click()
+    tab.locator(".q-menu").get_by_text(action, exact=True).click()
 
 
 def _cancel_and_retry_jobs(api: Api, tab: Page, psql: Callable[..., str]) -> None:
@@ -73,7 +87,7 @@ def _cancel_and_retry_jobs(api: Api, tab: Page, psql: Callable[..., str]) -> Non
 
 
 def _change_title(api: Api, tab: Page, row: Locator) -> None:
-    row.get_by_label("Edit title and metadata").click()
+    _choose(tab, row, "Edit title and metadata")
     form = tab.get_by_role("dialog")
     form.get_by_label("Metadata (JSON)").fill("[1]")
     form.get_by_role("button", name="Save").click()
@@ -87,7 +101,7 @@ def _change_title(api: Api, tab: Page, row: Locator) -> None:
         one for one in api.client.get("/collections/library/documents").json()["items"] if one["title"] == "Days off"
     )
     assert changed["metadata"]["team"] == "people"
-    row.get_by_label("Open", exact=True).click()
+    row.get_by_role("link", name="Days off").click()
     with tab.expect_download() as downloading:
         tab.locator(".viewer").get_by_label("Download").click()
     assert "30 days of leave" in downloading.value.path().read_text()
@@ -111,9 +125,8 @@ def test_files_can_be_dropped(api: Api, tab: Page) -> None:
         " return data; }"
     )
     tab.locator("[data-url]").dispatch_event("drop", {"dataTransfer": dropped})
-    expect(tab.get_by_role("listitem").filter(has_text="lift.txt").get_by_text("Indexed")).to_be_visible(
-        timeout=patience(30) * 1000
-    )
+    expect(tab.get_by_role("status").get_by_text("1 document added")).to_be_visible(timeout=patience(30) * 1000)
+    expect(tab.get_by_role("listitem").get_by_role("link", name="lift.txt")).to_be_visible()
 
 
 def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: Page, shoot: Shoot) -> None:
@@ -130,7 +143,7 @@ def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: 
             form.get_by_role("radio", name=sentence).click()
             expect(form.get_by_role("radio", name=sentence)).to_be_checked()
         shoot(tab, f"documents-{name}")
-        form.get_by_label("New collection").fill(name)
+        form.get_by_label("Name", exact=True).fill(name)
         form.get_by_role("button", name="Create").click()
         expect(form).to_have_count(0)
         expect(tab.get_by_label("Collection", exact=True)).to_have_value(name)
@@ -142,7 +155,7 @@ def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: 
 def test_documents_that_an_earlier_release_read_are_counted(
     api: Api, tab: Page, shoot: Shoot, psql: Callable[..., str]
 ) -> None:
-    said = "Documents that an earlier release read: 1. `cairn reread aged` reads them anew."
+    said = "1 document was read by an earlier release, and may be read better today."
     api.index("aged", leave="Employees have 30 days of leave.", pay="Salaries are paid on the 25th.")
     tab.goto(f"{api.url}/ui/documents?collection=aged")
     expect(tab.get_by_role("listitem")).to_have_count(2)
@@ -151,5 +164,44 @@ def test_documents_that_an_earlier_release_read_are_counted(
     tab.reload()
     expect(tab.get_by_text(said)).to_be_visible()
     shoot(tab, "documents-outdated")
+    old = tab.get_by_role("listitem").filter(has_text="Read by an earlier release")
+    expect(old).to_have_count(1)
     tab.goto(f"{api.url}/ui/operation")
     expect(tab.get_by_role("alert").get_by_text("cairn reread aged")).to_be_visible()
+    tab.goto(f"{api.url}/ui/documents?collection=aged")
+    _choose(tab, old, "Read again")
+    expect(tab.get_by_text("Begun: the old text serves")).to_be_visible()
+    ended = api.await_until(lambda: [one for one in _jobs(api, "reread") if one["result"]])
+    assert [(one["result"]["unchanged"], one["result"]["left"]) for one in ended] == [(1, 0)]
+    tab.reload()
+    expect(tab.get_by_role("listitem")).to_have_count(2)
+    expect(tab.get_by_text(said)).to_be_hidden()
+
+
+def _jobs(api: Api, kind: str) -> list[dict[str, Any]]:
+    return [one for one in api.client.get("/jobs").json()["items"] if one["kind"] == kind]
+
+
+def test_a_collection_is_called_as_people_call_it(api: Api, tab: Page, shoot: Shoot) -> None:
+    """And what is refused is said in the form, which keeps what was typed."""
+    api.client.post("/collections", json={"name": "Personnel-2023"})
+    tab.goto(f"{api.url}/ui/documents?collection=library")
+    tab.get_by_label("New collection").click()
+    form = tab.get_by_role("dialog")
+    form.get_by_label("Name", exact=True).fill("Personnel 2023")
+    expect(form.get_by_text("Programs call it Personnel-2023")).to_be_visible()
+    form.get_by_role("button", name="Create").click()
+    expect(form.get_by_text("exists already")).to_be_visible()
+    shoot(tab, "documents-name-taken")
+    expect(form.get_by_label("Name", exact=True)).to_have_value("Personnel 2023")
+    form.get_by_label("Name", exact=True).fill("Personnel 2024")
+    form.get_by_role("button", name="Create").click()
+    expect(form).to_have_count(0)
+    expect(tab.get_by_label("Collection", exact=True)).to_have_value("Personnel 2024")
+    assert api.client.get("/collections/Personnel-2024").json()["display_name"] == "Personnel 2024"
+    tab.get_by_label("Rename the collection").click()
+    tab.get_by_role("dialog").get_by_label("Name", exact=True).fill("People of 2024")
+    tab.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(tab.get_by_label("Collection", exact=True)).to_have_value("People of 2024")
+    tab.goto(f"{api.url}/ui/search?collection=Personnel-2024")
+    expect(tab.get_by_label("Collection", exact=True)).to_have_value("People of 2024")

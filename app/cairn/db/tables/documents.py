@@ -97,6 +97,7 @@ collections = Table(
     col("model_id", SmallInteger, "Embedding model that serves it; null: that of the settings.", nullable=True),
     col("calibration", JSONB, "Of confidence, by cairn eval calibrate; null: as shipped.", nullable=True),
     count("byte_count", "Bytes of the files of indexed documents.", BigInteger),
+    col("display_name", Text, "What people call it; null: its name.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "name"),
     comment="Named sets of documents that are searched together.",

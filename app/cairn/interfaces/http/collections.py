@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cairn.domain.document import Collection
+from cairn.domain.names import MAX_NAME
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, Body, example
 from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
@@ -25,30 +26,54 @@ _RECALL = {
     "checked_at": "2026-11-21T03:00:00Z",
 }  # fmt: skip
 _EXAMPLE = {
-    "name": COLLECTION_EXAMPLE, "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
+    "name": COLLECTION_EXAMPLE, "display_name": "Staff handbook",
+    "document_count": 12, "passage_count": 140, "chunk_count": 610, "epoch": 14,
     "created_at": "2026-11-21T10:00:00Z", "embedding_model": "all-MiniLM-L6-v2:int8", "embedding_state": "serving",
 }  # fmt: skip
 
 
+_DISPLAY_NAME = "What people call it, spaces and capitals included; null: its name."
+
+
 class NewCollection(Body):
-    """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit."""
+    """The name: 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit; it is made of the display name where
+    there is none."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": COLLECTION_EXAMPLE, "embedding_model": "minilm"}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"name": COLLECTION_EXAMPLE, "display_name": "Staff handbook", "embedding_model": "minilm"}]
+        },
     )
 
-    name: str
+    name: str | None = None
+    display_name: str | None = Field(None, max_length=MAX_NAME, description=_DISPLAY_NAME)
     embedding_model: str | None = Field(
         None, max_length=200,
         description="Which is to serve it: minilm (code, English at half the cost), e5 (prose in many languages), or another as "
         "settings name it. Null or auto: that of the settings, or what its first documents ask for.",
     )  # fmt: skip
 
+    @model_validator(mode="after")
+    def _is_called_something(self) -> NewCollection:
+        if self.name is None and self.display_name is None:
+            raise ValueError("give a name, a display_name, or both")
+        return self
+
+
+class CollectionPatch(Body):
+    """What people call the collection. Its name stays: addresses, settings and programs have it."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"display_name": "Staff handbook 2026"}]})
+
+    display_name: str | None = Field(max_length=MAX_NAME, description=_DISPLAY_NAME)
+
 
 class CollectionOut(BaseModel):
     model_config = example(_EXAMPLE)
 
     name: str
+    display_name: str | None = Field(None, description=_DISPLAY_NAME)
     document_count: int
     passage_count: int
     chunk_count: int
@@ -104,7 +129,7 @@ def _out(collection: Collection, serving: Mapping[str, models.CollectionEmbeddin
 async def create_collection(body: NewCollection, services: ServicesDep, response: Response) -> CollectionOut:
     """Not needed before adding documents: that creates the collection. 409 when the name is taken, 422 for an embedding model
     that cannot be had."""
-    collection = await documents.create_collection(services, body.name, body.embedding_model)
+    collection = await documents.create_collection(services, body.name, body.embedding_model, body.display_name)
     response.headers["Location"] = f"/collections/{collection.name}"
     return _out(collection, await models.get_embedding(services, collection.name))
 
@@ -125,6 +150,12 @@ async def get_collection(name: CollectionName, services: ServicesDep) -> Collect
     recall = RecallOut(**asdict(check)) if check else None
     serving = await models.get_embedding(services, found.name)
     return CollectionDetail(**_out(found, serving).model_dump(), recall=recall)
+
+
+@router.patch("/collections/{name}", summary="Change what people call a collection")
+async def rename_collection(name: CollectionName, body: CollectionPatch, services: ServicesDep) -> CollectionOut:
+    found = await documents.rename_collection(services, name, body.display_name)
+    return _out(found, await models.get_embedding(services, found.name))
 
 
 @router.delete("/collections/{name}", status_code=204, summary="Delete a collection")

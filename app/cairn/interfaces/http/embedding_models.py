@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
+from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
@@ -115,11 +116,16 @@ async def reindex_collection(name: CollectionName, body: Reindex, services: Serv
     return job_out(job)
 
 
+OneDocument = Annotated[UUID | None, Query(description="Only this one of them.")]
+
+
 @router.post("/collections/{name}/reread", status_code=202, summary="Read documents of an earlier release anew")
-async def reread_collection(name: CollectionName, services: ServicesDep, response: Response) -> JobOut:
+async def reread_collection(
+    name: CollectionName, services: ServicesDep, response: Response, document_id: OneDocument = None
+) -> JobOut:
     """Those that loaders of an earlier release read, from their kept files: where today's read another text, it becomes a new
     version. The rest costs nothing, and what cannot be read any more stays; the job's result tells of it by name."""
-    job = await model_service.start_reread(services, name)
+    job = await model_service.start_reread(services, name, document_id)
     response.headers["Location"] = f"/jobs/{job.id}"
     return job_out(job)
 

@@ -37,6 +37,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /collections": RoutePolicy("write", creates=True),
     "GET /collections": _TAGGED,
     "GET /collections/{name}": _TAGGED,
+    "PATCH /collections/{name}": _WRITE,
     "DELETE /collections/{name}": _WRITE,
     "POST /collections/{name}/documents": _UPLOAD,
     "GET /collections/{name}/documents": _TAGGED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -32,6 +33,14 @@ def keep_address(values: Mapping[str, Any]) -> None:
     ui.navigate.history.replace(f"?{urlencode(kept)}")
 
 
+async def list_shown_names(services: Services, *others: str) -> dict[str, str]:
+    """Collections by name, as a choice offers them to people, in the order of what they are called; `others` as they are."""
+    found = {one.name: one.shown_name for one in await documents.list_collections(services, limit=COLLECTIONS_SHOWN)}
+    often = Counter(found.values())
+    named = {name: f"{shown} ({name})" if often[shown] > 1 else shown for name, shown in found.items()}
+    return dict(sorted(({one: one for one in others} | named).items(), key=lambda item: item[1].casefold()))
+
+
 async def list_names(services: Services) -> list[str]:
     """Of the collections, as a choice offers them."""
     return [one.name for one in await documents.list_collections(services, limit=COLLECTIONS_SHOWN)]
@@ -59,9 +68,14 @@ def icon_button(icon: str, label: str, act: Callable[[], Awaitable[None] | None]
     return button.tooltip(label)
 
 
+def file_address(document: Document, collection: str) -> str:
+    """Of the file as it came, below the page, where the cookie says who asks."""
+    return f"/collections/{collection}/documents/{document.id}/file"
+
+
 def download_link(document: Document, collection: str, label: str) -> None:
-    """To the file as it came, below the page, where the cookie says who asks."""
-    file = f"/collections/{collection}/documents/{document.id}/file"
+    """To the file as it came."""
+    file = file_address(document, collection)
     with ui.link(target=file).props("download").classes("text-primary") as link:
         ui.icon("download", size="sm").props("aria-hidden=true")
     link.props["aria-label"] = label

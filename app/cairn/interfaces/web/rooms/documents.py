@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from nicegui import ui
 from cairn.domain.document import Document, Status
 from cairn.domain.document_list import DocumentFilter, DocumentSort
 from cairn.errors import NotFoundError
+from cairn.interfaces.web.collection_form import create_collection, rename_collection
 from cairn.interfaces.web.document_form import edit_document
 from cairn.interfaces.web.dropzone import DropZone
 from cairn.interfaces.web.frame import Page, shown_errors
@@ -22,17 +24,19 @@ from cairn.interfaces.web.parts import (
     bytes_of,
     choose_from,
     confirm,
-    download_link,
+    file_address,
     icon_button,
     keep_address,
-    list_names,
+    list_shown_names,
     read_address,
     show_empty,
     show_facts,
 )
+from cairn.interfaces.web.upload_list import UploadList
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
 from cairn.service.editing import delete_documents
+from cairn.settings import Settings
 
 SHOWN: Final = 25
 """Documents at first, and more at each demand."""
@@ -43,16 +47,15 @@ _STATES: Final[Mapping[str, tuple[Status, ...]]] = {
 _SORTS: Final[Mapping[DocumentSort, str]] = {
     "external_id": "by_name", "-updated_at": "by_newest", "-byte_size": "by_largest",
 }  # fmt: skip
-_MODELS: Final = ("auto", "e5", "minilm")
-"""What a new collection may be served by, as `POST /collections` takes it; others are for who writes settings."""
 
 
 async def show(page: Page) -> None:
     """Draw it into the open frame."""
     services = await page.session.services("read")
-    names, settings = await list_names(services), services.settings.current
-    room = _Room(page, choose_from(names, read_address("collection"), settings.rag.collection_name))
-    room.draw(names, settings.api.max_body_bytes, settings.ingest.max_file_bytes)
+    settings = services.settings.current
+    names = await list_shown_names(services)
+    room = _Room(page, choose_from(list(names), read_address("collection"), settings.rag.collection_name))
+    room.draw(names | {room.collection: names.get(room.collection, room.collection)}, settings)
     await room.refresh()
     if place := _named_place():
         await open_document(page, place)
@@ -79,43 +82,61 @@ class _Room:
     status: str = ""
     sort: DocumentSort = "external_id"
     selected: set[UUID] = field(default_factory=set)
+    seen: object = None
+    """What is drawn, to be drawn again only where it changed."""
 
-    def draw(self, names: list[str], most_bytes: int, file_bytes: int) -> None:
-        text = self.page.text
-        options = sorted({*names, self.collection})
-        with ui.row().classes("w-full items-center gap-2"):
-            picker = ui.select(options, value=self.collection, label=text("documents.collection"), with_input=True)
-            picker.classes("min-w-48").on_value_change(lambda event: self._choose(event.value))
-            if self.page.session.may("write"):
-                icon_button("create_new_folder", text("documents.new"), lambda: self._create(picker))
-            self.counts = ui.label().classes("opacity-70")
-            self.model = ui.label().classes("opacity-70")
-        self.outdated = ui.label().classes("opacity-80 break-words")
+    def draw(self, names: dict[str, str], settings: Settings) -> None:
+        self.uploads = UploadList(self.page, self.refresh)
         if self.page.session.may("write"):
-            self.zone = DropZone(self.page, self.collection, most_bytes // 2, file_bytes, self.refresh)
+            most_bytes, file_bytes = settings.api.max_body_bytes // 2, settings.ingest.max_file_bytes
+            self.zone = DropZone(self.page, self.collection, most_bytes, file_bytes, self.uploads)
+            with self.zone.area():
+                self._draw_room(names)
+        else:
+            self._draw_room(names)
+
+    def _draw_room(self, names: dict[str, str]) -> None:
+        text, may_write = self.page.text, self.page.session.may("write")
+        with ui.row().classes("w-full items-center gap-2"):
+            self.picker = ui.select(names, value=self.collection, label=text("documents.collection"), with_input=True)
+            self.picker.classes("min-w-56 max-sm:grow").on_value_change(lambda event: self._choose(event.value))
+            if may_write:
+                icon_button("create_new_folder", text("documents.new"), self._create)
+                self.rename = icon_button("drive_file_rename_outline", text("documents.rename"), self._rename)
+            with ui.column().classes("gap-0 ml-2"):
+                self.counts = ui.label().classes("text-sm opacity-80")
+                self.model = ui.label().classes("text-xs opacity-70")
+        with ui.row().classes("w-full items-center gap-2 rounded p-2 bg-amber-100 dark:bg-amber-950") as self.outdated:
+            ui.icon("update").props("aria-hidden=true")
+            self.outdated_said = ui.label().classes("grow break-words min-w-0")
+            if may_write:
+                ui.button(text("documents.reread_all"), on_click=self._reread).props("flat no-caps dense")
+        self.outdated.set_visibility(False)
+        if may_write:
             self.zone.draw()
+            self.uploads.draw()
         else:
             ui.label(text("documents.read_only")).classes("opacity-70")
-        with ui.row().classes("w-full items-center gap-2"):
-            ui.input(text("documents.search"), on_change=lambda event: self._filter(words=event.value or "")).props(
-                "clearable dense debounce=300"
-            )
-            states = {"": text("documents.any_status"), **{one: text(f"documents.{one}") for one in _STATES}}
-            ui.select(
-                states,
-                value="",
-                label=text("documents.status"),
-                on_change=lambda event: self._filter(status=event.value),
-            ).props("dense").classes("min-w-40")
-            sorts = {key: text(f"documents.{name}") for key, name in _SORTS.items()}
-            ui.select(sorts, label=text("documents.sort")).bind_value(self, "sort").on_value_change(self.refresh).props(
-                "dense"
-            ).classes("min-w-40")
-            self.delete_selected = ui.button(icon="delete", on_click=self._delete_selected).props("flat no-caps dense")
-            self.delete_selected.set_visibility(False)
+        with ui.row().classes("w-full items-center gap-2") as self.filters:
+            self._draw_filters()
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
         self.jobs = JobList(self.page)
         self.jobs.draw()
+
+    def _draw_filters(self) -> None:
+        text = self.page.text
+        found = ui.input(text("documents.search"), on_change=lambda event: self._filter(words=event.value or ""))
+        found.props("clearable dense debounce=300").classes("max-sm:w-full")
+        states = {"": text("documents.any_status"), **{one: text(f"documents.{one}") for one in _STATES}}
+        ui.select(
+            states, value="", label=text("documents.status"), on_change=lambda event: self._filter(status=event.value)
+        ).props("dense").classes("min-w-40 max-sm:min-w-0 max-sm:grow")  # fmt: skip
+        sorts = {key: text(f"documents.{name}") for key, name in _SORTS.items()}
+        ui.select(sorts, label=text("documents.sort")).bind_value(self, "sort").on_value_change(self.refresh).props(
+            "dense"
+        ).classes("min-w-40 max-sm:min-w-0 max-sm:grow")
+        self.delete_selected = ui.button(icon="delete", on_click=self._delete_selected).props("flat no-caps dense")
+        self.delete_selected.set_visibility(False)
 
     # --- what is looked at --------------------------------------------------------------------------------------------------
 
@@ -135,25 +156,21 @@ class _Room:
         self.shown = SHOWN
         await self.refresh()
 
-    async def _create(self, picker: ui.select) -> None:
-        text = self.page.text
-        with ui.dialog() as dialog, ui.card():
-            name = ui.input(text("documents.new"), placeholder=text("documents.new_hint")).classes("w-72")
-            name.props("autofocus").on("keydown.enter", lambda: dialog.submit(name.value))
-            ui.label(text("documents.model")).classes("mt-2").props("id=model-of-collection")
-            model = ui.radio({one: text(f"documents.model_{one}") for one in _MODELS}, value=_MODELS[0]).classes("w-72")
-            model.props("dense aria-labelledby=model-of-collection")
-            with ui.row().classes("w-full justify-end"):
-                ui.button(text("documents.cancel"), on_click=lambda: dialog.submit("")).props("flat")
-                ui.button(text("documents.create"), on_click=lambda: dialog.submit(name.value))
-        wanted = await dialog
-        chosen = model.value
-        dialog.delete()
-        if not wanted:
-            return
+    async def _create(self) -> None:
+        if made := await create_collection(self.page):
+            self.picker.set_options({**self.picker.options, made.name: made.shown_name}, value=made.name)
+
+    async def _rename(self) -> None:
         with shown_errors():
-            await documents.create_collection(await self.page.session.services("write"), wanted, chosen)
-            picker.set_options(sorted({*picker.options, wanted}), value=wanted)
+            found = await documents.get_collection(await self.page.session.services("read"), self.collection)
+            if renamed := await rename_collection(self.page, found):
+                self.picker.set_options({**self.picker.options, renamed.name: renamed.shown_name}, value=renamed.name)
+
+    async def _reread(self, document: Document | None = None) -> None:
+        with shown_errors():
+            services = await self.page.session.services("write")
+            await models.start_reread(services, self.collection, document.id if document else None)
+            ui.notify(self.page.text("documents.reread_begun"))
 
     async def refresh(self) -> None:
         """Read again what is shown."""
@@ -168,34 +185,48 @@ class _Room:
             listed = await documents.list_documents(
                 services, self.collection, wanted, sort=self.sort, limit=self.shown + 1
             )
-            self._show(listed, any_at_all=found.document_count > 0)
+            old = await models.which_outdated(services, [one.id for one in listed])
+            count = (await models.count_outdated(services, self.collection))[found.name]
+            self._tell_outdated(count)
+            shown = (listed, old, found.document_count > 0)
+            if shown != self.seen:  # else a menu that is open would go away
+                self.seen = shown
+                self._show(listed, old, any_at_all=bool(found.document_count or listed))
             serving = (await models.get_embedding(services, self.collection)).get(self.collection)
             self.model.text = serving.model.partition(":")[0] if serving and serving.model else ""
-            count = (await models.count_outdated(services, self.collection))[found.name]
-            outdated = self.page.text("documents.outdated", count=f"{count:,}", collection=found.name)
-            self._tell_outdated(outdated if count else "")
             self.counts.text = self.page.text(
                 "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
             )
 
-    def _tell_outdated(self, said: str) -> None:
-        self.outdated.text = said
-        self.outdated.set_visibility(bool(said))
+    def _tell_outdated(self, count: int) -> None:
+        said = "documents.outdated_one" if count == 1 else "documents.outdated_many"
+        self.outdated_said.text = self.page.text(said, count=f"{count:,}")
+        self.outdated.set_visibility(count > 0)
+
+    def _step_back(self, *, back: bool) -> None:
+        """The place for files, where there are documents; what looks for some, where there are none."""
+        if self.page.session.may("write"):
+            self.zone.step_back(back=back)
+            self.rename.set_visibility(self.seen is not None)
+        self.filters.set_visibility(back)
 
     def _show_missing(self) -> None:
         text = self.page.text
         self.counts.text = self.model.text = ""
-        self._tell_outdated("")
+        self.seen = None
+        self._tell_outdated(0)
+        self._step_back(back=False)
         self.rows.clear()
         with self.rows:
             show_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))
 
-    def _show(self, listed: list[Document], *, any_at_all: bool) -> None:
+    def _show(self, listed: list[Document], old: set[UUID], *, any_at_all: bool) -> None:
         text = self.page.text
+        self._step_back(back=any_at_all)
         self.rows.clear()
         with self.rows:
             for document in listed[: self.shown]:
-                self._draw_document(document)
+                self._draw_document(document, outdated=document.id in old)
             if len(listed) > self.shown:
                 ui.button(text("documents.more"), on_click=self._show_more).props("flat no-caps")
             if not listed and (any_at_all or self.words or self.status):
@@ -207,7 +238,7 @@ class _Room:
         self.shown += 2 * SHOWN
         await self.refresh()
 
-    def _draw_document(self, document: Document) -> None:
+    def _draw_document(self, document: Document, *, outdated: bool) -> None:
         text, name = self.page.text, document.external_id
         with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 {LINE} py-1 no-wrap").props("role=listitem"):
             if self.page.session.may("write"):
@@ -215,28 +246,41 @@ class _Room:
                 box.props["aria-label"] = text("documents.select", name=name)
                 box.on_value_change(lambda event: self._select(document.id, chosen=event.value))
             with ui.column().classes("grow gap-0 min-w-0"):
-                ui.label(document.title).classes("font-medium break-words")
+                title = ui.label(document.title).classes("font-medium break-words max-w-full")
+                if document.status == "indexed":
+                    title.classes("cursor-pointer hover:underline").props("role=link tabindex=0")
+                    title.on("click", partial(self._open, document)).on("keydown.enter", partial(self._open, document))
                 if document.title != name:
                     ui.label(name).classes("text-sm opacity-70 break-all")
-                about = text(
-                    "documents.size", size=bytes_of(document.byte_size), passages=document.passage_count,
-                    version=document.version,
+                about = text("documents.size", size=bytes_of(document.byte_size), passages=document.passage_count)
+                show_facts(
+                    about, text("viewer.version", version=document.version) if document.version > 1 else None,
+                    (text("documents.updated"), document.updated_at), text("documents.is_outdated") if outdated else None,
                 )  # fmt: skip
-                show_facts(about, (text("documents.updated"), document.updated_at))
                 if document.error:
                     ui.label(document.error).classes(f"text-sm {BAD} break-words")
-            ui.badge(text(f"documents.{document.status}"), color=_COLORS.get(document.status, "primary")).props(
-                "outline"
-            )
+            if document.status != "indexed":
+                color = _COLORS.get(document.status, "primary")
+                ui.badge(text(f"documents.{document.status}"), color=color).props("outline")
+            self._draw_menu(document, outdated=outdated)
+
+    def _draw_menu(self, document: Document, *, outdated: bool) -> None:
+        text, may_write = self.page.text, self.page.session.may("write")
+        with ui.button(icon="more_vert").props("flat round dense") as button, ui.menu():
+            button.props["aria-label"] = text("documents.actions", name=document.external_id)
             if document.status == "indexed":
-                icon_button(
-                    "open_in_full", text("documents.open"), lambda: open_document(self.page, ShownPlace(document.id))
-                )
+                ui.menu_item(text("documents.open"), partial(self._open, document))
             if document.has_file:
-                download_link(document, self.collection, text("documents.download"))
-            if self.page.session.may("write"):
-                icon_button("edit", text("documents.edit"), lambda: self._edit(document))
-                icon_button("delete", text("documents.delete"), lambda: self._delete([document]))
+                file = ui.menu_item(text("documents.download")).props("tag=a download")
+                file.props["href"] = file_address(document, self.collection).lstrip("/")  # behind any proxy
+            if may_write and outdated:
+                ui.menu_item(text("documents.reread_one"), partial(self._reread, document))
+            if may_write:
+                ui.menu_item(text("documents.edit"), partial(self._edit, document))
+                ui.menu_item(text("documents.delete"), partial(self._delete, [document])).classes(BAD)
+
+    async def _open(self, document: Document) -> None:
+        await open_document(self.page, ShownPlace(document.id))
 
     async def _edit(self, document: Document) -> None:
         if await edit_document(self.page, self.collection, document):

@@ -18,7 +18,7 @@ from cairn.interfaces.web.parts import (
     choose_from,
     icon_button,
     keep_address,
-    list_names,
+    list_shown_names,
     read_address,
     show_empty,
 )
@@ -35,11 +35,11 @@ MEMBERS: Final = 6
 async def show(page: Page) -> None:
     """Draw it into the open frame."""
     services = await page.session.services("read")
-    names, usual = await list_names(services), services.settings.current.rag.collection_name
+    names, usual = await list_shown_names(services), services.settings.current.rag.collection_name
     if not names:
         show_empty("hub", page.text("ask.no_documents_title"), page.text("graph.no_documents_hint"))
         return
-    room = _Room(page, choose_from(names, read_address("collection"), usual))
+    room = _Room(page, choose_from(list(names), read_address("collection"), usual))
     await room.draw(names)
 
 
@@ -48,11 +48,11 @@ class _Room:
     page: Page
     collection: str
 
-    async def draw(self, names: list[str]) -> None:
+    async def draw(self, names: dict[str, str]) -> None:
         text = self.page.text
         with ui.row().classes("w-full items-center gap-2"):
             ui.select(
-                sorted({*names, self.collection}), value=self.collection, label=text("documents.collection"),
+                {self.collection: self.collection} | names, value=self.collection, label=text("documents.collection"),
                 on_change=lambda event: self._choose(event.value),
             ).classes("min-w-40")  # fmt: skip
             self.words = ui.input(text("graph.find"), on_change=self._list).props("clearable debounce=250")

@@ -17,7 +17,7 @@ from cairn.interfaces.web.parts import (
     choose_from,
     icon_button,
     keep_address,
-    list_names,
+    list_shown_names,
     read_address,
     show_empty,
 )
@@ -32,8 +32,8 @@ PREVIEW = 400
 async def show(page: Page) -> None:
     """Draw it into the open frame."""
     services = await page.session.services("read")
-    names, usual = await list_names(services), services.settings.current.rag.collection_name
-    room = _Room(page, choose_from(names, read_address("collection"), usual), read_address("q"))
+    names, usual = await list_shown_names(services), services.settings.current.rag.collection_name
+    room = _Room(page, choose_from(list(names), read_address("collection"), usual), read_address("q"))
     await room.draw(names)
 
 
@@ -44,12 +44,12 @@ class _Room:
     query: str
     knobs: list[Knobs] = field(default_factory=list)
 
-    async def draw(self, names: list[str]) -> None:
+    async def draw(self, names: dict[str, str]) -> None:
         text = self.page.text
         self.knobs = [Knobs.read(""), Knobs.read("b_")]
         with ui.row().classes("w-full items-center gap-2"):
             ui.select(
-                sorted({*names, self.collection}), label=text("documents.collection"), with_input=True
+                {self.collection: self.collection} | names, label=text("documents.collection"), with_input=True
             ).bind_value(self, "collection").classes("min-w-40")
             asked = ui.input(text("search.query"), placeholder=text("search.hint")).bind_value(self, "query")
             asked.classes("grow min-w-60").props("autofocus").on("keydown.enter", self._search)

@@ -1,6 +1,7 @@
 // Sends files that are dropped or chosen, folders with the paths in them, one batch after the other, and tells the room of each.
 window.cairnUpload = (() => {
   const BATCH_FILES = 50;
+  const BATCH_BYTES = 2e6;  // a large file is a job of its own, which small ones overtake
   const SKIPPED = new Set(["node_modules", "__pycache__"]);
   let waiting = Promise.resolve();
   let batches = 0;
@@ -22,19 +23,20 @@ window.cairnUpload = (() => {
   }
 
   function send(zone, files) {
-    const mostBytes = Number(zone.dataset.batchBytes), mostOfOne = Number(zone.dataset.fileBytes);
+    const mostBytes = Math.min(BATCH_BYTES, Number(zone.dataset.batchBytes)), mostOfOne = Number(zone.dataset.fileBytes);
     const large = files.filter(({ file }) => file.size > mostOfOne);
     if (large.length) emitEvent("upload_large", { names: large.map(({ path }) => path).slice(0, 20), count: large.length });
     let batch = [], bytes = 0;
     const close = () => {
       if (batch.length) {
         const one = { key: `batch-${Date.now()}-${++batches}`, url: zone.dataset.url, files: batch };
-        emitEvent("upload_begun", { key: one.key, files: batch.length, first: batch[0].path });
+        emitEvent("upload_begun", { key: one.key, files: batch.map(({ file, path }) => ({ name: path, size: file.size })) });
         waiting = waiting.then(() => post(one));
       }
       batch = []; bytes = 0;
     };
-    for (const item of files.filter(({ file }) => file.size <= mostOfOne)) {
+    const small = files.filter(({ file }) => file.size <= mostOfOne).sort((one, other) => one.file.size - other.file.size);
+    for (const item of small) {
       if (batch.length >= BATCH_FILES || (batch.length && bytes + item.file.size > mostBytes)) close();
       batch.push(item); bytes += item.file.size;
     }
@@ -65,7 +67,16 @@ window.cairnUpload = (() => {
   }
 
   return {
+    over(event) {
+      if (![...event.dataTransfer.types].includes("Files")) return;
+      event.preventDefault();
+      event.currentTarget.classList.add("dropping");
+    },
+    left(event) {
+      if (!event.currentTarget.contains(event.relatedTarget)) event.currentTarget.classList.remove("dropping");
+    },
     async dropped(event) {
+      event.currentTarget.classList.remove("dropping");
       const zone = event.currentTarget, found = [];
       // entries are gone once the event is over
       const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
