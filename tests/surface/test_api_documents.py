@@ -239,3 +239,17 @@ def test_many_documents_are_deleted_by_filter_or_id(api: Api) -> None:
     assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 2, "more": False, "epoch": before + 25}
     assert api.client.delete(path, params={"id": ids}).json() == {"deleted": 0, "more": False, "epoch": before + 25}
     assert api.client.delete(path, params={"external_id": "new-9"}).json()["deleted"] == 1
+
+
+def test_a_collection_has_a_name_for_people(api: Api) -> None:
+    made = api.client.post("/collections", json={"display_name": "Staff handbook"})
+    assert (made.status_code, made.headers["location"]) == (201, "/collections/Staff-handbook")
+    assert made.json()["display_name"] == "Staff handbook"
+    renamed = api.client.patch("/collections/Staff-handbook", json={"display_name": "Handbook of 2026"})
+    assert renamed.json()["display_name"] == "Handbook of 2026"
+    listed = {one["name"]: one["display_name"] for one in api.client.get("/collections?limit=200").json()["items"]}
+    assert listed["Staff-handbook"] == "Handbook of 2026"
+    assert api.client.patch("/collections/Staff-handbook", json={"display_name": None}).json()["display_name"] is None
+    assert api.client.patch("/collections/Staff-handbook", json={}).status_code == 422
+    assert api.client.patch("/collections/missing", json={"display_name": "x"}).status_code == 404
+    assert api.client.post("/collections", json={"embedding_model": "e5"}).status_code == 422

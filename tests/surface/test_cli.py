@@ -562,6 +562,17 @@ def test_worker_stops_when_it_is_asked_to(database: str, model: Path, tmp_path: 
 # --- jobs and the cache -------------------------------------------------------------------------------------------------
 
 
+def test_collections_are_called_as_people_call_them(cairn: Cairn) -> None:
+    assert cairn("collections", "list").out == "No collections.\n"
+    assert cairn("collections", "create", "Personnel 2024").out == "Personnel-2024  Personnel 2024\n"
+    taken = cairn("collections", "create", "Personnel, 2024")
+    assert (taken.code, "Personnel-2024 exists already" in taken.err) == (1, True)
+    assert cairn("collections", "rename", "Personnel-2024", "People").out == "Personnel-2024  People\n"
+    assert cairn("collections", "list").out == "Personnel-2024  People  0 documents\n"
+    assert cairn("collections", "rename", "Personnel-2024").out == "Personnel-2024  Personnel-2024\n"
+    assert json.loads(cairn("collections", "list", "--json").out)[0]["display_name"] is None
+
+
 def test_documents_of_an_earlier_release_are_read_anew(cairn: Cairn, tmp_path: Path, database: str, psql: Any) -> None:
     """All collections at once; what cannot be read any more is told of, by name."""
     for name in ("kept.md", "lost.md"):

@@ -175,11 +175,11 @@ class UploadList:
             else:
                 ui.icon(_ICONS.get(one.state, "check")).classes(bad or "opacity-70").props("aria-hidden=true")
             with ui.column().classes("grow gap-0 min-w-0"):
-                ui.label(one.name).classes("text-sm break-all")
+                ui.label(one.name).classes("text-sm break-words max-w-full")
                 if one.note:
                     ui.label(one.note).classes(f"text-xs break-words {bad or 'opacity-80'}")
             if one.size:
-                ui.label(bytes_of(one.size)).classes("text-xs opacity-70 shrink-0")
+                ui.label(bytes_of(one.size)).classes("text-xs opacity-70 shrink-0 max-sm:hidden")
             state = "next" if one.state == "waiting" and one.place == 1 else one.state
             place = {"place": one.place} if state == "waiting" else {}
             ui.label(text(f"documents.file_{state}", **place)).classes(f"text-sm shrink-0 {bad}")

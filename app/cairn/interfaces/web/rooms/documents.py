@@ -252,7 +252,8 @@ class _Room:
                     title.on("click", partial(self._open, document)).on("keydown.enter", partial(self._open, document))
                 if document.title != name:
                     ui.label(name).classes("text-sm opacity-70 break-all")
-                about = text("documents.size", size=bytes_of(document.byte_size), passages=document.passage_count)
+                size, passages = bytes_of(document.byte_size), document.passage_count
+                about = text("documents.size", size=size, passages=f"{passages:,}") if passages else size
                 show_facts(
                     about, text("viewer.version", version=document.version) if document.version > 1 else None,
                     (text("documents.updated"), document.updated_at), text("documents.is_outdated") if outdated else None,
