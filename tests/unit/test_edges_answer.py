@@ -1,0 +1,232 @@
+"""Numbers that decide how an answer is quoted and written, each at its edge: what lies on one side and what on the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cairn.answer.across import evidence_of, extract_across
+from cairn.answer.advice import join_or
+from cairn.answer.answer_type import read_asked
+from cairn.answer.attribution import Holders
+from cairn.answer.candidates import candidates
+from cairn.answer.cite import marks, named_sources, quotations
+from cairn.answer.confidence import (
+    Calibration,
+    Confidence,
+    JudgedConfidence,
+    decide,
+    fit_calibration,
+    word_of,
+)
+from cairn.answer.evidence import COLUMN, FEATURES, measure, question_terms
+from cairn.answer.extract import extract
+from cairn.answer.refusal import is_refusal
+from cairn.answer.reply import loop_start
+from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
+
+
+def odds(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def always(p: float, right: float = 0.9) -> Calibration:
+    """Of a collection whose documents answer with a probability of `p`, whatever is asked."""
+    return Calibration((0.0, odds(p)), (0.0, odds(right)))
+
+
+# --- whether something is shown ---------------------------------------------------------------------------------------------
+
+SHIPS = "The Kestrel was built in Riga in 1931. She carries coal."
+
+
+@pytest.mark.parametrize(("present", "shown"), [(0.301, True), (0.299, False)])
+async def test_a_quotation_is_shown_where_the_documents_answer_probably_enough(present: float, shown: bool) -> None:
+    """It refuses 8 % of what they answer (ADR 43)."""
+    draft = await extract("Where was the Kestrel built?", [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present))
+    assert draft.found is shown
+
+
+@pytest.mark.parametrize(("present", "shown"), [(0.351, True), (0.349, False)])
+async def test_and_so_is_one_in_another_language(present: float, shown: bool) -> None:
+    """ADR 94: it refuses 10 % of what they answer."""
+    draft = await extract_across("Wo wurde die Kestrel gebaut?", "de", [passage(SHIPS)], WordEmbedder(), calibration=always(present))
+    assert draft.found is shown
+
+
+async def test_of_many_places_in_another_language_forty_are_compared() -> None:
+    embedder = WordEmbedder()
+    text = " ".join(f"Ship number {n} was built of oak." for n in range(60))
+    await extract_across("Wo wurde die Kestrel gebaut?", "de", [passage(text)], embedder)
+    assert embedder.embedded == 40 + 1, "and the question"
+
+
+def test_how_far_the_nearest_place_in_another_language_is_ahead() -> None:
+    """Of one place, or one passage, what is ahead on average; else by how much, over how much they differ and .05."""
+    found = candidates([passage(SHIPS)])
+    measured = np.zeros((len(found), len(FEATURES)))
+    alone = evidence_of(np.array([0.5]), measured[:1], [0], found[:1], np.array([1.0]), 3)
+    assert (alone["passages"], alone["apart"]) == (0.1, 0.4)
+    several = evidence_of(np.array([0.5, 0.4]), measured, [0, 1], found, np.array([1.0, 0.5]), 3)
+    assert several["apart"] == pytest.approx(0.1 / 0.05 / 5)
+
+
+@pytest.mark.parametrize(("confidence", "status"), [(0.5, "yes"), (0.499, "unsure")])
+def test_an_answer_counts_as_one_from_one_half(confidence: float, status: str) -> None:
+    assert decide(confidence) == status
+    assert (word_of(confidence, read=False, whole=True) == "likely") is (status == "yes")
+
+
+def test_a_guess_is_below_what_counts_as_an_answer() -> None:
+    assert Confidence(0.9, 0.9).unsure().value == pytest.approx(0.45)
+    assert Confidence(0.3, 0.9).unsure().value == pytest.approx(0.27)
+
+
+# --- what can be quoted -----------------------------------------------------------------------------------------------------
+
+
+def texts(content: str, **more: Any) -> list[str]:
+    return [one.text for one in candidates([passage(content, **more)])]
+
+
+@pytest.mark.parametrize(("line", "quoted"), [("Three short words", True), ("Two words", False)])
+def test_a_line_without_a_full_stop_is_quoted_from_three_words_on(line: str, quoted: bool) -> None:
+    assert (line in texts(f"Harbours are deep.\n\n{line}\n\nShips are long.")) is quoted
+
+
+@pytest.mark.parametrize(("line", "quoted"), [("Ships need these:", True), ("These two:", False)])
+def test_so_is_what_announces_a_list(line: str, quoted: bool) -> None:
+    assert (line in texts(f"{line}\n\n- An anchor of iron\n- A mast of oak\n")) is quoted
+
+
+def test_three_headings_stand_above_what_is_quoted() -> None:
+    text = "# Fleet\n\n## Ships\n\n### Kestrel\n\n#### Hull\n\nIt is made of oak.\n"
+    (found,) = candidates([passage(text)])
+    assert found.path == "Ships. Kestrel. Hull"
+
+
+@pytest.mark.parametrize(("length", "kept"), [(200, 200), (201, 200), (500, 200)])
+def test_two_hundred_characters_of_them(length: int, kept: int) -> None:
+    (found,) = candidates([passage(f"# {'x' * length}\n\nIt is made of oak.\n")])
+    assert len(found.path) == kept
+
+
+def test_a_term_stands_below_all_headings_and_what_announces_a_list_below_terms() -> None:
+    text = "###### Hull\n\n**Planks.** They are of oak.\n\nWhat are they nailed with?\n\nNails of iron hold them.\n"
+    last = candidates([passage(text)])[-1]
+    assert last.text == "Nails of iron hold them."
+    assert last.path == "Hull. **Planks.**. What are they nailed with?"
+
+
+@pytest.mark.parametrize(("length", "heads"), [(210, True), (211, False)])
+def test_a_bold_beginning_is_a_heading_up_to_210_characters(length: int, heads: bool) -> None:
+    bold = f"**{'x ' * 300}"[: length - 3].rstrip().ljust(length - 3, "x") + ".**"
+    assert len(bold) == length
+    last = candidates([passage(f"{bold}\n\nNails of iron hold them.\n")])[-1]
+    assert (last.path != "") is heads
+
+
+def chart(numbers: int, lines: int) -> str:
+    return "\n".join(["12 13"] * numbers + ["left axis"] * (lines - numbers))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lines", "quoted"), [(2, 6, False), (2, 5, True), (1, 6, True), (3, 9, False), (3, 10, True), (5, 15, False), (5, 16, True)]
+)
+def test_six_lines_of_which_a_third_are_numbers_are_a_chart(numbers: int, lines: int, quoted: bool) -> None:
+    assert bool(texts(chart(numbers, lines))) is quoted
+
+
+def best_of(question: str, first: str, second: str) -> np.ndarray:
+    """What `measure` makes of two passages."""
+    passages = [passage(first), passage(second)]
+    found = candidates(passages)
+    return measure(question_terms(question, found), found, passages)
+
+
+def test_a_word_counts_less_the_further_from_the_quotation_it_stands() -> None:
+    """In it, in its heading, in the sentence before, elsewhere in the passage."""
+    told = []
+    for text in (
+        "The kestrel sails on.",
+        "# Kestrel\n\nShe sails on at last.",
+        "The kestrel is new. She sails on at last.",
+        "The kestrel is new. All of them cheer. She sails on at last.",
+    ):
+        found = candidates([passage(text)])
+        terms = question_terms("kestrel", found)
+        told.append(measure(terms, found, [passage(text)])[-1, COLUMN["idf_around"]])
+    assert told == pytest.approx([1.0, 0.6, 0.5, 0.3])
+
+
+@pytest.mark.parametrize(("term", "defines"), [("max_connections (integer)", 1.0), ("max_connections (integer, restart)", 0.0)])
+def test_half_the_words_of_a_term_must_be_asked_for(term: str, defines: float) -> None:
+    text = f"{term}\n   Sets how many sessions there may be at once.\n"
+    found = candidates([passage(text)])
+    terms = question_terms("What is max_connections?", found)
+    assert measure(terms, found, [passage(text)])[:, COLUMN["defines"]].max() == defines
+
+
+@pytest.mark.parametrize(("between", "defines"), [(26, 1.0), (27, 0.0)])
+def test_a_definition_says_so_within_twenty_characters_a_word(between: int, defines: float) -> None:
+    """Of one word that is defined, within forty: "kestrel, ... is a"."""
+    text = f"Kestrel, {'x' * between} is a small bird of prey."
+    found = candidates([passage(text)])
+    terms = question_terms("What is a kestrel?", found)
+    assert measure(terms, found, [passage(text)])[0, COLUMN["defines"]] == defines
+
+
+# --- small readings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("question", "outcome"), [("And so who accepted the motion?", False), ("And so then who accepted the motion?", True)])
+def test_a_question_word_among_the_first_three_asks_for_more_than_yes_or_no(question: str, outcome: bool) -> None:
+    assert read_asked(question).outcome is outcome
+
+
+@pytest.mark.parametrize(("last", "numbers"), [(20, list(range(1, 21))), (21, [1])])
+def test_a_range_of_up_to_twenty_sources_is_one(last: int, numbers: list[int]) -> None:
+    (mark,) = marks(f"So it is [1-{last}].")
+    assert named_sources(mark) == numbers
+
+
+@pytest.mark.parametrize(("words", "count"), [("two words", 0), ("three whole words", 1)])
+def test_three_words_in_quotation_marks_quote_somebody(words: str, count: int) -> None:
+    assert len(quotations(f'It says "{words}".')) == count
+
+
+@pytest.mark.parametrize(("length", "kept"), [(80, 80), (81, 80), (200, 80)])
+def test_names_of_documents_are_shown_up_to_eighty_characters(length: int, kept: int) -> None:
+    assert join_or(["x" * length], "en").count("x") == kept
+
+
+@pytest.mark.parametrize(("length", "refuses"), [(320, True), (321, False)])
+def test_a_short_text_that_begins_like_a_refusal_is_one(length: int, refuses: bool) -> None:
+    begun = "The documents do not mention this"
+    assert is_refusal((begun + " x" * 200)[:length].rstrip().ljust(length, "x")) is refuses
+
+
+@pytest.mark.parametrize(
+    ("period", "times", "loops"),
+    [(100, 4, True), (100, 3, False), (99, 4, False), (99, 5, True), (50, 8, True), (50, 7, False), (600, 4, True), (601, 4, False), (601, 9, False)],
+)
+def test_a_reply_goes_round_in_circles(period: int, times: int, loops: bool) -> None:
+    """From four times and 400 characters on, of at most 600 each."""
+    rng = np.random.default_rng(1)
+    said = "".join(rng.choice(list("abcdefghijklmnop qrstuvwxyz"), period - 1)) + "."
+    assert (loop_start("Now I begin. " + said * times) is not None) is loops
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_is_fitted_as_exactly_as_numbers_allow() -> None:
+    judged = [JudgedConfidence(Confidence(p, 0.5), n % 10 < 10 * p, True) for p in (0.2, 0.5, 0.8) for n in range(10)]
+    first, again = fit_calibration(judged), fit_calibration(judged[::-1])
+    assert first.present == pytest.approx(again.present, abs=1e-12)
+
+
