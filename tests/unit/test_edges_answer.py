@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from cairn.answer.across import evidence_of, extract_across
 from cairn.answer.advice import join_or
 from cairn.answer.answer_type import read_asked
-from cairn.answer.attribution import Holders
 from cairn.answer.candidates import candidates
 from cairn.answer.cite import marks, named_sources, quotations
 from cairn.answer.confidence import (
@@ -47,14 +45,18 @@ SHIPS = "The Kestrel was built in Riga in 1931. She carries coal."
 @pytest.mark.parametrize(("present", "shown"), [(0.301, True), (0.299, False)])
 async def test_a_quotation_is_shown_where_the_documents_answer_probably_enough(present: float, shown: bool) -> None:
     """It refuses 8 % of what they answer (ADR 43)."""
-    draft = await extract("Where was the Kestrel built?", [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present))
+    draft = await extract(
+        "Where was the Kestrel built?", [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present)
+    )
     assert draft.found is shown
 
 
 @pytest.mark.parametrize(("present", "shown"), [(0.351, True), (0.349, False)])
 async def test_and_so_is_one_in_another_language(present: float, shown: bool) -> None:
     """ADR 94: it refuses 10 % of what they answer."""
-    draft = await extract_across("Wo wurde die Kestrel gebaut?", "de", [passage(SHIPS)], WordEmbedder(), calibration=always(present))
+    draft = await extract_across(
+        "Wo wurde die Kestrel gebaut?", "de", [passage(SHIPS)], WordEmbedder(), calibration=always(present)
+    )
     assert draft.found is shown
 
 
@@ -135,7 +137,8 @@ def chart(numbers: int, lines: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "lines", "quoted"), [(2, 6, False), (2, 5, True), (1, 6, True), (3, 9, False), (3, 10, True), (5, 15, False), (5, 16, True)]
+    ("numbers", "lines", "quoted"),
+    [(2, 6, False), (2, 5, True), (1, 6, True), (3, 9, False), (3, 10, True), (5, 15, False), (5, 16, True)],
 )
 def test_six_lines_of_which_a_third_are_numbers_are_a_chart(numbers: int, lines: int, quoted: bool) -> None:
     assert bool(texts(chart(numbers, lines))) is quoted
@@ -163,7 +166,9 @@ def test_a_word_counts_less_the_further_from_the_quotation_it_stands() -> None:
     assert told == pytest.approx([1.0, 0.6, 0.5, 0.3])
 
 
-@pytest.mark.parametrize(("term", "defines"), [("max_connections (integer)", 1.0), ("max_connections (integer, restart)", 0.0)])
+@pytest.mark.parametrize(
+    ("term", "defines"), [("max_connections (integer)", 1.0), ("max_connections (integer, restart)", 0.0)]
+)
 def test_half_the_words_of_a_term_must_be_asked_for(term: str, defines: float) -> None:
     text = f"{term}\n   Sets how many sessions there may be at once.\n"
     found = candidates([passage(text)])
@@ -183,7 +188,10 @@ def test_a_definition_says_so_within_twenty_characters_a_word(between: int, defi
 # --- small readings ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("question", "outcome"), [("And so who accepted the motion?", False), ("And so then who accepted the motion?", True)])
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [("And so who accepted the motion?", False), ("And so then who accepted the motion?", True)],
+)
 def test_a_question_word_among_the_first_three_asks_for_more_than_yes_or_no(question: str, outcome: bool) -> None:
     assert read_asked(question).outcome is outcome
 
@@ -212,7 +220,17 @@ def test_a_short_text_that_begins_like_a_refusal_is_one(length: int, refuses: bo
 
 @pytest.mark.parametrize(
     ("period", "times", "loops"),
-    [(100, 4, True), (100, 3, False), (99, 4, False), (99, 5, True), (50, 8, True), (50, 7, False), (600, 4, True), (601, 4, False), (601, 9, False)],
+    [
+        (100, 4, True),
+        (100, 3, False),
+        (99, 4, False),
+        (99, 5, True),
+        (50, 8, True),
+        (50, 7, False),
+        (600, 4, True),
+        (601, 4, False),
+        (601, 9, False),
+    ],
 )
 def test_a_reply_goes_round_in_circles(period: int, times: int, loops: bool) -> None:
     """From four times and 400 characters on, of at most 600 each."""
@@ -228,5 +246,3 @@ def test_a_line_is_fitted_as_exactly_as_numbers_allow() -> None:
     judged = [JudgedConfidence(Confidence(p, 0.5), n % 10 < 10 * p, True) for p in (0.2, 0.5, 0.8) for n in range(10)]
     first, again = fit_calibration(judged), fit_calibration(judged[::-1])
     assert first.present == pytest.approx(again.present, abs=1e-12)
-
-
