@@ -240,8 +240,8 @@ def test_names_of_the_graph_and_of_documents_are_cut_at_two_hundred_characters()
 
 
 def test_centrality_is_the_walk_that_jumps_three_times_in_twenty() -> None:
-    """LexRank: a damping of .85. Of three sentences the one that is like both others, worked out by hand: b = .05 + .85 * (a + c),
-    a = c = .05 + .425 * b."""
+    """LexRank: a damping of .85. Of three sentences the one that is like both others, by hand:
+    b = .05 + .85 * (a + c), a = c = .05 + .425 * b."""
     root = 0.5**0.5
     vectors = np.array([[1, 0], [root, root], [0, 1]], np.float32)
     b = (0.05 + 0.85 * 0.1) / (1 - 0.85 * 0.85)
@@ -312,7 +312,7 @@ def test_an_inflection_adds_three_letters(word: str, there: bool) -> None:
     ("word", "other", "there"), [("Seewolke", "Gewitterwolke", True), ("Eiwolke", "Gewitterwolke", False)]
 )
 def test_a_noun_of_eight_letters_is_known_by_its_end(word: str, other: str, there: bool) -> None:
-    found = subjects(f"Wozu dient der {word}?", "de")
+    found = subjects(f"Was kostet {word}?", "de")
     assert any(mentioned(one, f"Es gibt einen {other}.") for one in found) is there
 
 

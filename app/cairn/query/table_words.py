@@ -302,7 +302,7 @@ def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> It
 def same_word(one: str, other: str) -> bool:
     """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
     short, long = sorted((one, other), key=len)
-    if len(short) == len(long) > 5 and short[-1] == long[-1] == "s":
+    if len(short) == len(long) and short.endswith("s") and long.endswith("s"):
         short, long = short[:-1], long[:-1]  # "públicas" and "públicos"
     if len(short) < 4 or not short.isalpha() or not long.isalpha():
         return False
