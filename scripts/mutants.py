@@ -77,9 +77,14 @@ def find_numbers(source: str, path: str) -> list[Number]:
     for statement, name, node in _literals(tree):
         end = node.end_col_offset or node.col_offset
         text = raw[node.lineno - 1][node.col_offset : end].decode()
-        at = range(node.lineno, node.lineno + 1) if statement is None else _lines_of(tree, statement)
-        told = "\n".join(lines[line - 1] for line in at)
-        found.append(Number(path, name, node.lineno, node.col_offset, text, tuple(MARK.findall(told))))
+        at = _comments_above(lines, node.lineno) if statement is None else _lines_of(tree, statement)
+        own = (
+            range(statement.lineno, (statement.end_lineno or 0) + 1)
+            if statement
+            else range(node.lineno, node.lineno + 1)
+        )
+        told = next((marks for part in (own, at) if (marks := _marks(lines, part))), ())
+        found.append(Number(path, name, node.lineno, node.col_offset, text, told))
     return sorted(found, key=lambda one: (one.line, one.column))
 
 
@@ -141,6 +146,18 @@ def _lines_of(tree: ast.Module, statement: ast.stmt) -> range:
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 
+def _marks(lines: Sequence[str], part: range) -> tuple[tuple[str, str], ...]:
+    return tuple(MARK.findall("\n".join(lines[line - 1] for line in part)))
+
+
+def _comments_above(lines: Sequence[str], line: int) -> range:
+    """A line with the comments right above it."""
+    first = line
+    while first > 1 and lines[first - 2].lstrip().startswith("#"):
+        first -= 1
+    return range(first, line + 1)
+
+
 def all_numbers(root: Path = ROOT) -> list[Number]:
     """The numbers of all rooms, in the order of paths and lines."""
     paths = [path for room in ROOMS for path in sorted((root / SOURCE / room).rglob("*.py"))]
@@ -170,14 +187,16 @@ def changed_source(source: str, number: Number, text: str) -> str:
 # --- which tests watch it -------------------------------------------------------------------------------------------
 
 
+_IMPORT = re.compile(r"^[ \t]*(?:from[ ]+([\w.]+)[ ]+import[ ]+(\([^)]*\)|[^\n]*)|import[ ]+([\w., ]+))", re.MULTILINE)
+
+
 def imported_modules(source: str) -> frozenset[str]:
     """Modules of the product and of the tests that a file imports; of `from a import b` both a and a.b."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+    found: set[str] = set()
+    for package, names, modules in _IMPORT.findall(source):
+        found.update(re.findall(r"[\w.]+", modules))
+        if package:
+            found.update((package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))))
     return frozenset(one for one in found if one.startswith(("cairn", "tests")))
 
 
@@ -193,7 +212,7 @@ def _dotted(path: Path) -> str:
     return ".".join(parts[1:] if parts[0] == "app" else parts).removesuffix(".__init__")
 
 
-def tests_that_watch(number: Number) -> list[list[str]]:
+def watching_tests(number: Number) -> list[list[str]]:
     """Test modules that may notice a change of a number, in rounds: those that are most likely to come first."""
     known, module = _imports(ROOT), _dotted(Path(number.path))
     near = {one for one, imports in known.items() if one.startswith("cairn") and module in imports}
@@ -251,7 +270,7 @@ class Copy:
     def notices(self, number: Number, text: str) -> tuple[str, list[str]]:
         """(the test that fails with `text` instead of the number, or '', test modules that ran)."""
         source, ran = (self.root / number.path).read_text(), []
-        for paths in tests_that_watch(number):
+        for paths in watching_tests(number):
             self.write(number.path, changed_source(source, number, text))
             try:
                 failed = self.first_failure(paths)
