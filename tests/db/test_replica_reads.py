@@ -14,8 +14,9 @@ from cairn.db import runtime
 from cairn.db.embedded import EmbeddedServer
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
-from cairn.db.replicas import Replica, again_on_primary, at_primary, eligible, one_direction
+from cairn.db.replicas import Replica, eligible, reading_contents, reads_contents
 from cairn.domain.principal import Principal
+from cairn.service.documents import delete_collection, get_collection, list_collections
 from cairn.settings import ReplicaSettings, Settings, SettingsStore, read_environment
 from cairn.store import collections
 from cairn.wiring import open_services
@@ -61,13 +62,20 @@ async def write(database: Database, name: str) -> None:
         await collections.ensure(connection, TENANT, name)
 
 
+@reads_contents
 async def is_there(database: Database, name: str) -> bool:
     async with database.transaction(TENANT, readonly=True) as connection:
         return bool(await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = $1", name))
 
 
+@reads_contents
 async def where(database: Database) -> str:
-    """Which server answers a read now."""
+    """Which server answers a read of contents now."""
+    return await where_any(database)
+
+
+async def where_any(database: Database) -> str:
+    """Which server answers what nothing is said about."""
     async with database.reading(TENANT) as connection:
         return "standby" if await connection.fetchval("SELECT pg_is_in_recovery()") else "primary"
 
@@ -138,10 +146,11 @@ async def test_one_that_is_further_behind_than_allowed_is_not_used(pair: Pair, t
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT])
 async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how: signal.Signals) -> None:
     async with opened(pair) as database:
-        async with database.transaction(TENANT, readonly=True) as connection:
-            assert await connection.fetchval("SELECT pg_is_in_recovery()")
-            await asyncio.to_thread(pair.standby.stop, how)
-            assert not await connection.fetchval("SELECT pg_is_in_recovery()"), "it goes on at the primary"
+        with reading_contents():
+            async with database.transaction(TENANT, readonly=True) as connection:
+                assert await connection.fetchval("SELECT pg_is_in_recovery()")
+                await asyncio.to_thread(pair.standby.stop, how)
+                assert not await connection.fetchval("SELECT pg_is_in_recovery()"), "it goes on at the primary"
         for number in range(20):
             await write(database, f"ended-{how}-{number}")
             assert await is_there(database, f"ended-{how}-{number}")
@@ -154,12 +163,13 @@ async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how:
 async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
     async with opened(pair) as database:
         try:
-            async with database.transaction(TENANT, readonly=True) as connection:
-                assert await connection.fetchval("SELECT pg_is_in_recovery()")
-                pair.standby.freeze(stopped=True)
-                assert await connection.fetchval("SELECT 1", timeout=12) == 1
-                assert not await connection.fetchval("SELECT pg_is_in_recovery()")
-                assert await where(database) == "primary"
+            with reading_contents():
+                async with database.transaction(TENANT, readonly=True) as connection:
+                    assert await connection.fetchval("SELECT pg_is_in_recovery()")
+                    pair.standby.freeze(stopped=True)
+                    assert await connection.fetchval("SELECT 1", timeout=12) == 1
+                    assert not await connection.fetchval("SELECT pg_is_in_recovery()")
+                    assert await where(database) == "primary"
             async with hang_guard(20):
                 assert await is_there(database, "nothing") is False
         finally:
@@ -168,19 +178,21 @@ async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
 
 
 async def test_the_limit_of_a_slow_statement_is_no_failure_of_the_standby(pair: Pair) -> None:
-    async with opened(pair) as database, database.reading(TENANT) as connection:
-        with pytest.raises(TimeoutError):
-            await connection.fetchval("SELECT pg_sleep(5)", timeout=0.2)
-        assert problem(database) is None
+    with reading_contents():
+        async with opened(pair) as database, database.reading(TENANT) as connection:
+            with pytest.raises(TimeoutError):
+                await connection.fetchval("SELECT pg_sleep(5)", timeout=0.2)
+            assert problem(database) is None
 
 
 async def test_what_a_standby_refuses_is_done_at_the_primary(pair: Pair) -> None:
     async with opened(pair) as database:
         for refused in ("SELECT pg_current_wal_lsn()", "LISTEN nothing", "SELECT rag.ensure_tenant('new')"):
-            async with database.reading(TENANT) as connection:
-                await connection.execute(refused) if refused.startswith("LISTEN") else await connection.fetchval(
-                    refused
-                )
+            with reading_contents():
+                async with database.reading(TENANT) as connection:
+                    await connection.execute(refused) if refused.startswith("LISTEN") else await connection.fetchval(
+                        refused
+                    )
         assert database.replicas().replicas[0].failed_over == 3
         assert problem(database) is None
         assert await where(database) == "standby"
@@ -189,7 +201,7 @@ async def test_what_a_standby_refuses_is_done_at_the_primary(pair: Pair) -> None
 async def test_a_snapshot_that_the_replay_ends_is_taken_again_at_the_primary(pair: Pair) -> None:
     tries: list[bool] = []
 
-    @again_on_primary
+    @reads_contents
     async def read(database: Database) -> int:
         async with database.transaction(TENANT, readonly=True, isolation="repeatable_read") as connection:
             tries.append(await connection.fetchval("SELECT pg_is_in_recovery()"))
@@ -210,16 +222,53 @@ async def test_a_snapshot_that_the_replay_ends_is_taken_again_at_the_primary(pai
         await until(lambda: problem(database) is None)
 
 
+async def test_only_reads_of_contents_leave_the_primary(pair: Pair) -> None:
+    """What is read to be changed, or may be newer in another process, is the primary's without a word."""
+    async with opened(pair) as database:
+        before = reads(database)
+        assert await where_any(database) == "primary"
+        for isolation in ("read_committed", "repeatable_read"):
+            async with database.transaction(TENANT, readonly=True, isolation=isolation) as connection:
+                assert not await connection.fetchval("SELECT pg_is_in_recovery()")
+        assert reads(database) == before
+        assert await where(database) == "standby"
+
+        async def begun_within() -> str:
+            with reading_contents():
+                return await asyncio.create_task(where_any(database))
+
+        assert await begun_within() == "standby", "work that begins within stays bound by it"
+        assert await where_any(database) == "primary"
+
+
+async def test_lists_may_be_a_moment_old_and_what_changes_something_is_not(pair: Pair, tmp_path: Path) -> None:
+    own = {"CAIRN_DATABASE_URL": pair.primary.dsn, "CAIRN_REPLICA_URL": pair.standby.dsn, "CAIRN_HOME": str(tmp_path)}
+    async with open_services(read_environment(own), SettingsStore()) as services:
+        await pair.catch_up()
+        await until(lambda: problem(services.database) is None)
+        await pair.standby.run("SELECT pg_wal_replay_pause()")
+        try:
+            other = await Database.open(pair.primary.dsn)  # of another process
+            await write(other, "by-another")
+            await other.close()
+            assert "by-another" not in [one.name for one in await list_collections(services)]
+            assert (await get_collection(services, "by-another")).name == "by-another"
+            await delete_collection(services, "by-another")
+            assert await where(services.database) == "primary", "its own commit is not on the standby"
+        finally:
+            await pair.standby.run("SELECT pg_wal_replay_resume()")
+
+
 async def test_reads_of_one_piece_of_work_never_go_back_in_time(pair: Pair) -> None:
     async with opened(pair) as database:
-        with one_direction():
+        with reading_contents():
             assert await where(database) == "standby"
-            with one_direction(primary=True):
+            with reading_contents(primary=True):
                 assert await where(database) == "primary"
             assert await where(database) == "primary", "what was read there may not be on the standby yet"
         assert await where(database) == "standby"
-        with one_direction():
-            assert await at_primary(where)(database) == "primary"
+        with reading_contents():
+            assert await where_any(database.primary) == "primary"
             assert await where(database) == "standby", "that was about something else"
         database.note_elsewhere()
         assert await where(database) == "primary"
@@ -258,11 +307,12 @@ async def test_a_standby_that_was_promoted_is_never_used_again(pair: Pair) -> No
     async with opened(pair) as database:
         await write(database, "before")
         await pair.catch_up()
-        async with database.transaction(TENANT, readonly=True) as connection:
-            assert await connection.fetchval("SELECT pg_is_in_recovery()")
-            assert await pair.standby.run("SELECT pg_promote()")
-            await pair.standby.run("UPDATE rag.collections SET name = 'diverged' WHERE name = 'before'")
-            assert await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = 'before'") == 1
+        with reading_contents():
+            async with database.transaction(TENANT, readonly=True) as connection:
+                assert await connection.fetchval("SELECT pg_is_in_recovery()")
+                assert await pair.standby.run("SELECT pg_promote()")
+                await pair.standby.run("UPDATE rag.collections SET name = 'diverged' WHERE name = 'before'")
+                assert await connection.fetchval("SELECT count(*) FROM rag.collections WHERE name = 'before'") == 1
         assert "promoted" in str(problem(database))
         await asyncio.to_thread(pair.standby.stop)
         await asyncio.to_thread(pair.standby.start)

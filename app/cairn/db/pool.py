@@ -388,8 +388,8 @@ class Database:
 
     @property
     def primary(self) -> Database:
-        """The same without replicas, for what must see all that any process has committed: jobs, keys, limits, conversations, and
-        whatever is read in order to be changed."""
+        """The same without replicas, for what must see all that any process has committed, also where contents of collections are
+        read around it: runs, conversations."""
         return Database(
             self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, nodes=self._nodes,
             spreads=False, counts=self._counts,
@@ -402,6 +402,9 @@ class Database:
             self._pool, self._own_dsn, notifies=self.notifies, replicas=self._replicas, nodes=self._nodes,
             spreads=False, counts=False,
         )  # fmt: skip
+
+    def _may_spread(self) -> bool:
+        return self._spreads and reads.may_spread()
 
     def replicas(self) -> ReplicasState:
         """How they are; of none where there are none."""
@@ -460,7 +463,7 @@ class Database:
 
     def reading(self, principal: Principal) -> AbstractAsyncContextManager[Any]:
         """The same for statements that change nothing, of a replica where one may answer."""
-        return self._read(None, principal, snapshot=False) if self._spreads else self.connection(principal)
+        return self._read(None, principal, snapshot=False) if self._may_spread() else self.connection(principal)
 
     @asynccontextmanager
     async def transaction(
@@ -472,7 +475,8 @@ class Database:
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
         """A transaction in which only the principal's rows exist. `config` are settings local to it. One that is `readonly`
-        may be a replica's; with `repeatable_read` it may raise ReplicaLostError then (cairn.db.replicas.again_on_primary)."""
+        may be a replica's within `reading_contents`; with `repeatable_read` it may raise ReplicaLostError then
+        (cairn.db.replicas.reads_contents)."""
         settings = dict(config or {})
         begin = _begin(
             isolation,
@@ -480,7 +484,7 @@ class Database:
             {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **settings},
             principal.tenant_id if self._nodes is not None else None,
         )
-        if readonly and self._spreads:
+        if readonly and self._may_spread():
             async with self._read(begin, principal, snapshot=isolation == "repeatable_read") as connection:
                 yield connection
             return

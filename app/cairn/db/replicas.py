@@ -1,9 +1,9 @@
 """Standbys of the primary that answer reads, each only while it has replayed what this process last committed.
 
-Where a read goes is decided by `eligible`, from numbers that are at hand: the position in the write-ahead log where this
-process's last commit ends, and how far each replica is known to have replayed. A replica is asked how far it is only where it is
-not known to be far enough. Whatever a replica fails with is no failure of the read, which goes on at the primary. Why:
-docs/adr/0080-read-replicas.md.
+Which reads may go there is said by `reading_contents`; all others are the primary's. Where one goes is decided by `eligible`,
+from numbers that are at hand: the position in the write-ahead log where this process's last commit ends, and how far each
+replica is known to have replayed. A replica is asked how far it is only where it is not known to be far enough. Whatever a
+replica fails with is no failure of the read, which goes on at the primary. Why: docs/adr/0080-read-replicas.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def is_recovery_error(error: BaseException) -> bool:
 
 
 class ReplicaLostError(DatabaseUnavailableError):
-    """A replica failed within a snapshot that the primary does not have: the work is to be begun again (`again_on_primary`)."""
+    """A replica failed within a snapshot that the primary does not have: the work is to be begun again (`reads_contents`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +98,7 @@ def problem_of(replica: Replica, most_seconds: float) -> str | None:
     return replica.excluded or replica.away
 
 
-# --- one request, one direction ---------------------------------------------------------------------------------------
+# --- which reads, and one direction ------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -112,9 +112,16 @@ class _Pin:
 _pin: ContextVar[_Pin | None] = ContextVar("reads", default=None)
 
 
+def may_spread() -> bool:
+    """Whether what is read now may be a replica's: only what `reading_contents` is around. Everything else is read to be changed,
+    or must be the newest that any process has written, and it is the primary's without a word."""
+    return _pin.get() is not None
+
+
 @contextmanager
-def one_direction(*, primary: bool = False) -> Iterator[None]:
-    """The reads within never go back in time. Work that begins within stays bound by it. `primary`: all of them go there."""
+def reading_contents(*, primary: bool = False) -> Iterator[None]:
+    """Around reads of what collections hold, which may be a moment old and never go back in time. Work that begins within stays
+    bound by it. `primary`: all of them go there."""
     outer = _pin.get()
     if outer is not None and not primary:
         yield
@@ -128,34 +135,21 @@ def one_direction(*, primary: bool = False) -> Iterator[None]:
             outer.primary = True
 
 
-def at_primary(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """For functions that change something after reading it, or that read what other processes have only just written and has
-    nothing to do with the content of collections: what is read around them stays where it was."""
+def reads_contents(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """For functions that read what collections hold and change nothing: `reading_contents` is around them, and where a replica
+    failed within a snapshot, they are begun again at the primary."""
 
     @wraps(work)
-    async def there(*args: P.args, **options: P.kwargs) -> T:
-        token = _pin.set(_Pin(primary=True))
-        try:
-            return await work(*args, **options)
-        finally:
-            _pin.reset(token)
+    async def reading(*args: P.args, **options: P.kwargs) -> T:
+        with reading_contents():
+            try:
+                return await work(*args, **options)
+            except ReplicaLostError as error:
+                log.warning("replica.begun_again", problem=error.detail)
+            with reading_contents(primary=True):
+                return await work(*args, **options)
 
-    return there
-
-
-def again_on_primary(work: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """For functions that read in one snapshot: where a replica failed in it, they are begun again at the primary."""
-
-    @wraps(work)
-    async def again(*args: P.args, **options: P.kwargs) -> T:
-        try:
-            return await work(*args, **options)
-        except ReplicaLostError as error:
-            log.warning("replica.begun_again", problem=error.detail)
-        with one_direction(primary=True):
-            return await work(*args, **options)
-
-    return again
+    return reading
 
 
 # --- the replicas -----------------------------------------------------------------------------------------------------

@@ -20,12 +20,12 @@ from cairn.retrieve import single_statement, stepwise
 from cairn.retrieve.context import Executed, Reason, SearchContext
 from cairn.retrieve.embed import embed_query, serving_model
 from cairn.retrieve.plan import graph_is_unsure
-from cairn.store.session import again_on_primary
+from cairn.store.session import reads_contents
 
 Way = Literal["single statement", "stepwise", "isolated"]
 
 
-@again_on_primary
+@reads_contents
 async def execute(context: SearchContext) -> Executed:
     """Passages of all retrievers that work, and why the others do not; `retry` is None.
 

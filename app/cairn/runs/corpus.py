@@ -43,7 +43,7 @@ from cairn.settings import Settings
 from cairn.store import collections, holdings, listing, passages, tables, tools
 from cairn.store.holdings import look_up_words
 from cairn.store.passages import ChunkVector
-from cairn.store.session import Database, again_on_primary
+from cairn.store.session import Database, reads_contents
 from cairn.store.vectors import EmbeddingModel
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
@@ -359,7 +359,7 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.chunk_vectors(connection, self.principal, ids)
 
-    @again_on_primary
+    @reads_contents
     async def ways(self, collection: str, one: str, other: str, *, hops: int, limit: int) -> tuple[Way, ...]:
         """How two entities, by name, are related; none where one of them is unknown or nothing joins them. What many passages
         mention ("American") joins nothing. Raises QueryTimeoutError."""

@@ -6,16 +6,15 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Turn
 from cairn.settings import MemorySettings
 from cairn.store import memory
-from cairn.store.session import Database, at_primary
+from cairn.store.session import Database
 
 
-@at_primary
 async def recall(database: Database, principal: Principal, session_id: str, limit: int) -> tuple[Turn, ...]:
     """The last `limit` messages of a conversation, oldest first; () for an unknown one. Answers that lost their text with
     a deleted document are not recalled."""
     if limit < 1:
         return ()
-    async with database.transaction(principal, readonly=True) as connection:
+    async with database.primary.transaction(principal, readonly=True) as connection:
         return tuple(await memory.recent(connection, principal, session_id, limit))
 
 

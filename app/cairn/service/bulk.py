@@ -45,7 +45,6 @@ from cairn.service.file_identity import refuse_taken
 from cairn.service.files import IngestReport, Selection, Skipped, read_files
 from cairn.settings import Environment, Settings
 from cairn.store import collections, lexical, models, vectors
-from cairn.store.session import at_primary
 from cairn.wiring import Services, open_embedder
 
 AHEAD: Final = 16
@@ -218,7 +217,6 @@ def open_folder(folder: Path) -> PreparedFolder:
     return found
 
 
-@at_primary
 async def load_prepared(
     services: Services, collection: str, prepared: PreparedFolder, step: Callable[[str], None], *, replace: bool = False
 ) -> IngestReport:

@@ -12,7 +12,6 @@ from cairn.domain.question import Conversation, SavedMessage
 from cairn.errors import InputError, NotFoundError
 from cairn.language.text import normalise
 from cairn.store import audit, memory
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 CHAT_ID = re.compile(r"[A-Za-z0-9._-]{1,123}")
@@ -65,7 +64,6 @@ def session_collection(session_id: str) -> str:
     return f"chat_{session_id}"
 
 
-@at_primary
 async def list_conversations(
     services: Services, *, text: str | None = None, before: tuple[datetime, str] | None = None, limit: int = 50
 ) -> list[Conversation]:
@@ -76,7 +74,6 @@ async def list_conversations(
         return await memory.list_(connection, services.principal, text=wanted, before=before, limit=limit)
 
 
-@at_primary
 async def get_conversation(services: Services, session_id: str) -> Conversation:
     """Raises InputError, NotFoundError."""
     session_id = check_session_id(session_id)
@@ -106,7 +103,6 @@ def _one_line(text: str, what: str) -> str:
     return text
 
 
-@at_primary
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
     """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
     session_id = check_session_id(session_id)

@@ -37,7 +37,7 @@ from cairn.store import (
     traces,
 )
 from cairn.store import vector_indexes as vector_store
-from cairn.store.session import at_primary
+from cairn.store.session import reads_contents
 from cairn.wiring import Services
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -151,12 +151,12 @@ async def get_collection(services: Services, name: str) -> Collection:
     return found
 
 
+@reads_contents
 async def list_collections(services: Services, *, after: str = "", limit: int = 50) -> list[Collection]:
     async with services.database.transaction(services.principal, readonly=True) as connection:
         return await collections.page(connection, services.principal, after=after, limit=limit)
 
 
-@at_primary
 async def delete_collection(services: Services, name: str) -> None:
     """Remove it with all its documents. Raises NotFoundError."""
     collection = await get_collection(services, name)
@@ -184,7 +184,6 @@ async def list_recall(services: Services, limit: int) -> dict[str, float]:
         return await vector_store.latest_checks(connection, services.principal, above, limit)
 
 
-@at_primary
 async def index_now(
     services: Services,
     collection: str,
@@ -207,7 +206,6 @@ async def index_now(
     return outcomes
 
 
-@at_primary
 async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
     """Find the communities of the collection anew if enough of it changed, or in any case. Raises NotFoundError."""
     found, settings = await get_collection(services, collection), services.settings.current
@@ -224,7 +222,6 @@ def head_start(size: int) -> timedelta:
     return max(timedelta(0), MOST_AHEAD * (1 - size / LARGE_BYTES))
 
 
-@at_primary
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
     """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
     target = await ensure_collection(services, collection)
@@ -244,6 +241,7 @@ async def index_later(services: Services, collection: str, sources: Sequence[Sou
     return job
 
 
+@reads_contents
 async def list_documents(
     services: Services, collection: str, wanted: DocumentFilter = EVERY_DOCUMENT, *, sort: DocumentSort = "external_id",
     after: str = "", limit: int = 50,
@@ -292,6 +290,7 @@ async def find_document(services: Services, collection: str, document_id: UUID) 
     return document
 
 
+@reads_contents
 async def get_document(services: Services, collection: str, document_id: UUID) -> tuple[Document, str | None]:
     """The document and its text (None while it is not indexed). Raises NotFoundError."""
     document = await find_document(services, collection, document_id)
@@ -310,6 +309,7 @@ async def find_document_id(services: Services, collection: str, external_id: str
     return document_id
 
 
+@reads_contents
 async def read_text(
     services: Services, collection: str, document_id: UUID, start: int = 0, count: int | None = None
 ) -> TextPart:
@@ -325,7 +325,6 @@ async def read_text(
     return found
 
 
-@at_primary
 async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
     """Remove it with everything derived from it. Raises NotFoundError."""
     found = await get_collection(services, collection)

@@ -18,7 +18,6 @@ from cairn.ingest.outlines import outline_reader
 from cairn.ingest.reindex import reindex_document
 from cairn.service.documents import MAX_TITLE, find_document, get_collection
 from cairn.store import audit, documents
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 MOST_DELETED: Final = 1000
@@ -55,7 +54,6 @@ async def change_document(
     return await find_document(services, collection, document_id)
 
 
-@at_primary
 async def _change_title(services: Services, collection: Collection, document: Document, title: str) -> None:
     if not title.strip() or len(title) > MAX_TITLE:
         raise InputError(f"a title has 1 to {MAX_TITLE:,} characters, this one {len(title.strip()):,}")
@@ -73,7 +71,6 @@ async def _change_title(services: Services, collection: Collection, document: Do
     await follow(services.database, services.principal, collection.id, target.settings)
 
 
-@at_primary
 async def _change_metadata(
     services: Services, collection: Collection, document: Document, patch: Mapping[str, Any]
 ) -> None:
@@ -113,7 +110,6 @@ def patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
     return patch
 
 
-@at_primary
 async def delete_documents(services: Services, collection: str, wanted: DocumentFilter) -> Deletion:
     """Remove those that are wanted with everything derived from them, MOST_DELETED at most. Raises NotFoundError for a collection
     that there is none of, InputError where nothing says which: that is what deleting the collection is for."""

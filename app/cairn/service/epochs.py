@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from cairn.errors import EpochNotReachedError, InputError
 from cairn.service.documents import get_collection
 from cairn.store import collections
-from cairn.store.session import at_primary, one_direction
+from cairn.store.session import reading_contents
 from cairn.wiring import Services
 
 
@@ -25,15 +25,15 @@ def least_epochs(given: int | Mapping[str, int] | None, names: Sequence[str]) ->
     return dict(given)
 
 
-@at_primary
 async def epoch_of(services: Services, collection: str) -> int:
     """With all that was committed to it. Raises NotFoundError."""
     return (await get_collection(services, collection)).epoch
 
 
 def of_one_state() -> AbstractContextManager[None]:
-    """What is read within comes from one server, or from the primary from some moment on: it never goes back in time."""
-    return one_direction()
+    """Around reads of what collections hold: they come from one server, or from the primary from some moment on, and never go
+    back in time."""
+    return reading_contents()
 
 
 async def check_reached(services: Services, least: Mapping[str, int]) -> None:
@@ -41,7 +41,7 @@ async def check_reached(services: Services, least: Mapping[str, int]) -> None:
     the primary. Raises EpochNotReachedError where that is older too."""
     if not least or not await _missing(services, least):
         return
-    with one_direction(primary=True):
+    with reading_contents(primary=True):
         missing = await _missing(services, least)
     if missing:
         raise EpochNotReachedError(missing, least)

@@ -10,6 +10,7 @@ from cairn.domain.document import Document
 from cairn.errors import NotFoundError
 from cairn.service.documents import get_document
 from cairn.store import documents
+from cairn.store.session import reads_contents
 from cairn.wiring import Services
 
 AROUND: Final = 8_000
@@ -37,6 +38,7 @@ class QuotedText:
         return len(self.text) == self.length
 
 
+@reads_contents
 async def read_excerpt(
     services: Services,
     document_id: UUID,

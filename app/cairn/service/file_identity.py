@@ -15,7 +15,6 @@ from uuid import UUID
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
 from cairn.store import collections, documents
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 SHOWN = 1
@@ -47,7 +46,6 @@ def origin_of(path: Path) -> str:
     return normalise(str(path))
 
 
-@at_primary
 async def refuse_taken(services: Services, collection: str, files: Sequence[NamedFile]) -> None:
     """Raises ConflictError where documents of the collection have these ids and were read from other files that are still
     there. One whose file is gone was moved, and its successor may take the id."""
@@ -78,7 +76,6 @@ def _is_other_file(stored: str, path: Path) -> bool:
         return False  # what it was read from is not there
 
 
-@at_primary
 async def find_gone(
     services: Services, collection: str, selection: NamedFiles, *, may_be_empty: bool = False
 ) -> dict[UUID, str]:

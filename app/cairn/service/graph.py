@@ -41,13 +41,13 @@ from cairn.graph.walk import find_ways, neighbourhood, show_between, traverse
 from cairn.language.text import normalise
 from cairn.service.documents import get_collection
 from cairn.store import audit, communities, graph, graph_view, passages
-from cairn.store.session import again_on_primary
+from cairn.store.session import reads_contents
 from cairn.wiring import Services
 
 NAMES_SHOWN = 50
 
 
-@again_on_primary
+@reads_contents
 async def list_entities(
     services: Services,
     collection: str | None = None,
@@ -69,7 +69,7 @@ async def list_entities(
         )
 
 
-@again_on_primary
+@reads_contents
 async def get_entity(
     services: Services, entity: str, collection: str | None = None, *, relations: int = 20, mentions: int = 10
 ) -> EntityDetail:
@@ -95,7 +95,7 @@ async def get_entity(
         )  # fmt: skip
 
 
-@again_on_primary
+@reads_contents
 async def get_neighborhood(
     services: Services, entity: str, collection: str | None = None, *, hops: int = 2, limit: int = 50
 ) -> Surroundings:
@@ -178,7 +178,7 @@ class Connected:
     ways: tuple[Way, ...]
 
 
-@again_on_primary
+@reads_contents
 async def get_paths(
     services: Services, source: str, target: str, collection: str | None = None, *, hops: int = 3, limit: int = 3
 ) -> Connected:
@@ -210,7 +210,7 @@ async def get_paths(
 # --- communities --------------------------------------------------------------------------------------------------------
 
 
-@again_on_primary
+@reads_contents
 async def list_communities(
     services: Services,
     collection: str | None = None,
@@ -230,7 +230,7 @@ async def list_communities(
     return shown, keys[limit - 1] if len(keys) > limit else None
 
 
-@again_on_primary
+@reads_contents
 async def find_communities(
     services: Services, text: str, collection: str | None = None, *, limit: int
 ) -> list[CommunitySummary]:
@@ -275,7 +275,7 @@ async def undo_merge(services: Services, merge_id: UUID) -> Merge:
         return (await graph_view.merges(connection, services.principal, merge_id=merge_id))[0]
 
 
-@again_on_primary
+@reads_contents
 async def list_merges(
     services: Services, collection: str | None = None, *, before: UUID | None = None, limit: int = 50
 ) -> list[Merge]:

@@ -14,7 +14,6 @@ from cairn.jobs import vector_indexes
 from cairn.service.documents import get_collection
 from cairn.store import jobs
 from cairn.store import vector_indexes as vector_store
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 PLAN_INDEXES = vector_indexes.PLAN
@@ -25,7 +24,6 @@ EXPIRY_BATCH = 1000
 """Jobs deleted per transaction: none of them waits long for a lock."""
 
 
-@at_primary
 async def list_jobs(
     services: Services, *, status: JobStatus | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Job]:
@@ -53,7 +51,6 @@ async def _release_lost(services: Services, seen: Sequence[Job]) -> bool:
         return await jobs.release_lost(connection, services.principal)
 
 
-@at_primary
 async def get_job(services: Services, job_id: UUID) -> Job:
     """Raises NotFoundError."""
     async with services.database.transaction(services.principal, readonly=True) as connection:
@@ -123,7 +120,6 @@ async def expire_jobs(services: Services) -> int:
             return total
 
 
-@at_primary
 async def extract_with_model(services: Services, collection: str | None = None) -> Job:
     """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
 
@@ -141,7 +137,6 @@ async def extract_with_model(services: Services, collection: str | None = None) 
         return await enqueue(connection, services.principal, found.id)
 
 
-@at_primary
 async def enrich_collection(services: Services, collection: str | None = None) -> Job:
     """Order contexts for the chunks of a collection; what was written already costs nothing (docs/adr/0053).
 

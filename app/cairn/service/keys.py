@@ -15,7 +15,6 @@ from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 from cairn.errors import ForbiddenError, InputError, NotFoundError
 from cairn.language.text import storable
 from cairn.store import audit, keys, tenants
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 LONGEST = timedelta(days=3660)
@@ -47,7 +46,6 @@ async def create_key(
     return made, secret
 
 
-@at_primary
 async def list_keys(services: Services, *, before: UUID | None = None, limit: int = 50) -> list[ApiKey]:
     """Of the caller's tenant, newest first, with those that were revoked. `before`: the last id of the page before."""
     async with services.database.transaction(services.principal, readonly=True) as connection:

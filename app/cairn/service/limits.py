@@ -11,7 +11,6 @@ from cairn.domain.usage import Holding, KeyUsage
 from cairn.errors import NotFoundError
 from cairn.runs.limits.effective import limits_of
 from cairn.store import audit, limits, tenants
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 
@@ -36,7 +35,6 @@ class CallerUsage:
     keys: tuple[KeyUsage, ...]
 
 
-@at_primary
 async def get_usage(services: Services) -> CallerUsage:
     """At this moment; what this process has not written yet included."""
     principal, key = services.principal, services.principal.caller.key_id
@@ -63,7 +61,6 @@ async def _tenant_usage(services: Services, connection: Any, principal: Principa
     return TenantUsage(name, await limits.tenant_usage(connection, principal), most, created_at)
 
 
-@at_primary
 async def list_tenant_usage(services: Services) -> list[TenantUsage]:
     """Of all tenants; for who operates the server, never for a caller of one of them."""
     async with services.database.connection() as connection:

@@ -7,9 +7,11 @@ from uuid import UUID
 from cairn.domain.passage import Passage
 from cairn.errors import NotFoundError
 from cairn.store import passages
+from cairn.store.session import reads_contents
 from cairn.wiring import Services
 
 
+@reads_contents
 async def get_passage(services: Services, passage_id: UUID) -> Passage:
     """Raises NotFoundError: there is none, it is another tenant's, or its document has changed since."""
     async with services.database.transaction(services.principal, readonly=True) as connection:

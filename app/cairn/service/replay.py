@@ -31,7 +31,6 @@ from cairn.service.ask import check_strategy, deps_for
 from cairn.settings import Settings
 from cairn.settings.changes import change_settings, write_changes
 from cairn.store import documents, evals
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 Step = Callable[[str], None]
@@ -42,7 +41,6 @@ SEVERAL: Final = UUID(int=0)
 LEAVES_NOTHING: Final = {"cache.enabled": False, "cache.queryEmbeddings": 0, "trace.enabled": False}
 
 
-@at_primary
 async def load_judged(
     services: Services, collection: str | None, limit: int
 ) -> tuple[list[replay.JudgedQuestion], Mapping[str, int], Mapping[str, int]]:

@@ -21,7 +21,6 @@ from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.language.text import normalise
 from cairn.runs.log import follow, look
 from cairn.store import runs, traces
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 ViewedStatus = Literal["running", "succeeded", "failed", "cancelled"]
@@ -52,7 +51,6 @@ class RunView:
     source_changed: bool = False
 
 
-@at_primary
 async def check_free(services: Services, run_id: UUID) -> None:
     """Raises ConflictError for a run id that is, or was, in use."""
     state = await look(services.database.primary, services.principal, run_id)
@@ -65,16 +63,14 @@ async def check_free(services: Services, run_id: UUID) -> None:
         raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")
 
 
-@at_primary
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
-    async with services.database.transaction(services.principal, readonly=True) as connection:
+    async with services.database.primary.transaction(services.principal, readonly=True) as connection:
         return await runs.find_run(connection, services.principal, run_id)
 
 
 # --- looking, following, cancelling ---------------------------------------------------------------------------------------
 
 
-@at_primary
 async def get_run(services: Services, run_id: UUID) -> RunView:
     """Resumable runs of any process, plain ones of this process, and those that are traced. Raises NotFoundError."""
     state = await look(services.database.primary, services.principal, run_id)
@@ -91,7 +87,6 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     )
 
 
-@at_primary
 async def list_runs(
     services: Services,
     *,
@@ -180,7 +175,6 @@ async def rate_run(services: Services, run_id: UUID, rating: int, comment: str |
         return await runs.put_feedback(connection, services.principal, run_id, found[0], found[1], rating, comment)
 
 
-@at_primary
 async def list_judgements(services: Services, run_ids: Sequence[UUID]) -> dict[UUID, Judgement]:
     """What users think of the answers of these runs, by run; none for a run that nobody judged."""
     async with services.database.transaction(services.principal, readonly=True) as connection:

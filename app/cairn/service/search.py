@@ -23,7 +23,6 @@ from cairn.service.epochs import check_reached, of_one_state
 from cairn.settings import Settings
 from cairn.store import audit, passages, traces
 from cairn.store import cache as cache_store
-from cairn.store.session import at_primary
 from cairn.wiring import Services
 
 
@@ -88,7 +87,6 @@ def make_request(
     )
 
 
-@at_primary
 async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     """Waits for the trace to be written. Raises NotFoundError."""
     await services.traces.flush()
@@ -99,7 +97,6 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
-@at_primary
 async def explain_passage(services: Services, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:
     """Why a run returned a passage or not, stage by stage. Raises NotFoundError for an unknown run."""
     await get_trace(services, run_id)
@@ -113,7 +110,6 @@ async def load_passages(services: Services, ids: Collection[UUID]) -> Mapping[UU
         return await passages.fetch(connection, services.principal, dict.fromkeys(ids))
 
 
-@at_primary
 async def get_cache_stats(services: Services) -> CacheStats:
     """What the retrieval cache did for the tenant, and holds; what this process has not written yet included."""
     await services.search_deps.ledger.flush()
@@ -122,7 +118,6 @@ async def get_cache_stats(services: Services) -> CacheStats:
         return await cache_store.stats(connection, services.principal, services.settings.current.cache)
 
 
-@at_primary
 async def clear_cache(services: Services, collection: str | None = None) -> int:
     """Remove cached results, of one collection or all; how many. Raises NotFoundError for an unknown collection."""
     found = await get_collection(services, collection) if collection is not None else None
