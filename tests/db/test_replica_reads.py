@@ -249,7 +249,8 @@ async def test_lists_may_be_a_moment_old_and_what_changes_something_is_not(pair:
         await pair.standby.run("SELECT pg_wal_replay_pause()")
         try:
             other = await Database.open(pair.primary.dsn)  # of another process
-            await write(other, "by-another")
+            async with other.transaction(services.principal) as connection:
+                await collections.ensure(connection, services.principal, "by-another")
             await other.close()
             assert "by-another" not in [one.name for one in await list_collections(services)]
             assert (await get_collection(services, "by-another")).name == "by-another"
