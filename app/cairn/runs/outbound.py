@@ -16,7 +16,7 @@ from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
 from cairn.language.links import Known, known
 from cairn.language.outbound import INSTEAD, Outbound, filtered, without_links_inside
-from cairn.runs.context import Outcome, Record, Report, StepEvent
+from cairn.runs.context import Record, Report, StepEvent
 
 NO_MODEL: Final = frozenset({"extractive", "fixed", "sql", "graph"})
 """Answerers whose words are ours, or quotations."""
@@ -81,11 +81,11 @@ def cited_texts(citations: Sequence[Citation], read: Iterable[Passage]) -> Known
     )
 
 
-def let_out(record: Record, outcome: Outcome, answer: Answer) -> Answer:
+def let_out(record: Record, answer: Answer) -> Answer:
     """The answer without addresses that no cited source has; what is told besides it (the route, what is missing, what the
     check found) without those that nothing the run has read has."""
-    read = [*(p for item in record.searches for p in item.result.passages), *outcome.sources]
-    sources = None if outcome.answerer in NO_MODEL else cited_texts(answer.citations, read)
+    read = [*(p for item in record.searches for p in item.result.passages), *answer.sources]
+    sources = None if answer.route["answerer"] in NO_MODEL else cited_texts(answer.citations, read)
     text, moved = filtered(answer.answer, sources)
     told = known([record.question.text, *texts_of(read)])
 

@@ -57,8 +57,7 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
     with span(f"strategy {route.strategy}"):
         outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
-    answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
-    answer = let_out(record, outcome, answer)
+    answer = let_out(record, make_answer(replace(run, plan=record.plan), outcome))  # with what the strategy added to it
     run.emit(Progress("complete", 100, "Done"))
     return answer
 
