@@ -9,10 +9,10 @@ import pytest
 
 from cairn.providers.protocols import ToolCall
 from cairn.providers.reader import json_value
-from cairn.strategies.agents.planned_work import FINAL
+from cairn.strategies.agents.memory import LEFT_OUT, AgentStep, Memory
+from cairn.strategies.agents.policies.planned import FINAL
 from cairn.strategies.agents.policies.react import read_reflection
 from cairn.strategies.agents.protocol import select_calls
-from cairn.strategies.agents.steps import LEFT_OUT, AgentStep, Notebook
 from cairn.strategies.agents.tools.registry import TOOLS
 from cairn.strategies.agents.tools.tool import ToolResult
 
@@ -51,7 +51,7 @@ def test_what_a_reflection_decides(reflection: str, *, enough: bool) -> None:
 
 
 def test_steps_are_told_as_a_conversation_or_in_words() -> None:
-    notebook = Notebook(*[SimpleNamespace()] * 2)  # type: ignore[arg-type]
+    notebook = Memory(*[SimpleNamespace()] * 2)  # type: ignore[arg-type]
     for n in range(3):
         both = (SEARCH, ToolCall("database_stats"))
         results = (ToolResult(f"found {n}"), ToolResult(f"counted {n}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.runs.context import Material
-from cairn.strategies.agents.draft_check import cite_draft
+from cairn.strategies.agents.finish import cite_draft
 from cairn.strategies.agents.policies.iterative import read_pass
 from cairn.strategies.agents.tools.tool import LONGEST_ANSWER
 from cairn.strategies.check import facts_as_sources

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.strategies.agents.gaps import meaning, normal, symbols_of
+from cairn.strategies.agents.missing import meaning, normal, symbols_of
 from cairn.strategies.agents.policies.iterative import MOST_GAPS, Pass, read_pass
 
 ANSWER = "It checks the token [1]."

@@ -13,6 +13,7 @@ from typing import Final
 from cairn.providers.protocols import Acted, ChatModel, Message, ToolCall, ToolProtocol
 from cairn.providers.reader import read_thought
 from cairn.runs.context import Run
+from cairn.strategies.agents.memory import Memory
 from cairn.strategies.agents.tools.tool import Tool, Toolbox
 
 MOST_CALLS: Final = 2
@@ -46,14 +47,15 @@ class Patience:
     seconds: float
 
 
-async def ask_for_calls(run: Run, toolbox: Toolbox, purpose: str, ask: Ask, patience: Patience) -> Decision:
+async def ask_for_calls(memory: Memory, purpose: str, ask: Ask, patience: Patience) -> Decision:
     """The model's next step. Raises ProviderError."""
+    run, toolbox = memory.run, memory.toolbox
     assert run.deps.chat is not None
     chat = run.record.metered(purpose, run.deps.chat, run.settings)
     acted = await _ask(run, chat, toolbox, ask, patience)
     if acted.unproven:  # it may not have seen the tools; this once it is asked in words
         acted = await _ask(run, chat, toolbox, ask, patience)
-    toolbox.protocol = acted.protocol
+    memory.protocol = acted.protocol
     in_words = acted.protocol == "text"
     thought = read_thought(acted.text) if in_words else " ".join(acted.text.split())[:THOUGHT_CHARS]
     calls = select_calls(acted.calls, toolbox.tools)

@@ -3,12 +3,12 @@
     pass 1      the search of the question, with what the session has at hand
     pass 2, 3   what the answer before said is missing: symbols by name with their neighbours, all else by a small search
 
-        decide  an answer, and its gaps
-        act     fetch them (gaps.py)
+        decide  an answer, and its gaps (missing.py)
+        act     fetch them (lookup.py)
 
-It stops when nothing is missing, when all that is missing was looked for before, or after `iterative.maxPasses`. New gaps
-are fetched before they are noted as not found, and nothing is fetched after the last pass. Each pass is a Progress
-whose `detail` has its answer and its gaps. What is unresolved in the end is told with the answer.
+The prompt is iterate.md. It stops when nothing is missing, when all that is missing was looked for before, or after
+`iterative.maxPasses`. New gaps are fetched before they are noted as not found, and nothing is fetched after the last pass. Each
+pass is a Progress whose `detail` has its answer and its gaps. What is unresolved in the end is told with the answer.
 """
 
 from __future__ import annotations
@@ -16,43 +16,46 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+from uuid import UUID
 
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.generate import told_conversation
 from cairn.answer.refusal import refusal
 from cairn.answer.reply import complete_sentences
-from cairn.domain.event import Progress, SourcesFound
+from cairn.domain.event import Progress
+from cairn.domain.graph import GraphContext, joined_contexts
+from cairn.domain.passage import Passage
 from cairn.errors import ProviderError, ProviderResponseError, QueryTimeoutError
 from cairn.language.fence import fenced, quoted
 from cairn.language.linear import bounded
 from cairn.prompts import prompt, prompt_part
-from cairn.providers.protocols import Message, Schema, ToolProtocol
+from cairn.providers.protocols import Message, Schema
 from cairn.providers.reader import repaired, without_thought
 from cairn.runs.context import Outcome, Run
-from cairn.runs.gather import best_confidence
-from cairn.runs.progress import checking, reading, searching
-from cairn.strategies.agents.draft_check import check_answer, has_answer, stream_text
-from cairn.strategies.agents.gaps import (
-    Reading,
-    fetch_gaps,
-    in_order,
-    keep_session,
-    normal,
-    note_repeated,
-    open_reading,
-)
+from cairn.runs.progress import documents_of, reading, searching
+from cairn.store.qa_sessions import StoredSession
+from cairn.strategies.agents.finish import Ending, finish, has_answer, material_of
+from cairn.strategies.agents.lookup import Fetched, fetch, look_up
 from cairn.strategies.agents.loop import work
-from cairn.strategies.check import check_settings
-from cairn.strategies.draft import Material, answer_from, settle
+from cairn.strategies.agents.memory import Look, Memory, OwnAnswer
+from cairn.strategies.agents.missing import normal
+from cairn.strategies.agents.session import keep_session, open_session
+from cairn.strategies.agents.tools.registry import open_toolbox
+from cairn.strategies.agents.tools.tool import Used
 from cairn.strategies.fast import answer_empty
 
 FETCHING: Final = "Retrieving additional context…"
+LEADING: Final = 5
+"""Passages of the question's own search that are read before what gaps brought."""
 MOST_GAPS: Final = 8
 GAP_CHARS: Final = 200
 ANSWER_CHARS: Final = 30_000
 """A reply may be longer: not all servers keep to the limit that they are given."""
+NOT_FOUND: Final = "not found"
+UNRESOLVED: Final = "unresolved: it was looked for before"
+"""Why a gap is not resolved, for the trace."""
 PASS: Final = Schema(
     "pass", {"answer": {"type": "string"}, "missing": {"type": "array", "items": {"type": "string"}}}
 )  # fmt: skip
@@ -61,26 +64,14 @@ PASS: Final = Schema(
 async def iterative(run: Run) -> Outcome:
     """Raises CairnError."""
     run.emit(searching([run.plan.text], 20))
-    reading = await _open_in_time(run)
-    if not reading.visible:
+    policy = Iterative(Memory(run, open_toolbox(run, ())))
+    if not await policy.open_in_time():
         return await answer_empty(run)
-    policy = Iterative(run, reading, _context(reading))
     await work(policy)
-    await keep_session(reading)
-    return await _answer(policy)
-
-
-async def _open_in_time(run: Run) -> Reading:
-    """What the question finds. Raises QueryTimeoutError where that takes all the time of the run, and CairnError."""
-    budget = run.record.open_budget(run.settings)
-    try:
-        async with asyncio.timeout(budget.seconds_left(for_answer=True)):
-            return await open_reading(run)
-    except TimeoutError:
-        budget.out(for_answer=True)
-        raise QueryTimeoutError(
-            f"the first search took all the time of the run ({budget.limits.seconds:g} s)"
-        ) from None
+    if policy.held:
+        memory = policy.memory
+        await keep_session(run, policy.held, policy.in_order, list(policy.relations), memory.missing.not_found)
+    return await finish(policy.memory, policy.ending())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,96 +84,189 @@ class Pass:
 
 @dataclass(slots=True)
 class Iterative:
-    """The policy. `last`: what the last pass said, made of `context`. `protocol`: how the last reply was asked for."""
+    """The policy. The first look is the question's own search, the others are what gaps brought; `at_hand`: what the session
+    `held` has besides. `relations`: those that were followed, `graph`: what it says of what was read."""
 
-    run: Run
-    reading: Reading
-    context: Context
-    last: Pass | None = None
-    protocol: ToolProtocol | None = None
+    memory: Memory
+    held: StoredSession | None = None
+    at_hand: tuple[Passage, ...] = ()
+    relations: dict[UUID, None] = field(default_factory=dict)
+    graph: GraphContext | None = None
+    passes: int = 0
+
+    @property
+    def run(self) -> Run:
+        return self.memory.run
 
     @property
     def most_steps(self) -> int:
         return self.run.settings.iterative.max_passes
 
+    # --- the first search ---------------------------------------------------------------------------------------------
+
+    async def open_in_time(self) -> bool:
+        """What the question finds, and what the session holds; False where the collection is empty. Raises QueryTimeoutError
+        where that takes all the time of the run, and CairnError."""
+        budget = self.memory.toolbox.budget
+        try:
+            async with asyncio.timeout(budget.seconds_left(for_answer=True)):
+                return await self._open()
+        except TimeoutError:
+            budget.out(for_answer=True)
+            raise QueryTimeoutError(
+                f"the first search took all the time of the run ({budget.limits.seconds:g} s)"
+            ) from None
+
+    async def _open(self) -> bool:
+        run, memory = self.run, self.memory
+        top_k = max(run.settings.answer.retrieved, run.settings.rag.top_k)
+        result = await run.search(run.plan.text, top_k, filters=run.question.filters)
+        memory.looks.append(Look(run.plan.text, result.passages))
+        self.graph, self.held = result.graph, await open_session(run)
+        if self.held:
+            memory.missing.nowhere = self.held.not_found
+            self.relations = dict.fromkeys(self.held.relations)
+            known = {passage.passage_id for passage in result.passages}
+            at_hand = await run.deps.library.passages(self.held.passages)
+            self.at_hand = tuple(passage for passage in at_hand if passage.passage_id not in known)
+        self._keep(run.plan.text, await look_up(run, run.plan.text, list(self.relations)))
+        return bool(result.visible_passages)
+
+    # --- decide -------------------------------------------------------------------------------------------------------
+
     async def decide(self, step: int) -> Pass | None:
         """One more answer. None where the model fails: the one before stays."""
         try:
-            self.last, self.context = await self._read_and_answer(step)
+            return await self._read_and_answer(step)
         except ProviderError as error:
             self.run.record.degraded.append(f"pass {step} failed ({error.code}: {error.detail})")
             return None
-        return self.last
 
-    async def act(self, step: int, decision: Pass) -> bool:
-        """Fetch what is missing, if it was not looked for before and another pass may read it."""
-        reading, budget = self.reading, self.run.record.open_budget(self.run.settings)
-        new = reading.note(decision.gaps)
-        done = not new or step == self.most_steps or budget.out() is not None
-        note_repeated(reading, decision.gaps)
-        self._tell(step, decision, done=done)
-        if not done:
-            await fetch_gaps(reading, new)
-        return not done
-
-    async def _read_and_answer(self, number: int) -> tuple[Pass, Context]:
-        """An answer, and the context it was made of. Raises ProviderError, also for a first answer that is empty."""
-        run, context = self.run, _context(self.reading)
+    async def _read_and_answer(self, number: int) -> Pass:
+        """Raises ProviderError, also for a first answer that is empty."""
+        run, memory, context = self.run, self.memory, self._context()
         assert run.deps.chat is not None
         chat = run.record.metered("iterate", run.deps.chat, run.settings)
         run.emit(reading(len(context.passages), self._percent(number - 1)))
         reply = await chat.structured(
-            _messages(self.reading, context),
+            self._messages(context),
             PASS,
             choice=run.settings.agents.protocol,
             temperature=run.settings.rag.qa.temperature,
             max_tokens=run.settings.answer.max_output_tokens,
             timeout=run.settings.answer.timeout_seconds,
         )
-        self.reading.passes, self.protocol = number, reply.protocol
+        self.passes, memory.protocol = number, reply.protocol
         cut_off = reply.finish_reason == "length"
         said = read_pass(reply.value, reply.text, cut_off=cut_off)
         if cut_off:
             run.record.degraded.append(f"pass {number} was cut off at the token limit")
-        if has_answer(said.answer):
-            return said, context
-        if self.last is None:
-            raise ProviderResponseError(f"{chat.name}: the reply has no answer")
-        return Pass(self.last.answer, said.gaps), context
+        if not has_answer(said.answer):
+            if memory.answer is None:
+                raise ProviderResponseError(f"{chat.name}: the reply has no answer")
+            said = Pass(memory.answer.text, said.gaps)
+        memory.answer = OwnAnswer(said.answer, context)
+        return said
 
-    def _tell(self, number: int, said: Pass, *, done: bool) -> None:
-        read = tuple({passage.document_id for passage in in_order(self.reading)})
+    def _messages(self, context: Context) -> list[Message]:
+        run = self.run
+        listed = "\n".join(quoted(gap) for gap in self.memory.missing.in_vain[:20])
+        before = told_conversation(run.history)
+        filled = prompt(
+            "iterate",
+            form=prompt_part("iterate", "labels" if run.settings.agents.protocol == "text" else "object"),
+            context=fenced(context.text),
+            question=run.plan.text,
+            before=f"{before}\n\n" if before else "",
+            refusal=refusal(run.plan.text),
+            tried=f"\n{prompt_part('iterate', 'tried', gaps=listed)}\n" if listed else "",
+        )
+        return [Message("system", filled.system), Message("user", filled.user)]
+
+    # --- act ----------------------------------------------------------------------------------------------------------
+
+    async def act(self, step: int, decision: Pass) -> bool:
+        """Fetch what is missing, if it was not looked for before and another pass may read it."""
+        missing = self.memory.missing
+        new = missing.note(decision.gaps)
+        done = not new or step == self.most_steps or self.memory.toolbox.budget.out() is not None
+        in_vain = [gap for gap in decision.gaps if missing.key(gap) in missing.in_vain]
+        if in_vain:
+            for gap in in_vain:
+                self._use(gap, Fetched(), UNRESOLVED, repeated=True)
+            self.memory.trace(f"{len(in_vain)} gaps of pass {self.passes} are unresolved", self.passes)
+        self._tell(step, decision, in_vain, done=done)
+        if not done:
+            await self._fetch(new)
+        return not done
+
+    async def _fetch(self, gaps: Sequence[str]) -> None:
+        """What is missing; then those that brought nothing are noted. One that fails is reported, and may be asked for again."""
+        run, memory = self.run, self.memory
+        for gap, found in zip(gaps, await fetch(run, gaps, list(self.relations)), strict=True):
+            new = self._keep(gap, found)
+            resolved = bool(new) or found.named
+            if found.problem:
+                run.record.degraded.append(f"retrieval for a gap failed ({found.problem})")
+            else:
+                memory.missing.settle(gap, found=resolved)
+            self._use(gap, found, found.problem or ("" if resolved else NOT_FOUND), new)
+        memory.trace(f"{len(gaps)} gaps of pass {self.passes}", self.passes)
+
+    def _keep(self, query: str, found: Fetched) -> list[Passage]:
+        """What of it was not read yet."""
+        known = {passage.passage_id for passage in self.in_order}
+        new = [passage for passage in found.passages if passage.passage_id not in known]
+        self.memory.looks.append(Look(query, found.passages if found.named else tuple(new)))
+        self.relations |= dict.fromkeys(found.relations)
+        self.graph = joined_contexts([self.graph, found.graph])
+        return new
+
+    def _use(
+        self, gap: str, found: Fetched, reason: str, new: Sequence[Passage] = (), *, repeated: bool = False
+    ) -> None:
+        """As a call of a tool, for the trace."""
+        ids = tuple(passage.passage_id for passage in new)
+        self.memory.toolbox.used.append(Used("gap", {"query": gap}, not reason, found.ms, ids, repeated, reason))
+
+    def _tell(self, number: int, said: Pass, in_vain: Sequence[str], *, done: bool) -> None:
         detail = {
-            "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps),
-            "notFound": [gap for gap in said.gaps if self.reading.key(gap) in self.reading.in_vain],
+            "type": "pass", "pass": number, "answer": said.answer, "gaps": list(said.gaps), "notFound": list(in_vain)
         }  # fmt: skip
         told = f"Answered in pass {number}" if done else FETCHING
-        self.run.emit(Progress("pass", self._percent(number), told, detail, read))
+        self.run.emit(Progress("pass", self._percent(number), told, detail, documents_of(self.in_order)))
 
     def _percent(self, number: int) -> int:
         """After so many passes."""
         return 20 + 60 * number // self.most_steps
 
+    # --- what is read -------------------------------------------------------------------------------------------------
 
-def _context(reading: Reading) -> Context:
-    count, most = reading.run.deps.judge.tokens.count, reading.run.settings.answer.max_context_tokens
-    return assemble_with_graph(in_order(reading), reading.graph, count, most)
+    @property
+    def in_order(self) -> list[Passage]:
+        """Most important first: the best of the question's search, what gaps brought, the rest, the session's."""
+        main, *others = [look.passages for look in self.memory.looks]
+        lists = (main[:LEADING], *others, main, self.at_hand)
+        return list({passage.passage_id: passage for passages in lists for passage in passages}.values())
 
+    def _context(self) -> Context:
+        count, most = self.run.deps.judge.tokens.count, self.run.settings.answer.max_context_tokens
+        return assemble_with_graph(self.in_order, self.graph, count, most)
 
-def _messages(reading: Reading, context: Context) -> list[Message]:
-    question, in_words = reading.run.plan.text, reading.run.settings.agents.protocol == "text"
-    listed = "\n".join(quoted(gap) for gap in reading.in_vain[:20])
-    before = told_conversation(reading.run.history)
-    filled = prompt(
-        "iterate",
-        form=prompt_part("iterate", "labels" if in_words else "object"),
-        context=fenced(context.text),
-        question=question,
-        before=f"{before}\n\n" if before else "",
-        refusal=refusal(question),
-        tried=f"\n{prompt_part('iterate', 'tried', gaps=listed)}\n" if listed else "",
-    )
-    return [Message("system", filled.system), Message("user", filled.user)]
+    def ending(self) -> Ending:
+        """The last answer, checked like any other; extracted where no pass gave one."""
+        answer, missing = self.memory.answer, self.memory.missing
+        material = material_of(self.memory, answer.context.passages if answer else self.in_order, graph=self.graph)
+        gaps = missing.gaps.values()
+        cgrag = {
+            "passes_used": max(1, self.passes),
+            "gaps_identified": [gap.text for gap in gaps],
+            "gaps_resolved": [gap.text for gap in gaps if gap.state == "found"],
+            "gaps_unresolved": [gap.text for gap in gaps if gap.state != "found"],
+            "session_id": self.held.key.session_id if self.held else None,
+            "context_from_cache": bool(self.at_hand),
+        }
+        return Ending(material, {"cgrag": cgrag, "protocol": self.memory.protocol}, tuple(missing.told))
 
 
 # --- what a pass says -------------------------------------------------------------------------------------------------
@@ -225,34 +309,3 @@ def _gaps(lines: Iterable[str]) -> tuple[str, ...]:
             continue
         found.setdefault(normal(gap), gap)
     return tuple(found.values())[:MOST_GAPS]
-
-
-# --- the end ----------------------------------------------------------------------------------------------------------
-
-
-async def _answer(policy: Iterative) -> Outcome:
-    """The last answer, checked like any other; extracted where no pass gave one."""
-    run, reading, context = policy.run, policy.reading, policy.context
-    if policy.last is None:
-        return await answer_from(run, _material(policy, in_order(reading)))
-    material = _material(policy, context.passages)
-    run.emit(SourcesFound(context.passages))
-    run.emit(checking(len(material.passages)))
-    verdict = await check_answer(run, policy.last.answer, material)
-    stream_text(run, verdict.draft.text)
-    outcome = await settle(run, material, context, verdict, strict=check_settings(run.settings).strict)
-    told = (*outcome.draft.insufficiencies, *reading.unresolved)
-    return replace(outcome, draft=replace(outcome.draft, insufficiencies=told))
-
-
-def _material(policy: Iterative, passages: Sequence[Any]) -> Material:
-    reading = policy.reading
-    found = [item.result for item in reading.run.record.searches]
-    return Material(
-        question=reading.run.plan.text,
-        passages=tuple(passages),
-        confidence=max((best_confidence(result) for result in found), default=0.0),
-        visible=reading.visible,
-        graph=reading.graph,
-        more={"cgrag": reading.metadata(), "protocol": policy.protocol},
-    )

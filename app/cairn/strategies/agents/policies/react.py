@@ -6,24 +6,26 @@
             observe, reflect -> enough is known -> conclude
     after `agents.maxSteps`, or when the budget is out -> conclude
 
-What is remembered of the steps is in steps.py, how it ends in endings.py. Where a step fails, the answer is concluded from
-what was gathered; where nothing was, the question is answered by fast.
+The prompts are react.md and reflect.md. Where a step fails, the answer is concluded from what was gathered; where nothing was,
+the question is answered by fast.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import structlog
 
-from cairn.answer.cite import marks
+from cairn.answer.cite import marks, unmarked
+from cairn.answer.context import Context
 from cairn.answer.generate import told_conversation
 from cairn.answer.refusal import is_refusal, refusal
 from cairn.answer.reply import tidy
 from cairn.domain.event import Progress
+from cairn.domain.passage import Passage
 from cairn.errors import CairnError, ProviderError
 from cairn.language.fence import fenced, quoted
 from cairn.prompts import prompt, prompt_part
@@ -31,72 +33,67 @@ from cairn.providers.protocols import Message, Schema, ToolCall, ToolProtocol
 from cairn.providers.reader import without_thought
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import counted
-from cairn.strategies.agents.draft_check import has_answer
-from cairn.strategies.agents.endings import ask_back, conclude, give_answer, run_fast
-from cairn.strategies.agents.loop import call_tools, work
+from cairn.strategies.agents.finish import Ending, fall_back, finish, has_answer, has_ending, material_of
+from cairn.strategies.agents.loop import Stop, call_tools, work
+from cairn.strategies.agents.memory import AgentStep, Look, Memory, OwnAnswer, arguments_of, dead_end
 from cairn.strategies.agents.protocol import Decision, Patience, ask_for_calls
-from cairn.strategies.agents.steps import (
-    GATHERED_CHARS,
-    REFLECTED_CHARS,
-    AgentStep,
-    Notebook,
-    cut,
-    dead_end,
-    windows,
-)
 from cairn.strategies.agents.tools.registry import open_toolbox
-from cairn.strategies.agents.tools.tool import LONGEST_ANSWER
+from cairn.strategies.agents.tools.show import cut, windows
+from cairn.strategies.agents.tools.tool import LONGEST_ANSWER, ToolResult
 
 log = structlog.get_logger(__name__)
 
 MOST_REPEATED: Final = 2
 """Calls that were made before; with so many the agent goes in circles."""
+TOP_TEXTS: Final = 3
+"""Passages of one search that are gathered."""
+REFLECTED_CHARS: Final = 1000
+"""Of the last observation in a reflection."""
+GATHERED_CHARS: Final = 3000
+"""Of all that was gathered, in a reflection and in a forced conclusion."""
+HISTORY_CHARS: Final = 3000
+"""Of facts and of what was done, each, in a conclusion."""
 REFLECTION_TOKENS: Final = 512
+SEARCHES: Final = frozenset({"retrieve_vector", "search_docs"})
 _CONCLUDES: Final = re.compile(r"ACTION[ \t*_`]*:[ \t*_`\"']*(final_answer|continue)", re.IGNORECASE)
 REFLECTION: Final = Schema("reflection", {"missing": {"type": "string"}, "enough": {"type": "boolean"}})
 
 
 async def react(run: Run) -> Outcome:
     """Raises CairnError only where fast does."""
-    notebook = Notebook(run, open_toolbox(run))
+    policy = React(Memory(run, open_toolbox(run)))
     if run.deps.chat is None:
-        return await run_fast(notebook, "no chat model is configured")
+        return await fall_back(run, "no chat model is configured", policy.route())
     try:
-        outcome = await _work(notebook)
-        if outcome is not None:
+        policy.stopped = await work(policy)
+        ending, why = policy.ending(), "the agent found nothing"
+        if has_ending(policy.memory, ending):
+            outcome = await finish(policy.memory, ending)
             if not outcome.needs_clarification:
-                run.emit(Progress("finished", 98, f"Finished after {counted(notebook.taken, 'step')}"))
+                run.emit(Progress("finished", 98, f"Finished after {counted(policy.taken, 'step')}"))
             return outcome
-        why = "the agent found nothing"
     except CairnError as error:
         why = f"the agent failed ({error.code}: {error.detail})"
     except Exception as error:
         log.exception("react.bug", run_id=str(run.question.run_id))
         why = f"the agent failed (internal: {type(error).__name__})"
-    return await run_fast(notebook, why)
-
-
-async def _work(notebook: Notebook) -> Outcome | None:
-    """None where nothing was found."""
-    policy = React(notebook)
-    notebook.forced_conclusion = await work(policy) == "steps"
-    if policy.outcome is not None:
-        return policy.outcome
-    notebook.gathered = notebook.gathered or list(notebook.toolbox.passages)
-    return await conclude(notebook) if notebook.gathered or notebook.toolbox.facts else None
+    return await fall_back(run, why, policy.route())
 
 
 @dataclass(slots=True)
 class React:
-    """The policy. `hint`: what to do differently after a dead end. `outcome`: where the model has ended the work itself."""
+    """The policy. `taken`: steps, those that were taken back too. The flags say how the run went."""
 
-    notebook: Notebook
-    hint: str = ""
-    outcome: Outcome | None = None
+    memory: Memory
+    taken: int = 0
+    parallel_steps: int = 0
+    backtracked: bool = False
+    reflection_concluded: bool = False
+    stopped: Stop | None = None
 
     @property
     def run(self) -> Run:
-        return self.notebook.run
+        return self.memory.run
 
     @property
     def most_steps(self) -> int:
@@ -106,103 +103,107 @@ class React:
 
     async def decide(self, step: int) -> Decision | None:
         """The next actions. None where the model calls nothing, or fails and there is something to conclude from."""
-        run, agents, notebook = self.run, self.run.settings.agents, self.notebook
+        run, agents = self.run, self.run.settings.agents
         run.emit(Progress("thinking", self._percent(step), f"Step {step} of {self.most_steps}"))
         patience = Patience(agents.step_tokens, agents.temperature, agents.call_seconds)
         try:
             decision = await ask_for_calls(
-                run, notebook.toolbox, "think", lambda protocol: self._messages(protocol, step), patience
+                self.memory, "think", lambda protocol: self._messages(protocol, step), patience
             )
         except ProviderError as error:
-            if not (notebook.gathered or notebook.toolbox.facts):
+            if not self.memory.knows_something:
                 raise
             run.record.degraded.append(f"react: step {step} failed ({error.code}: {error.detail})")
             return None
         if decision.calls:
             return decision
         answer = _plain_answer(decision)
-        return Decision((answer,), "", decision.text, False, decision.protocol) if answer else None
+        return replace(decision, calls=(answer,), thought="", cut_off=False) if answer else None
 
     def _messages(self, protocol: ToolProtocol, step: int) -> list[Message]:
         """In words all steps stand in the user's part; natively they are the conversation."""
-        run, notebook = self.run, self.notebook
+        run, memory = self.run, self.memory
         native = protocol == "native"
-        how = prompt_part("react", protocol, tools="" if native else notebook.toolbox.described())
-        history = notebook.remarks() if native else notebook.history()
+        how = prompt_part("react", protocol, tools="" if native else memory.toolbox.described())
+        history = memory.remarks() if native else memory.history()
         history = prompt_part("react", "remarks" if native else "history", history=fenced(history)) if history else ""
+        hint = "".join(prompt_part("react", "failed", failure=failure) for failure in memory.unmet)
         filled = prompt(
             "react",
             how=how,
             refusal=refusal(run.plan.text),
             language=run.plan.language or "as it is",
             question=quoted(run.plan.text),
-            before="".join(f"{part}\n\n" for part in (told_conversation(run.history), history, self.hint) if part),
+            before="".join(f"{part}\n\n" for part in (told_conversation(run.history), history, hint) if part),
             step=str(step),
             steps=str(self.most_steps),
         )
         messages = [Message("system", filled.system), Message("user", filled.user)]
-        return [*messages, *notebook.messages()] if native else messages
+        return [*messages, *memory.messages()] if native else messages
 
     # --- act ----------------------------------------------------------------------------------------------------------
 
     async def act(self, step: int, decision: Decision) -> bool:
-        run, notebook, toolbox = self.run, self.notebook, self.notebook.toolbox
-        notebook.taken, self.hint = step, ""
+        run, memory, toolbox, percent = self.run, self.memory, self.memory.toolbox, self._percent(step)
+        self.taken, memory.unmet = step, ()
         tool = toolbox.tools.get(decision.calls[0].name)
         if tool is not None and tool.kind == "end":
-            self.outcome = await self._end(decision.calls[0])
+            self._end(decision.calls[0])
             return False
-        run.emit(Progress("acting", self._percent(step), _doing(decision), documents=toolbox.documents))
-        notebook.parallel_steps += len(decision.calls) > 1
+        run.emit(Progress("acting", percent, _doing(decision), documents=toolbox.documents))
+        self.parallel_steps += len(decision.calls) > 1
         results = await call_tools(toolbox, decision.calls)
-        mark = notebook.mark()
-        notebook.steps.append(AgentStep(decision.thought, decision.calls, tuple(results)))
-        notebook.trace(decision.protocol)
-        if not notebook.backtracked and (failure := dead_end(toolbox, decision.calls, results)):
-            notebook.roll_back(mark)
-            self.hint = prompt_part("react", "failed", failure=failure)
+        memory.trace(decision.thought, step)
+        if not self.backtracked and (failure := dead_end(toolbox, decision.calls, results)):
+            self.backtracked, memory.unmet = True, (failure,)
             return True
+        memory.steps.append(AgentStep(decision.thought, decision.calls, tuple(results)))
         found = sum(len(one.passages) for one in results)
-        run.emit(
-            Progress(
-                "observing", self._percent(step), f"Found {counted(found, 'passage')}", numbers={"passages": found}
-            )
-        )
-        notebook.gather(decision.calls, results)
+        run.emit(Progress("observing", percent, f"Found {counted(found, 'passage')}", numbers={"passages": found}))
+        self._gather(decision.calls, results)
         if toolbox.repeated >= MOST_REPEATED:
             run.record.degraded.append("react: the agent repeated itself and was stopped")
             return False
         if step < self.most_steps:
-            gathered = len(notebook.gathered)
+            gathered = len(memory.found)
             said = f"Considering whether this is enough: {counted(gathered, 'passage')}"
-            run.emit(Progress("reflecting", self._percent(step), said, numbers={"passages": gathered}))
-            notebook.reflection_concluded = await self._reflect()
-        return not notebook.reflection_concluded
+            run.emit(Progress("reflecting", percent, said, numbers={"passages": gathered}))
+            self.reflection_concluded = await self._reflect()
+        return not self.reflection_concluded
 
-    async def _end(self, call: ToolCall) -> Outcome | None:
+    def _end(self, call: ToolCall) -> None:
         """By the model's choice. An answer without anything that was found is its own knowledge: nothing for us."""
-        asks = call.name == "ask_clarification"
+        memory, asks = self.memory, call.name == "ask_clarification"
         said = cut(tidy(_text_of(call, "question" if asks else "answer")), LONGEST_ANSWER)
+        sources = tuple(memory.toolbox.passages)
         if said and asks:
-            return ask_back(self.notebook, said)
-        if has_answer(said) and (self.notebook.toolbox.passages or self.notebook.toolbox.facts):
-            return await give_answer(self.notebook, said)
-        return None
+            memory.question_back = said
+        elif has_answer(said) and (sources or memory.toolbox.facts):
+            memory.answer = OwnAnswer(said, Context("", sources, 0))
+
+    def _gather(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
+        """Keep what the answer may be made of: of a search the best that are new."""
+        memory = self.memory
+        for call, result in zip(calls, results, strict=True):
+            known = {passage.passage_id for passage in memory.found}
+            new = tuple(passage for passage in result.passages if passage.passage_id not in known)
+            memory.looks.append(Look(arguments_of(call), new[:TOP_TEXTS] if call.name in SEARCHES else new))
+            if call.name == "synthesize" and result.success and result.data:
+                memory.notes.append(str(result.data))
 
     async def _reflect(self) -> bool:
         """Whether what was gathered is enough; binding. A reflection that fails decides nothing and is reported."""
-        run, notebook, agents = self.run, self.notebook, self.run.settings.agents
+        run, memory, agents = self.run, self.memory, self.run.settings.agents
         assert run.deps.chat is not None
-        shown = [passage.content for passage in windows(notebook.gathered, GATHERED_CHARS)]
-        gathered = "\n".join([*notebook.toolbox.facts, *shown, *notebook.notes])
-        in_words = agents.protocol == "text"
+        shown = [passage.content for passage in windows(memory.found, GATHERED_CHARS)]
+        gathered = "\n".join([*memory.toolbox.facts, *shown, *memory.notes])
         filled = prompt(
             "reflect",
-            form=prompt_part("reflect", "lines" if in_words else "json"),
+            form=prompt_part("reflect", "lines" if agents.protocol == "text" else "json"),
             question=quoted(run.plan.text),
-            history=fenced(notebook.history()),
+            history=fenced(memory.history()),
             gathered=quoted(gathered, GATHERED_CHARS),
-            observation=quoted(notebook.steps[-1].observation, REFLECTED_CHARS),
+            observation=quoted(memory.steps[-1].observation, REFLECTED_CHARS),
         )
         try:
             reply = await run.record.metered("reflect", run.deps.chat, run.settings).structured(
@@ -217,12 +218,52 @@ class React:
             run.record.degraded.append(f"react: a reflection failed ({error.code}: {error.detail})")
             return False
         enough, missing = read_reflection(reply.value, reply.text)
-        notebook.steps[-1].reflection = cut(" ".join(missing.split()), 500)
-        return enough and bool(notebook.gathered or notebook.toolbox.facts)
+        memory.steps[-1].reflection = cut(" ".join(missing.split()), 500)
+        return enough and memory.knows_something
 
     def _percent(self, step: int) -> int:
         """20 to 80."""
         return 20 + 60 * (step - 1) // self.most_steps
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def ending(self) -> Ending:
+        """From what was gathered; a forced conclusion from little of it."""
+        memory = self.memory
+        passages: Sequence[Passage] = memory.found
+        if not passages and memory.answer is None:
+            passages = memory.toolbox.passages
+        if self._forced and memory.answer is None:
+            passages = windows(passages, GATHERED_CHARS)
+        material = material_of(memory, passages, task=self._task())
+        return Ending(material, self.route(), rewrites=True)
+
+    @property
+    def _forced(self) -> bool:
+        return self.stopped == "steps"
+
+    def _task(self) -> str:
+        """What a conclusion is told besides the sources. Numbers of passages are taken out: its sources have others."""
+        memory, facts = self.memory, "\n".join(self.memory.toolbox.facts)
+        told = [prompt_part("react", "facts", facts=fenced(cut(facts, HISTORY_CHARS)))] if facts else []
+        if self._forced or memory.notes:
+            did = [step.plainly for step in memory.steps] if self._forced else []
+            history = cut("\n".join([*memory.notes, *did]), HISTORY_CHARS)
+            told.append(prompt_part("react", "conclude", history=fenced(unmarked(history))))
+        return "\n\n".join(told)
+
+    def route(self) -> dict[str, Any]:
+        toolbox = self.memory.toolbox
+        return {
+            "steps": self.taken,
+            "parallel_steps": self.parallel_steps,
+            "reflection_concluded": self.reflection_concluded,
+            "backtracked": self.backtracked,
+            "forced_conclusion": self._forced,
+            "tool_calls": len(toolbox.used),
+            "repeated_calls": toolbox.repeated,
+            "protocol": self.memory.protocol,
+        }
 
 
 # --- what the model says --------------------------------------------------------------------------------------------
@@ -255,7 +296,5 @@ def _text_of(call: ToolCall, name: str) -> str:
 
 
 def _doing(decision: Decision) -> str:
-    asked = " and ".join(
-        f"{call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}" for call in decision.calls
-    )
+    asked = " and ".join(f"{call.name} {arguments_of(call)}" for call in decision.calls)
     return cut(f"{decision.thought} → {asked}" if decision.thought else asked, 500)

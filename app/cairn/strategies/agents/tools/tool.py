@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from cairn.domain.passage import Passage
 from cairn.language.text import normalise
-from cairn.providers.protocols import ToolProtocol, ToolSpec
+from cairn.providers.protocols import ToolSpec
 from cairn.runs.budget import Budget
 from cairn.runs.context import Run
 
@@ -150,7 +150,7 @@ class Used:
 @dataclass(slots=True)
 class Toolbox:
     """Of one run. `passages[n - 1]` is what `[n]` means; `facts` are statements of SQL. `done` has the result of each call
-    by tool and arguments; `repeated` counts calls that had been made before. `protocol`: how the last step was asked for."""
+    by tool and arguments; `repeated` counts calls that had been made before."""
 
     run: Run
     budget: Budget
@@ -160,7 +160,6 @@ class Toolbox:
     done: dict[str, ToolResult] = field(default_factory=dict)
     used: list[Used] = field(default_factory=list)
     repeated: int = 0
-    protocol: ToolProtocol | None = None
 
     def number(self, passage: Passage) -> int:
         """The number of a passage, a new one where it has none."""
@@ -169,6 +168,11 @@ class Toolbox:
                 return at + 1
         self.passages.append(passage)
         return len(self.passages)
+
+    @property
+    def calls(self) -> int:
+        """That did what they were asked, for the first time."""
+        return sum(used.success and not used.repeated for used in self.used)
 
     @property
     def documents(self) -> tuple[UUID, ...]:
