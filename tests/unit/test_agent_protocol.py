@@ -10,9 +10,9 @@ import pytest
 from cairn.providers.protocols import ToolCall
 from cairn.providers.reader import json_value
 from cairn.strategies.agents.memory import LEFT_OUT, AgentStep, Memory
-from cairn.strategies.agents.policies.planned import FINAL
 from cairn.strategies.agents.policies.react import read_reflection
 from cairn.strategies.agents.protocol import select_calls
+from cairn.strategies.agents.tools.endings import FINAL
 from cairn.strategies.agents.tools.registry import TOOLS
 from cairn.strategies.agents.tools.tool import ToolResult
 

@@ -47,7 +47,7 @@ QUESTION_CHARS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Conclusion:
     """What a policy knows of the end. `material`: what an answer is made of, where the model has given none. `more`: for the
     route. `missing`: what the reader is told is missing. `why`: why fast answers, where there is nothing to answer from.
     `iterations`: answers that were made, where the policy counts them. Switches: `rewrites` an own answer that its sources
@@ -62,52 +62,58 @@ class Ending:
     nothing_relevant: bool = False
 
 
-async def finish(memory: Memory, ending: Ending) -> Outcome:
+async def finish(memory: Memory, conclusion: Conclusion) -> Outcome:
     """Raises CairnError."""
-    run, material = memory.run, ending.material
-    if not has_ending(memory, ending):
-        return disclose(await fall_back(run, ending.why, ending.more), ending.missing)
+    run, material = memory.run, conclusion.material
+    if not has_conclusion(memory, conclusion):
+        return disclose(await fall_back(run, conclusion.why, conclusion.more), conclusion.missing)
     if memory.question_back:
-        return replace(_ask_back(memory), more=ending.more)
+        return replace(_ask_back(memory), more=conclusion.more)
     if memory.answer is not None:
-        outcome = await _give(memory, memory.answer, ending)
-    elif ending.nothing_relevant:
+        outcome = await _give(memory, memory.answer, conclusion)
+    elif conclusion.nothing_relevant:
         outcome = await _refuse(run, material)
     elif material.passages:
         outcome = await answer_from(run, material)
     else:
         outcome = _count(material)
-    if not (ending.nothing_relevant and outcome.draft.found):
-        outcome = disclose(outcome, ending.missing)
-    more = {**outcome.more, "read": len(outcome.sources), **ending.more}
-    outcome = replace(outcome, more=more, iterations=ending.iterations or outcome.iterations)
-    if ending.nothing_relevant and run.deps.web is not None and not outcome.draft.found:
+    if not (conclusion.nothing_relevant and outcome.draft.found):
+        outcome = disclose(outcome, conclusion.missing)
+    more = {**outcome.more, "read": len(outcome.sources), **conclusion.more}
+    outcome = replace(outcome, more=more, iterations=conclusion.iterations or outcome.iterations)
+    if conclusion.nothing_relevant and run.deps.web is not None and not outcome.draft.found:
         outcome = await answer_from_web(run, outcome)
     if not run.record.streamed:
         run.emit(Token(outcome.draft.text))
     return outcome
 
 
-def has_ending(memory: Memory, ending: Ending) -> bool:
+def has_conclusion(memory: Memory, conclusion: Conclusion) -> bool:
     """Whether there is anything to end with but fast."""
-    said = memory.question_back or memory.answer is not None or ending.nothing_relevant
-    return bool(said or ending.material.passages or ending.material.facts)
+    said = memory.question_back or memory.answer is not None or conclusion.nothing_relevant
+    return bool(said or conclusion.material.passages or conclusion.material.facts)
 
 
 def material_of(memory: Memory, passages: Sequence[Passage], **more: Any) -> Material:
     """What an answer is made of: these passages, how sure the searches of the run were, and what SQL has counted."""
     searched = [item.result for item in memory.run.record.searches]
     facts = tuple(memory.toolbox.facts)
-    told: dict[str, Any] = {
-        "question": memory.run.plan.text,
-        "passages": tuple(passages),
-        "confidence": max((best_confidence(result) for result in searched), default=1.0 if facts else 0.0),
-        "visible": max((result.visible_passages for result in searched), default=len(passages)),
-        "facts": facts,
-        "coverage": Coverage(True, len(facts), len(facts), "facts") if facts and not passages else None,
-        "graph": memory.run.record.graph,
-    }
-    return Material(**{**told, **more})
+    material = Material(
+        question=memory.run.plan.text,
+        passages=tuple(passages),
+        confidence=max((best_confidence(result) for result in searched), default=1.0 if facts else 0.0),
+        visible=max((result.visible_passages for result in searched), default=len(passages)),
+        facts=facts,
+        coverage=Coverage(True, len(facts), len(facts), "facts") if facts and not passages else None,
+        graph=memory.run.record.graph,
+    )
+    return replace(material, **more)
+
+
+def context_of(run: Run, material: Material) -> Context:
+    """As much of it as a model reads."""
+    count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
+    return assemble_with_graph(material.passages, material.graph, count, most)
 
 
 def disclose(outcome: Outcome, missing: Sequence[str]) -> Outcome:
@@ -130,11 +136,11 @@ def _ask_back(memory: Memory) -> Outcome:
 # --- the model's own answer -------------------------------------------------------------------------------------------
 
 
-async def _give(memory: Memory, answer: OwnAnswer, ending: Ending) -> Outcome:
+async def _give(memory: Memory, answer: OwnAnswer, conclusion: Conclusion) -> Outcome:
     """As it is if it was checked before; else cited and checked, and where that is switched on written again if it is refuted."""
     if answer.outcome is not None:
         return answer.outcome
-    run, context, material = memory.run, answer.context, answer.material or ending.material
+    run, context, material = memory.run, answer.context, answer.material or conclusion.material
     if not run.record.streamed:
         run.emit(SourcesFound(context.passages))
     checked = answer.checked
@@ -144,7 +150,7 @@ async def _give(memory: Memory, answer: OwnAnswer, ending: Ending) -> Outcome:
         checked = await check_own(run, draft, context, material)
     elif not run.record.streamed:
         stream_text(run, checked.draft.text)
-    if checked.refuted and ending.rewrites:
+    if checked.refuted and conclusion.rewrites:
         if not context.passages:  # made of counts alone: these are the answer then
             return _count(material)
         again = await _write_again(run, material, checked)
@@ -164,10 +170,8 @@ async def _write_again(run: Run, material: Material, checked: Checked) -> Outcom
     ground = run.settings.ground.model_copy(update={"max_retries": attempts - 1})
     settings = run.settings.model_copy(update={"ground": ground})
     fewer = replace(run, silent=True, deps=replace(run.deps, settings=settings))
-    count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
-    context = assemble_with_graph(material.passages, material.graph, count, most)
     try:
-        return await write_answer(fewer, material, context)
+        return await write_answer(fewer, material, context_of(run, material))
     except ProviderError as error:
         run.record.degraded.append(f"the answer could not be written again ({error.code}: {error.detail})")
         return None

@@ -5,7 +5,9 @@
     iterative   decide: an answer, its gaps  act: look for what is missing
     corrective  decide: a query              act: search, grade, answer where that is enough
 
-A policy says what is asked, what is done, and how it ends; `call_tools` is how tools are called.
+A policy is a prompt, these two steps, and what it switches on: a plan and a gate (planned), reflections (react), grades
+(corrective). What it knows is in its memory (memory.py), and finish.py makes the end of the run of what it concludes.
+`call_tools` is how tools are called.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from collections.abc import Sequence
 from typing import Literal, Protocol, TypeVar
 
 from cairn.providers.protocols import ToolCall
-from cairn.runs.context import Run
+from cairn.strategies.agents.finish import Conclusion
+from cairn.strategies.agents.memory import Memory
 from cairn.strategies.agents.tools.tool import Toolbox, ToolResult
 from cairn.strategies.agents.tools.use import use
 
@@ -29,7 +32,7 @@ class Policy(Protocol[D]):
     """A way of working. Both methods may raise ProviderError where there is nothing to go on from."""
 
     @property
-    def run(self) -> Run: ...
+    def memory(self) -> Memory: ...
 
     @property
     def most_steps(self) -> int: ...
@@ -42,10 +45,14 @@ class Policy(Protocol[D]):
         """Do it, and tell of it. Whether there is more to do."""
         ...
 
+    def conclusion(self) -> Conclusion:
+        """What `finish` makes the end of the run of."""
+        ...
+
 
 async def work(policy: Policy[D]) -> Stop:
     """Step by step until one of the three ends."""
-    budget = policy.run.record.open_budget(policy.run.settings)
+    budget = policy.memory.toolbox.budget
     for step in range(1, policy.most_steps + 1):
         if step > 1 and budget.out():  # what the first one finds is what a run without a budget ends with
             return "budget"

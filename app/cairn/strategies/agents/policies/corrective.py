@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from cairn.answer.context import assemble_with_graph
 from cairn.domain.event import Progress, SourcesFound
 from cairn.domain.passage import Passage
 from cairn.domain.trace import BELOW_TOP_K, LegTrace
@@ -34,7 +33,7 @@ from cairn.runs.context import Outcome, Run, SubquestionPassages, half_up
 from cairn.runs.gather import gather, merge, widen
 from cairn.runs.progress import counted, documents_of, grading, reading, searching
 from cairn.settings import AgenticSettings
-from cairn.strategies.agents.finish import Ending, finish, material_of
+from cairn.strategies.agents.finish import Conclusion, context_of, finish, material_of
 from cairn.strategies.agents.grading import grade_passages
 from cairn.strategies.agents.loop import work
 from cairn.strategies.agents.memory import Look, Memory, OwnAnswer
@@ -63,7 +62,7 @@ async def corrective(run: Run) -> Outcome:
         return await answer_empty(run)
     if not policy.answers:  # the budget ended before there was enough
         await policy.answer()
-    return await finish(policy.memory, policy.ending())
+    return await finish(policy.memory, policy.conclusion())
 
 
 def _announce(run: Run) -> None:
@@ -252,8 +251,7 @@ class Corrective:
         said = f"Ordering {counted(relevant, 'relevant passage')}"
         run.emit(Progress("rerank", 70, said, numbers={"passages": relevant}))
         material = await self._material()
-        count, most = run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
-        context = assemble_with_graph(material.passages, material.graph, count, most)
+        context = context_of(run, material)
         self.answers += 1
         run.emit(SourcesFound(context.passages))
         run.emit(reading(len(context.passages)))
@@ -309,7 +307,7 @@ class Corrective:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def ending(self) -> Ending:
+    def conclusion(self) -> Conclusion:
         run, relevant, looks = self.run, self.relevant, self.memory.looks
         if run.deps.chat is None:
             run.record.degraded.insert(0, NO_MODEL)
@@ -335,7 +333,7 @@ class Corrective:
         in_rounds = f"{len(looks)} {'rounds' if len(looks) > 1 else 'round'}"
         in_vain = f"{len(self.found)} passages were found in {in_rounds}, and none is relevant."
         material = material_of(self.memory, self.found, confidence=self.confidence, visible=self.visible)
-        return Ending(
+        return Conclusion(
             material, more, () if relevant else (in_vain,), nothing_relevant=not relevant, iterations=max(self.answers, 1)
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from cairn.answer.context import Context, assemble_with_graph
+from cairn.answer.context import Context
 from cairn.answer.generate import told_conversation
 from cairn.answer.refusal import refusal
 from cairn.answer.reply import complete_sentences
@@ -36,7 +36,7 @@ from cairn.providers.reader import repaired, without_thought
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import documents_of, reading, searching
 from cairn.store.qa_sessions import StoredSession
-from cairn.strategies.agents.finish import Ending, finish, has_answer, material_of
+from cairn.strategies.agents.finish import Conclusion, context_of, finish, has_answer, material_of
 from cairn.strategies.agents.lookup import Fetched, fetch, look_up
 from cairn.strategies.agents.loop import work
 from cairn.strategies.agents.memory import Look, Memory, OwnAnswer
@@ -71,7 +71,7 @@ async def iterative(run: Run) -> Outcome:
     if policy.held:
         memory = policy.memory
         await keep_session(run, policy.held, policy.in_order, list(policy.relations), memory.missing.not_found)
-    return await finish(policy.memory, policy.ending())
+    return await finish(policy.memory, policy.conclusion())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,8 @@ class Iterative:
 
     async def _read_and_answer(self, number: int) -> Pass:
         """Raises ProviderError, also for a first answer that is empty."""
-        run, memory, context = self.run, self.memory, self._context()
+        run, memory = self.run, self.memory
+        context = context_of(run, material_of(memory, self.in_order, graph=self.graph))
         assert run.deps.chat is not None
         chat = run.record.metered("iterate", run.deps.chat, run.settings)
         run.emit(reading(len(context.passages), self._percent(number - 1)))
@@ -249,11 +250,7 @@ class Iterative:
         lists = (main[:LEADING], *others, main, self.at_hand)
         return list({passage.passage_id: passage for passages in lists for passage in passages}.values())
 
-    def _context(self) -> Context:
-        count, most = self.run.deps.judge.tokens.count, self.run.settings.answer.max_context_tokens
-        return assemble_with_graph(self.in_order, self.graph, count, most)
-
-    def ending(self) -> Ending:
+    def conclusion(self) -> Conclusion:
         """The last answer, checked like any other; extracted where no pass gave one."""
         answer, missing = self.memory.answer, self.memory.missing
         material = material_of(self.memory, answer.context.passages if answer else self.in_order, graph=self.graph)
@@ -266,7 +263,7 @@ class Iterative:
             "session_id": self.held.key.session_id if self.held else None,
             "context_from_cache": bool(self.at_hand),
         }
-        return Ending(material, {"cgrag": cgrag, "protocol": self.memory.protocol}, tuple(missing.told))
+        return Conclusion(material, {"cgrag": cgrag, "protocol": self.memory.protocol}, tuple(missing.told))
 
 
 # --- what a pass says -------------------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from pydantic import Field
-
 from cairn.answer.cite import marks
 from cairn.answer.context import Context
 from cairn.answer.refusal import is_refusal
@@ -30,7 +28,7 @@ from cairn.providers.protocols import ToolCall, ToolProtocol
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import counted, documents_of, never_back
 from cairn.strategies.agents.demands import Demands, read_demands
-from cairn.strategies.agents.finish import Ending, check_own, cite_draft, finish, material_of
+from cairn.strategies.agents.finish import Conclusion, check_own, cite_draft, finish, material_of
 from cairn.strategies.agents.gate import (
     DISCLOSURES,
     FinalAnswer,
@@ -52,8 +50,9 @@ from cairn.strategies.agents.policies.planned_prompts import (
     synthesis_task,
 )
 from cairn.strategies.agents.protocol import Decision, Patience, ask_for_calls
+from cairn.strategies.agents.tools.endings import FINAL
 from cairn.strategies.agents.tools.registry import PLANNED_TOOLS, open_toolbox
-from cairn.strategies.agents.tools.tool import Answer, Arguments, Tool, Toolbox, ToolResult
+from cairn.strategies.agents.tools.tool import ToolResult
 from cairn.strategies.check import feedback
 from cairn.strategies.draft import Material
 from cairn.strategies.fast import answer_empty
@@ -72,28 +71,6 @@ Item = dict[str, Any]
 """One line of the trace."""
 
 
-class Lack(Arguments):
-    section: str = Field("", description="the part of the answer that something is missing from")
-    missing: str = Field("", description="what the documents do not say")
-    queries_tried: list[str] = Field(default_factory=list, description="searches that did not find it")
-
-
-class FinalArguments(Arguments):
-    answer: Answer = Field(description="the whole answer, each sentence with the numbers of opened citations like [1]")
-    used_citations: list[dict[str, str]] = Field(
-        default_factory=list, description="docId and chunkId of each that it cites"
-    )
-    insufficiencies: list[Lack] = Field(default_factory=list, description="what the documents do not say")
-
-
-async def _final(toolbox: Toolbox, asked: FinalArguments) -> ToolResult:
-    """Never called as a tool: the gate reads the arguments."""
-    return ToolResult(asked.answer, data=asked.answer)
-
-
-FINAL: Final = Tool("final_answer", "end", "give the whole answer; ends the work", FinalArguments, _final)
-
-
 async def planned(run: Run) -> Outcome:
     """Raises CairnError."""
     if not (await run.deps.library.holdings(run.question.collection)).documents:
@@ -105,7 +82,7 @@ async def planned(run: Run) -> Outcome:
     await policy.make_plan()
     await policy.search_by_plan()
     await work(policy)
-    return await finish(memory, policy.ending())
+    return await finish(memory, policy.conclusion())
 
 
 @dataclass(slots=True)
@@ -288,7 +265,7 @@ class Planned:
         """What an answer may cite: what was opened, else what was found."""
         return tuple(passage for passage, _ in self.memory.opened) or self.memory.found[:CONTEXT_CITATIONS]
 
-    def ending(self) -> Ending:
+    def conclusion(self) -> Conclusion:
         """The accepted answer; else one that is written from what was opened or found, and says what is unmet."""
         lacks, over = self._lacks(), self.over() or "no accepted answer"
         reason = f"no answer passed the validation ({over})"
@@ -308,7 +285,7 @@ class Planned:
             "protocol": self.memory.protocol,
             "insufficiencies": [asdict(one) for one in lacks],
         }
-        return Ending(self._material(), more, (*self.demands.notes, *(one.told for one in lacks)), why=reason)
+        return Conclusion(self._material(), more, (*self.demands.notes, *(one.told for one in lacks)), why=reason)
 
     def _material(self) -> Material:
         return material_of(self.memory, self.passages, task=synthesis_task(self.demands))

@@ -33,7 +33,7 @@ from cairn.providers.protocols import Message, Schema, ToolCall, ToolProtocol
 from cairn.providers.reader import without_thought
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import counted
-from cairn.strategies.agents.finish import Ending, fall_back, finish, has_answer, has_ending, material_of
+from cairn.strategies.agents.finish import Conclusion, fall_back, finish, has_answer, has_conclusion, material_of
 from cairn.strategies.agents.loop import Stop, call_tools, work
 from cairn.strategies.agents.memory import AgentStep, Look, Memory, OwnAnswer, arguments_of, dead_end
 from cairn.strategies.agents.protocol import Decision, Patience, ask_for_calls
@@ -66,9 +66,9 @@ async def react(run: Run) -> Outcome:
         return await fall_back(run, "no chat model is configured", policy.route())
     try:
         policy.stopped = await work(policy)
-        ending, why = policy.ending(), "the agent found nothing"
-        if has_ending(policy.memory, ending):
-            outcome = await finish(policy.memory, ending)
+        conclusion, why = policy.conclusion(), "the agent found nothing"
+        if has_conclusion(policy.memory, conclusion):
+            outcome = await finish(policy.memory, conclusion)
             if not outcome.needs_clarification:
                 run.emit(Progress("finished", 98, f"Finished after {counted(policy.taken, 'step')}"))
             return outcome
@@ -227,7 +227,7 @@ class React:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def ending(self) -> Ending:
+    def conclusion(self) -> Conclusion:
         """From what was gathered; a forced conclusion from little of it."""
         memory = self.memory
         passages: Sequence[Passage] = memory.found
@@ -236,7 +236,7 @@ class React:
         if self._forced and memory.answer is None:
             passages = windows(passages, GATHERED_CHARS)
         material = material_of(memory, passages, task=self._task())
-        return Ending(material, self.route(), rewrites=True)
+        return Conclusion(material, self.route(), rewrites=True)
 
     @property
     def _forced(self) -> bool:

@@ -13,13 +13,7 @@ from cairn.domain.passage import Passage
 from cairn.language.fence import as_json
 from cairn.store import tools
 from cairn.strategies.agents.tools.show import excerpt, quoted
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Text,
-    Tool,
-    Toolbox,
-    ToolResult,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Text, Tool, Toolbox, ToolResult
 
 FOUND = 5
 SNIPPET = 300

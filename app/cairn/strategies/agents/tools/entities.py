@@ -17,14 +17,7 @@ from cairn.graph.walk import traverse
 from cairn.settings import GraphSettings
 from cairn.store import collections, graph, tools
 from cairn.strategies.agents.tools.show import numbered, quoted
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Maybe,
-    Text,
-    Tool,
-    Toolbox,
-    ToolResult,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Maybe, Text, Tool, Toolbox, ToolResult
 
 SEEDS = 5
 RELATIONS = 12

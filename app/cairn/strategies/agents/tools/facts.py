@@ -10,13 +10,7 @@ from cairn.graph.link import find_entities
 from cairn.store import collections, tools
 from cairn.strategies.agents.tools.search import MOST_DOCUMENTS, documents_with
 from cairn.strategies.agents.tools.show import quoted
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Maybe,
-    Tool,
-    Toolbox,
-    ToolResult,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Maybe, Tool, Toolbox, ToolResult
 from cairn.strategies.document_names import topic
 from cairn.strategies.list_wording import kind as kind_name
 

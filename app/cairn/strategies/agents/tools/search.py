@@ -8,14 +8,7 @@ from cairn.answer.context import numbers_of
 from cairn.domain.passage import Passage
 from cairn.runs.gather import best_confidence
 from cairn.strategies.agents.tools.show import numbered, quoted, related
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Count,
-    Text,
-    Tool,
-    Toolbox,
-    ToolResult,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Count, Text, Tool, Toolbox, ToolResult
 from cairn.strategies.document_names import topic
 
 MOST_DOCUMENTS = 200

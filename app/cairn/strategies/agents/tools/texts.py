@@ -14,13 +14,7 @@ from cairn.language.fence import as_json, fenced
 from cairn.prompts import prompt
 from cairn.providers.protocols import Message
 from cairn.strategies.agents.tools.show import numbered, quoted
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Text,
-    Tool,
-    Toolbox,
-    ToolResult,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Text, Tool, Toolbox, ToolResult
 from cairn.strategies.check import check_settings
 from cairn.strategies.reading import reader_for
 

@@ -14,13 +14,7 @@ import structlog
 from pydantic import ValidationError
 
 from cairn.errors import BudgetExceededError, CairnError
-from cairn.strategies.agents.tools.tool import (
-    Arguments,
-    Tool,
-    Toolbox,
-    ToolResult,
-    Used,
-)
+from cairn.strategies.agents.tools.tool import Arguments, Tool, Toolbox, ToolResult, Used
 from cairn.telemetry import span
 
 log = structlog.get_logger(__name__)
