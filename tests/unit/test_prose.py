@@ -79,9 +79,7 @@ def test_marks_survive_rendering(text: str, marked: str, shown: str) -> None:
 def test_code_has_a_button_that_copies_it_where_one_is_wanted() -> None:
     code = "```\nmake <all>\n```"
     assert "<button" not in render(code)
-    assert '<button class="copy" type="button" data-done="Copied">Copy</button>' in render(
-        code, copy=("Copy", "Copied")
-    )
+    assert '<button class="copy" type="button" data-done="Copied">Copy</button>' in render(code, copy=("Copy", "Copied"))
 
 
 def test_the_words_of_a_query_are_found_in_their_other_forms_and_words_that_say_nothing_are_not() -> None:

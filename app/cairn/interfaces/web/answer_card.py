@@ -80,11 +80,7 @@ def _sentence_first(text: str) -> AnswerCard:
     """A first paragraph of one line that is short, or announces a list; other text is as it is."""
     first, _, rest = text.partition("\n")
     is_text = not first.startswith(("#", "-", "*", "|", "`", ">", "1."))
-    if (
-        is_text
-        and len(first) <= LONGEST_LEAD
-        and (not rest or rest.startswith("\n") or _CITES.sub("", first).endswith(":"))
-    ):
+    if is_text and len(first) <= LONGEST_LEAD and (not rest or rest.startswith("\n") or _CITES.sub("", first).endswith(":")):
         return AnswerCard(lead=first, body=rest.strip("\n"))
     return AnswerCard(body=text)
 

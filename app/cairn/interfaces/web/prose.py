@@ -42,7 +42,12 @@ _TAG: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]{0,20})(?:\s[^<>]*)?/?>|<[!?]
 _UNSHOWN: Final = (("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>"))
 """What a text has between these is not for readers."""
 _TAGS: Final = frozenset(
-    ["a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "bdi", "bdo", "blockquote", "body", "br", "button", "canvas", "caption", "center", "cite", "code", "col", "colgroup", "data", "datalist", "dd", "del", "details", "dfn", "dialog", "div", "dl", "dt", "em", "embed", "fieldset", "figcaption", "figure", "font", "footer", "form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "i", "iframe", "img", "input", "ins", "kbd", "label", "legend", "li", "link", "main", "map", "mark", "menu", "meta", "meter", "nav", "noscript", "object", "ol", "optgroup", "option", "output", "p", "param", "picture", "pre", "progress", "q", "rp", "rt", "ruby", "s", "samp", "script", "section", "select", "small", "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "template", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "track", "tt", "u", "ul", "var", "video", "wbr"]
+    "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center cite code col colgroup "
+    "data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 "
+    "h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark menu meta meter nav noscript "
+    "object ol optgroup option output p param picture pre progress q rp rt ruby s samp script section select small source span "
+    "strike strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var video "
+    "wbr".split()
 )  # fmt: skip
 """Of HTML; others in angle brackets are names that a text gives, such as <your-domain>."""
 _FOLLOW: Final = """(event) => {

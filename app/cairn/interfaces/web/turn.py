@@ -238,9 +238,7 @@ class ShownTurn:
                 with ui.row().classes("gap-2"):
                     address = urlencode({"collection": self.collection, "q": self.question})
                     ui.button(
-                        words("ask.search_instead"),
-                        icon="search",
-                        on_click=lambda: ui.navigate.to(f"/search?{address}"),
+                        words("ask.search_instead"), icon="search", on_click=lambda: ui.navigate.to(f"/search?{address}")
                     ).props("outline dense").classes("px-3")
         self._show_sources(sources, words("ask.nearest"))
 
@@ -274,9 +272,7 @@ class ShownTurn:
                 for source in _one_each(others)[:3]:
                     self._draw_source(source)
                 return
-            more = ui.button(words("ask.read_besides", count=len(others))).props(
-                "flat dense size=sm aria-expanded=false"
-            )
+            more = ui.button(words("ask.read_besides", count=len(others))).props("flat dense size=sm aria-expanded=false")
 
         def unfold() -> None:
             more.delete()
