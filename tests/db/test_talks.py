@@ -1,5 +1,5 @@
-"""Fifty follow-ups as people type them, in five languages, over documents of a page each: talks.toml has them, talks/ the documents.
-Without a chat model; what was said before is asked, too, so that a follow-up leans on answers as they are."""
+"""Fifty follow-ups as people type them, in five languages, over documents of a page each: talks.toml has them, talks/ the
+documents. Without a chat model; what was said before is asked, too, so that a follow-up leans on answers as they are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from cairn.domain.answer import Answer
 from cairn.domain.ids import new_id

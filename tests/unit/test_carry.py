@@ -288,6 +288,46 @@ def test_a_query_after_failed_grading_uses_what_was_retrieved() -> None:
     assert tried[-1] == question
 
 
+@pytest.mark.parametrize(
+    ("said", "message", "parts"),
+    [
+        (FRANCE, "compare that with Italy", (FRANCE[0], "What is the capital of Italy?")),
+        (FRANCE, "how does that compare to Italy?", (FRANCE[0], "What is the capital of Italy?")),
+        (FRANCE, "compared to Italy?", (FRANCE[0], "What is the capital of Italy?")),
+        (TOWER, "compáralo con la Torre del Oro", (TOWER[0], "¿Cuándo se construyó la Torre del Oro?")),
+        (DOM, "vergleiche das mit dem Ulmer Münster", (DOM[0], "Wann wurde der Ulmer Münster gebaut?")),
+        (CLIO, "compare avec la Peugeot 208", (CLIO[0], "Quel est le prix de la Peugeot 208 ?")),
+    ],
+)
+def test_what_is_compared_with_something_is_asked_of_both(
+    said: tuple[str, str], message: str, parts: tuple[str, str]
+) -> None:
+    assert after(message, *said).parts == parts
+
+
+@pytest.mark.parametrize("message", ["compare the fees with those of 2019", "compare that", "compare Bonn with Kiel"])
+def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str) -> None:
+    assert after(message, *FRANCE).parts == ()
+
+
+def test_what_was_compared_is_what_the_next_question_is_about() -> None:
+    said = (*FRANCE, "compare that with Italy", "The capital of France is Paris. [1]")
+    assert after("which of them is older?", *said).terms == ("France", "Italy")
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "text"),
+    [
+        ("What is the daily allowance for meals?", "and for hotels?", "What is the daily allowance for hotels?"),
+        ("How many days are there in the first year?", "and in winter?", "How many days are there in winter year?"),
+        ("What is paid for meals for guests?", "and for hotels?", "What is paid for meals for guests for hotels?"),
+        ("What is paid in March?", "and for hotels?", "What is paid in March for hotels?"),
+    ],
+)
+def test_a_focus_takes_the_place_of_what_stands_behind_the_same_word(question: str, message: str, text: str) -> None:
+    assert after(message, question, "28 euros. [1]").text == text
+
+
 LEAVE = ("How many days of paid leave do employees have?", "They have 27 days. [1]")
 REFUSAL = (
     "I don't know based on the provided documents. Try other words, or ask about what is there, such as “Canteen”."

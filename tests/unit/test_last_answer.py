@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from cairn.answer.asked_on import BEHIND, find_example, find_extreme, find_reason, find_stated, places_quoted
+from cairn.answer.asked_on import BEHIND, find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
 from cairn.answer.candidates import candidates
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
@@ -26,16 +25,25 @@ LONGEST_ONE = LastAnswerWish("extreme", ("length", "time"), word="longest")
 @pytest.mark.parametrize(
     ("wanted", "messages"),
     [
-        ("example", "give me an example; for example?; Can you give me a concrete example please?; donne-moi un exemple; par exemple ?"
-                    "; gib mir ein Beispiel; zum Beispiel?; dame un ejemplo; ¿por ejemplo?; fammi un esempio; per esempio?"),
-        ("reason", "why?; but why; why was that?; how come; pourquoi ?; et pourquoi ?; warum?; wieso das; ¿por qué?; perché?; come mai?"),
-        ("least", "which of them is the shortest?; and the cheapest?; which one is the lightest?; lequel est le plus court ?"
-                  "; la moins chère ?; welcher davon ist der kürzeste?; welche von ihnen ist am billigsten?"
-                  "; ¿cuál de ellos es el más corto?; ¿y el más barato?; quale di questi è il più corto?"),
-        ("most", "which one is the longest?; which of those is the most expensive?; lesquels sont les plus chers ?"
-                 "; welches ist das längste?; ¿cuál es el más caro?; qual è il più lungo?"),
+        (
+            "example",
+            "give me an example; for example?; Can you give me a concrete example please?; donne-moi un exemple",
+        ),
+        (
+            "example",
+            "par exemple ?; gib mir ein Beispiel; zum Beispiel?; dame un ejemplo; ¿por ejemplo?; fammi un esempio",
+        ),
+        (
+            "reason",
+            "why?; but why; why was that?; how come; pourquoi ?; et pourquoi ?; warum?; wieso das; ¿por qué?; perché?",
+        ),
+        ("least", "which of them is the shortest?; and the cheapest?; which one is the lightest?; la moins chère ?"),
+        ("least", "lequel est le plus court ?; welcher davon ist der kürzeste?; welche von ihnen ist am billigsten?"),
+        ("least", "¿cuál de ellos es el más corto?; ¿y el más barato?; quale di questi è il più corto?"),
+        ("most", "which one is the longest?; which of those is the most expensive?; lesquels sont les plus chers ?"),
+        ("most", "welches ist das längste?; ¿cuál es el más caro?; qual è il più lungo?"),
     ],
-)  # fmt: skip
+)
 def test_whole_messages_want_something_of_the_last_answer(wanted: str, messages: str) -> None:
     for message in messages.split("; "):
         wish = wish_of(message)
@@ -46,9 +54,9 @@ def test_whole_messages_want_something_of_the_last_answer(wanted: str, messages:
 @pytest.mark.parametrize(
     "message",
     [
-        "which of the trails is the shortest?", "why did it grow?", "give me an example of a contract of sale", "what is an example?x",
-        "which of them is open on Sundays?", "What is the shortest way to the lake?", "for example the tariff of Bonn", "pourquoi Colmar ?",
-        "gib mir ein Beispiel für einen Antrag", "which is the best?", "why? " * 60,
+        "which of the trails is the shortest?", "why did it grow?", "give me an example of a contract of sale",
+        "an example of this pattern in the code", "which of them is open on Sundays?", "What is the shortest way to the lake?",
+        "for example the tariff of Bonn", "pourquoi Colmar ?", "gib mir ein Beispiel für einen Antrag", "which is the best?",
     ],
 )  # fmt: skip
 def test_what_says_more_is_a_question_of_its_own(message: str) -> None:
@@ -65,8 +73,9 @@ def test_a_long_message_is_none() -> None:
 @pytest.mark.parametrize(
     ("message", "code"),
     [
-        ("in French please", "fr"), ("in French", "fr"), ("can you say that in German?", "de"), ("translate it into Spanish", "es"),
-        ("Italian please", "it"), ("en allemand, s'il te plaît", "de"), ("dis-le en anglais", "en"), ("auf Englisch bitte", "en"),
+        ("in French please", "fr"), ("in French", "fr"), ("can you say that in German?", "de"),
+        ("translate it into Spanish", "es"), ("Italian please", "it"), ("en allemand, s'il te plaît", "de"),
+        ("dis-le en anglais", "en"), ("auf Englisch bitte", "en"),
         ("sag das bitte auf Französisch", "fr"), ("en inglés, por favor", "en"), ("dímelo en italiano", "it"),
         ("in spagnolo, per favore", "es"),
         ("in French?", None), ("and in German?", None), ("in Japanese please", None), ("What is in French wine?", None),
@@ -179,6 +188,18 @@ def test_what_a_sentence_says_of_one_of_them_needs_no_number() -> None:
     assert stated is not None
     assert stated.text == "Basic is cheaper than Pro."
     assert find_stated(found, ("Basic", "Pro"), "cheap") is None
+
+
+def test_an_item_is_told_by_what_is_said_of_it_alone() -> None:
+    told = find_item(candidates([passage(WALKS)]), "Chapel Way", NAMES)
+    assert told is not None
+    assert told.text == "Chapel Way: 900 m to the chapel."
+    assert (
+        find_item(
+            candidates([passage("Chapel Way.\n\nThe Mill Path is nearer than the Chapel Way.")]), "Chapel Way", NAMES
+        )
+        is None
+    )
 
 
 def reason_behind(text: str, quoted: int) -> str | None:

@@ -83,6 +83,12 @@ def find_stated(found: Sequence[Candidate], items: Sequence[str], word: str) -> 
     return next((one for one in found if said.search(fold(one.text)) and _named_in(one.text, items)), None)
 
 
+def find_item(found: Sequence[Candidate], item: str, items: Sequence[str]) -> Candidate | None:
+    """The first sentence or line that says something of one of the things, and of none of the others."""
+    own = (one for one in found if _named_in(one.text, items) == (item,))
+    return next((one for one in own if len(one.text) > len(item) + 1), None)
+
+
 def find_extreme(found: Sequence[Candidate], items: Sequence[str], wish: LastAnswerWish) -> tuple[Candidate, ...]:
     """The one that has the least or most of what all have, several where they have the same; none where one of them lacks it."""
     told = {item: [one for one in found if _named_in(one.text, items) == (item,)] for item in items}

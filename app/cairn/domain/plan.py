@@ -126,9 +126,10 @@ class ListRequest:
 @dataclass(frozen=True, slots=True)
 class LastAnswerWish:
     """What a message wants of the last answer besides more of it. Of an extreme: `measures`, kinds of quantities of which the
-    first counts that all have ("any": the only one that they have), which end of it, and the `word` for it, folded."""
+    first counts that all have ("any": the only one that they have), which end of it, and the `word` for it, folded. Of an
+    item: `word`, what it is called."""
 
-    wants: Literal["example", "reason", "extreme"]
+    wants: Literal["example", "reason", "extreme", "item"]
     measures: tuple[str, ...] = ()
     least: bool = False
     word: str = ""

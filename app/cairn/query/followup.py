@@ -53,14 +53,15 @@ NEW_FOCUS: Final = 3
 class Carried:
     """`text` is what to retrieve by; `terms` of it came from the conversation, none where the message stands alone. `refers`: a
     word of the message stands for them ("how much is that?"), so that something else is asked of what was spoken of. `item`: it
-    is about one of several things ("the second one"). `parts`: the questions that are to be held against each other, and
-    `compared` what each is about."""
+    is about one of several things ("the second one"); `alone`: that thing, where the message asks nothing of it. `parts`: the
+    questions that are to be held against each other, and `compared` what each is about."""
 
     text: str
     terms: tuple[str, ...] = ()
     reason: str = "stands alone"
     refers: bool = False
     item: bool = False
+    alone: str = ""
     parts: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
 
@@ -124,7 +125,7 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     if found.is_long:
         return Carried(message)
     if other := found.compared():
-        return _compared(other, topic, language, names)
+        return _compared(other, topic, found)
     if (focus := found.new_focus()) is not None:
         return _refocused(message, focus, topic, found)
     if item := _item(found, topic):
@@ -340,6 +341,11 @@ class _Message:
             return None
         return self.rules.article.sub("", self.text[slice(*match.span(match.lastindex))].strip())
 
+    def says_nothing_besides(self, match: re.Match[str]) -> bool:
+        """Whether no other word of it says or asks something."""
+        besides = (word for word in self.words if not match.start() <= word.start < match.end())
+        return not any(word.content or word.folded in self.rules.questions for word in besides)
+
     def several(self) -> re.Match[str] | None:
         """ "both", "the others": of what was listed, where nothing before it is meant."""
         match = None if self.names else self.rules.several.search(self.folded)
@@ -467,13 +473,30 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
             text = question.replace(old[0], one if len(new) == 1 else focus)
             kept = tuple(word for word in topic.words if word not in old[0].split())
             return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
+    if place := _same_place(question, focus, found.rules.words.articles):
+        text = f"{question[: place[0]]}{focus}{question[place[1] :]}"
+        kept = tuple(word for word in topic.words if word in text)
+        return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
     return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
 
 
-def _compared(other: str, topic: Topic, language: str, names: Names) -> Carried:
+def _same_place(question: str, focus: str, articles: str) -> tuple[int, int] | None:
+    """Where a question says what a focus says otherwise: "for meals" of "for hotels". None where it has no such words, or
+    more than once."""
+    words, new = message_words(question), message_words(focus)
+    if len(new) < 2 or new[0].content or not new[-1].content or new[0].folded in articles.split():
+        return None
+    places = [at for at, word in enumerate(words) if word.folded == new[0].folded]
+    if len(places) != 1:
+        return None
+    end = next((at for at in range(places[0] + 1, len(words)) if words[at].content), None)
+    return None if end is None else (words[places[0]].start, words[end].end)
+
+
+def _compared(other: str, topic: Topic, found: _Message) -> Carried:
     """The last question, and the same of something else: both are asked."""
     first = topic.question if topic.question.rstrip().endswith("?") else f"{topic.question.rstrip(' .!')}?"
-    second = _refocused(other, other, replace(topic, question=first), _Message(other, language, names)).text
+    second = _refocused(other, other, replace(topic, question=first), found).text
     compared = (*topic.names, other) if len(topic.names) == 1 else ()
     return Carried(
         f"{first} {second}"[:MAX_TEXT], topic.words[:MAX_TERMS], f"the last question, and again for {other!r}",
@@ -500,7 +523,8 @@ def _item(found: _Message, topic: Topic) -> Carried | None:
             others = {word for name in items for word in name.split()}
             about = [word for word in topic.words if word not in others]
             made = _behind(text, about[:4], f"{match.group()!r}: item {place} of what was {where}")
-            return replace(made, terms=tuple(dict.fromkeys((item, *made.terms))), item=True)
+            alone = item if where == "listed" and found.says_nothing_besides(match) else ""
+            return replace(made, terms=tuple(dict.fromkeys((item, *made.terms))), item=True, alone=alone)
     return None
 
 

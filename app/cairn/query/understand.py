@@ -143,6 +143,9 @@ async def _understood(
     carried, parts, by = await _carried(run, intent, language, chat)
     if (carried.refers and intent.reason == ONLY_STOP_WORDS) or (carried.item and intent.intent in ON_THE_LAST_ANSWER):
         intent = replace(intent, intent="question", reason="it asks something else of what was spoken of")
+    if carried.alone and not chat:
+        run.wish = LastAnswerWish("item", word=carried.alone)
+        intent = replace(intent, intent="followup", reason="one of what the last answer lists")
     found = await _restrictions(run, carried.text, language, find)
     return _plan(run, intent, carried, parts, known, language, has_graph, by, found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from cairn.answer.asked_on import find_example, find_extreme, find_reason, find_stated, places_quoted
+from cairn.answer.asked_on import find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.computed import CONFIDENCE
@@ -42,13 +42,24 @@ async def grant(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> O
     found = candidates(originals)
     if wish.wants == "extreme":
         return await _extreme(run, exchange, originals, found, wish)
+    if wish.wants == "item":
+        told = find_item(found, wish.word, _items(run))
+        return _quoted(run, exchange, originals, told) if told else await fast(run)
     quoted = places_quoted(found, originals, exchange.answer.sources)
     if wish.wants == "reason":
         given = find_reason(found, quoted, gives(wish))
     else:
         given = find_example(found, quoted, exchange.question, gives(wish))
-    if given is None:
-        return None
+    return _quoted(run, exchange, originals, given) if given else None
+
+
+def _items(run: Run) -> tuple[str, ...]:
+    """What was listed or compared."""
+    topic = topic_of(run.question.history, run.plan.language, lambda text, language: entities(text, language, None))
+    return topic.items if topic else ()
+
+
+def _quoted(run: Run, exchange: Exchange, originals: Sequence[Passage], given: Candidate) -> Outcome:
     unit, passage = given.unit, originals[given.rank]
     around = surroundings(passage.content, (unit.start, unit.end))
     text = as_markdown(around, {unit.end: "[1]"})
@@ -60,8 +71,7 @@ async def _extreme(
     run: Run, exchange: Exchange, originals: Sequence[Passage], found: Sequence[Candidate], wish: LastAnswerWish
 ) -> Outcome:
     """By a sentence that says it, else by the numbers of what was listed or compared."""
-    topic = topic_of(run.question.history, run.plan.language, lambda text, language: entities(text, language, None))
-    items = topic.items if topic else ()
+    items = _items(run)
     if len(items) < FEWEST:
         return await fast(run)
     stated = find_stated(found, items, wish.word)
