@@ -6,7 +6,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cairn.domain.answer import Answer
 from cairn.domain.ids import new_id
@@ -16,6 +16,9 @@ from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.documents import text_source
 from tests.sharing import SHARED
+
+if TYPE_CHECKING:
+    from talking import Talking
 
 pytestmark = SHARED
 
@@ -69,3 +72,38 @@ async def test_fifty_follow_ups_as_people_type_them(services: Services) -> None:
     total = sum(len(part["talks"]) for part in TALKS.values())
     assert total == 50
     assert total - len(wrong) >= FLOOR, "\n".join(map(str, wrong))
+
+
+async def test_a_list_is_worded_in_the_language_that_is_asked_for(services: Services) -> None:
+    await index(services, "en")
+    first = await say(services, "en", "Which documents mention warranty?")
+    again = await say(services, "en", "Which documents mention warranty?", "in German please")
+    assert again.route["strategy"] == "aggregate"
+    assert [one.external_id for one in again.citations] == [one.external_id for one in first.citations]
+    assert again.answer != first.answer
+    assert "Dokumenten" in again.answer
+
+
+async def test_what_was_said_after_it_leans_on_the_question_and_not_on_the_language(services: Services) -> None:
+    await index(services, "de")
+    talk = ("Wer ist Bauleiterin in der Nordstadt?", "auf Englisch bitte", "und in der Weststadt?")
+    made = await say(services, "de", *talk)
+    assert "Karim Yilmaz" in made.answer
+    assert made.route["language"] == "de"
+
+
+async def test_a_refusal_is_worded_in_the_language_that_is_asked_for(services: Services) -> None:
+    await index(services, "de")
+    made = await say(services, "de", "Wie hoch ist der Umsatz von Tesla?", "auf Französisch bitte")
+    assert made.answered == "no"
+    assert made.answer.startswith(replies("fr").absent[0].format(names="Tesla"))
+
+
+async def test_a_chat_model_is_told_the_language(chatty: Services, talking: Talking) -> None:
+    await index(chatty, "de")
+    talking.said["generate"] = "Die Garantie auf den Motor beträgt zehn Jahre [1]."
+    await say(chatty, "de", "Wie lange ist die Garantie auf den Motor?", "auf Englisch bitte")
+    first, again = ("\n".join(heard) for heard in talking.heard["generate"][:2])
+    assert "write it in English" not in first
+    assert "write it in English" in again
+    assert "Question: Wie lange ist die Garantie auf den Motor?" in again
