@@ -150,10 +150,13 @@ async def test_without_budget_the_fused_order_stands_and_the_answer_is_written(
     assert made.route["budget_exceeded"] == "its calls of models (1)"
 
 
-@pytest.mark.parametrize("strategy", ["react", "planned", "iterative"])
+@pytest.mark.parametrize(
+    ("strategy", "provider"), [("react", "llm"), ("react", "auto"), ("planned", "llm"), ("iterative", "llm")]
+)
 async def test_what_agents_search_for_is_reranked_by_a_model_only_where_that_is_asked_for(
-    services: Services, scripted: ScriptedServer, model: Model, strategy: str
+    services: Services, scripted: ScriptedServer, model: Model, strategy: str, provider: str
 ) -> None:
+    change(services, "rag", reranking_enabled=True, reranker_provider=provider)
     for asked in (False, True):
         change(services, "agents", rerank_by_model=asked)
         model.begin("3")

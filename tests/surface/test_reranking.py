@@ -214,7 +214,7 @@ def test_settings_change_provider_and_model_while_running(with_cohere: Api, call
 
 def test_auto_asks_the_chat_model_only_when_a_search_asks_for_it(with_chat: Api, calls: list[Any]) -> None:
     use(with_chat)
-    assert in_force(with_chat) == "llm:gpt-4o-mini"
+    assert in_force(with_chat) is None, "nothing unless it is asked for"
     plain = search(with_chat)
     assert not calls
     assert plain["degraded"] == []
@@ -249,16 +249,48 @@ def test_a_model_that_rambles_leaves_the_fused_order(with_chat: Api, remote: Scr
     assert found["degraded"] == ["reranker llm:gpt-4o-mini failed: llm:gpt-4o-mini: the reply has no scores"]
 
 
-def test_auto_asks_the_chat_model_for_answers(with_chat: Api, calls: list[Any]) -> None:
-    """First to judge the passages, then to answer from them."""
-    use(with_chat)
+@pytest.mark.parametrize(("rag", "reranks"), [({}, False), ({"rerankerProvider": "llm"}, True)])
+def test_an_answer_spends_tokens_on_reranking_only_where_the_settings_ask_for_it(
+    with_chat: Api, calls: list[Any], rag: dict[str, Any], reranks: bool
+) -> None:
+    use(with_chat, rag)
     said = ask(with_chat)
     judged = [str(call.body["messages"][-1]["content"]).startswith("Question: ") for call in calls]
-    assert judged == [True, False]
-    assert said["sources"][0]["external_id"] == "ridge"
+    assert judged == ([True, False] if reranks else [False]), "first to judge the passages, then to answer from them"
     assert said["degraded"] == []
     trace = with_chat.client.get(f"/traces/{said['run_id']}").json()
-    assert trace["plan"]["reranker"] == "llm:gpt-4o-mini"
+    spent = {one["purpose"]: one["input_tokens"] + one["output_tokens"] for one in trace["usage"]["by_purpose"]}
+    assert (spent.get("rerank", 0) > 0) == reranks
+    assert sum(spent.values()) == sum(said["usage"][kind] for kind in ("input_tokens", "output_tokens"))
+    assert trace["plan"]["reranker"] == ("llm:gpt-4o-mini" if reranks else None)
+    if reranks:
+        assert said["sources"][0]["external_id"] == "ridge"
+
+
+@pytest.mark.parametrize("path", ["/query", "/chat/", "/api/agent/run"])
+def test_no_door_pays_for_reranking_unasked(with_chat: Api, calls: list[Any], path: str) -> None:
+    use(with_chat)
+    bodies = {
+        "/query": {"question": QUERY, "collection": "stones"},
+        "/chat/": {"message": QUERY, "collection_name": "stones"},
+        "/api/agent/run": {"question": QUERY, "collection": "stones"},
+    }
+    assert with_chat.client.post(path, json=bodies[path]).status_code == 200
+    assert calls
+    assert not [call for call in calls if str(call.body["messages"][-1]["content"]).startswith("Question: ")]
+
+
+def test_a_cross_encoder_on_disk_comes_before_the_chat_model(
+    serve: Serve, remote: ScriptedServer, calls: list[Any]
+) -> None:
+    with serve(OPENAI_BASE_URL=remote.openai_url) as api:
+        make_cross_encoder(api.folder / "models" / "ms-marco-MiniLM-L-6-v2", [QUERY, *TEXTS.values()])
+        filled(api)
+        use(api)
+        wait_until(lambda: in_force(api) == "cross-encoder/ms-marco-MiniLM-L-6-v2")
+        assert search(api)["reranker"] == search(api, rerank=True)["reranker"] == "cross-encoder/ms-marco-MiniLM-L-6-v2"
+        ask(api)
+        assert [call.path for call in calls] == ["/v1/chat/completions"], "the answer"
 
 
 def test_without_its_reranker_an_answer_keeps_to_what_is_relevant(with_chat: Api, remote: ScriptedServer) -> None:

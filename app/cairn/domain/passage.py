@@ -97,7 +97,7 @@ class SearchRequest:
     `cache` False: neither read from the retrieval cache nor written to it.
     `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
     graph, where the type of the question decides (graph.routing), and `classification` that type. `fusion` None: as the settings
-    say. `chat_reranks` False: a chat model reranks only where `rerank` asks for it. `asked`: the question that the query of an
+    say. `chat_reranks`: whether a chat model reranks where `rerank` does not say; None: where the settings name one. `asked`: the question that the query of an
     agent serves; it decides whether the graph is followed.
     """
 
@@ -115,7 +115,7 @@ class SearchRequest:
     weights: FusionWeights | None = None
     classification: Classification | None = None
     fusion: FusionForm | None = None
-    chat_reranks: bool = True
+    chat_reranks: bool | None = None
     asked: str | None = None
 
 

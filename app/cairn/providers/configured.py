@@ -159,9 +159,9 @@ class ConfiguredRerankers:
 
     @property
     def name(self) -> str | None:
-        """Of the one in force now; None where there is none."""
-        chosen = self.get(self._settings.current).reranker
-        return chosen.name if chosen else None
+        """Of the one in force now; None where nothing reranks unless it is asked to."""
+        choice = self.get(self._settings.current)
+        return choice.reranker.name if choice.reranker and not choice.on_request else None
 
     def get(self, settings: Settings, meter: ChatMeter | None = None) -> RerankerChoice:
         meter = meter or Meter(settings.answer.prices)
@@ -193,10 +193,10 @@ class ConfiguredRerankers:
     def _auto(self, settings: Settings, meter: ChatMeter) -> RerankerChoice:
         if found := self._cohere(settings):
             return RerankerChoice(found)
-        if found := self._llm(settings, meter):
-            return RerankerChoice(found, on_request=True, by_chat=True)
-        on_disk = self._on_disk(settings.rag.reranker_model)
-        return RerankerChoice(self._cross_encoder(settings) if on_disk else None)
+        if self._on_disk(settings.rag.reranker_model):
+            return RerankerChoice(self._cross_encoder(settings))
+        found = self._llm(settings, meter)
+        return RerankerChoice(found, on_request=found is not None, by_chat=found is not None)
 
     def _on_disk(self, model: str) -> bool:
         """Whether the cross-encoder is there, as of LOOK_SECONDS ago at most: each search asks."""

@@ -265,8 +265,8 @@ class Reranker(Protocol):
 class RerankerChoice:
     """The reranker in force under one state of the settings.
 
-    `problem`: why the provider that the settings name cannot be used. `on_request`: too slow for every search; it runs
-    for answers, and for searches that ask for it. `by_chat`: it calls a chat model.
+    `problem`: why the provider that the settings name cannot be used. `on_request`: too dear to run unless a
+    search asks for it. `by_chat`: it calls a chat model.
     """
 
     reranker: Reranker | None = None

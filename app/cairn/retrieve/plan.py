@@ -36,13 +36,11 @@ def plan_search(
     answering: bool = False,
     meter: Meter | None = None,
 ) -> SearchContext:
-    """`answering`: an answer will be made of the passages, so a slow reranker may run. `meter`: what a chat model that reranks
-    is taken from."""
+    """`answering`: an answer will be made of the passages, which are shortened where a reranker failed. `meter`: what a chat
+    model that reranks is taken from."""
     parsed = parse_operators(request.query)
     choice = deps.reranker.get(settings, meter)
-    reranks = wants_reranking(
-        choice, settings, requested=request.rerank, answering=answering, chat_reranks=request.chat_reranks
-    )
+    reranks = wants_reranking(choice, settings, requested=request.rerank, chat_reranks=request.chat_reranks)
     legs, graph_choice = choose_legs(request, parsed.text, settings)
     return SearchContext(
         deps, principal, request, settings,

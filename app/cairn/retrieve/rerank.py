@@ -34,16 +34,14 @@ def wants_reranking(
     settings: Settings,
     *,
     requested: bool | None = None,
-    answering: bool,
-    chat_reranks: bool = True,
+    chat_reranks: bool | None = None,
 ) -> bool:
-    """Whether to rerank: as the request says, else as rag.rerankingEnabled says, for answers or by a quick reranker. Without
-    `chat_reranks` a chat model does so only on request."""
+    """Whether to rerank: as the request says, else as rag.rerankingEnabled says, by what may run unasked
+    (docs/adr/0108-who-reranks.md). `chat_reranks` says of a chat model whether it does; None: where the settings name it."""
     if requested is not None:
         return requested
-    if choice.by_chat and not chat_reranks:
-        return False
-    return settings.rag.reranking_enabled and (answering or not choice.on_request)
+    unasked = chat_reranks if choice.by_chat and chat_reranks is not None else not choice.on_request
+    return settings.rag.reranking_enabled and unasked
 
 
 async def rerank(

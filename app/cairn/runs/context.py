@@ -213,7 +213,7 @@ class Run:
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if by_type else None,
             classification=self.plan.classification if by_type else None,
-            chat_reranks=not by_agent or self.settings.agents.rerank_by_model,
+            chat_reranks=self.settings.agents.rerank_by_model if by_agent else None,
             asked=self.plan.text if by_agent or self.route.strategy == "corrective" else None,
         )  # fmt: skip
         meter = self.record.meter(self.settings)

@@ -100,7 +100,7 @@ class Searcher:
     async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
         choice = self.deps.reranker.get(self.settings, meter)
-        if not wants_reranking(choice, self.settings, answering=True):
+        if not wants_reranking(choice, self.settings):
             return Reranked(list(passages))
         return await rerank(choice, text, passages, self.settings.retrieve)
 
