@@ -59,6 +59,13 @@ WHERE (mark ->> 0)::integer >= $3
 ORDER BY start
 LIMIT $4
 
+-- name: chunks_at
+-- Of each place of a passage the chunk that begins last at or before it, else the first of the passage.
+SELECT DISTINCT ON (place.n) place.n, k.id
+FROM unnest($2::uuid[], $3::integer[]) WITH ORDINALITY AS place (passage_id, at, n)
+JOIN rag.chunks k ON k.tenant_id = $1 AND k.passage_id = place.passage_id
+ORDER BY place.n, k.char_start > place.at, CASE WHEN k.char_start > place.at THEN k.char_start ELSE -k.char_start END
+
 -- name: chunk_vectors
 -- Vectors of the chunks of some passages, as the collection's own model made them, in order within each.
 SELECT k.passage_id, k.char_start, k.char_end, e.model_id, e.embedding

@@ -1,6 +1,7 @@
-"""The gate: retrieval and quotations on small fixed samples of public sets do not fall below what was recorded.
+"""The gate: retrieval and quotations do not fall below what was recorded, on a small judged set of our own (tests/data/judged),
+which runs everywhere, and on small fixed samples of public sets.
 
-Skipped where the sets are not at hand (CAIRN_SHARED). A change that means to lower a figure writes the new one and its date into
+Those are skipped where they are not at hand (CAIRN_SHARED). A change that means to lower a figure writes the new one and its date into
 floors.json; the margin is above what rounding and other processors move (docs/adr/0055).
 """
 
@@ -58,6 +59,34 @@ def cut(source: Path, folder: Path, questions: Path | None = None) -> Path:
         known = [line for line in rows if str(json.loads(line)["_id"]) in ids]
         (folder / "answers.jsonl").write_text("\n".join(known) + "\n", encoding="utf-8")
     return folder
+
+
+JUDGED: Final = Path(__file__).parents[1] / "data" / "judged"
+
+
+@pytest.mark.parametrize("command", SETS)
+def test_the_gate_holds_on_the_set_that_ships(command: str, cairn: Cairn, tmp_path: Path) -> None:
+    strategy = ("--strategy", "fast") if command == "agents" else ()
+    done = cairn(command, JUDGED, *strategy, "--floor", FLOORS, "--json", "measured.json")
+    (run,) = json.loads((tmp_path / "measured.json").read_text())["runs"]
+    name = f"{run['data_set']}/{run['parameters']['mode']}"
+    figures = {metric: round(one["mean"], 4) for metric, one in run["metrics"].items() if one}
+    assert name in json.loads(FLOORS.read_text())["figures"], f"no floor for {name}: {figures}"
+    assert done.code == 0, f"{done.err}\nmeasured: {figures}"
+
+
+def test_the_gate_is_shut_where_figures_fall(cairn: Cairn, tmp_path: Path) -> None:
+    """A reader of the log sees which figure, and by how much."""
+    folder = tmp_path / "judged"
+    folder.mkdir()
+    for name in ("corpus.jsonl", "queries.jsonl", "answers.jsonl"):
+        (folder / name).write_bytes((JUDGED / name).read_bytes())
+    head, *rows = (JUDGED / "qrels.tsv").read_text().splitlines()
+    turned = [row.split("\t")[0] + "\tbees\t1" for row in rows]
+    (folder / "qrels.tsv").write_text("\n".join([head, *turned]) + "\n")
+    done = cairn("retrieval", folder, "--floor", FLOORS)
+    assert done.code == 1
+    assert "ndcg@10" in done.err + done.out
 
 
 @pytest.mark.measurement

@@ -83,6 +83,8 @@ def test_the_shipped_file_is_the_defaults(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("CAIRN_EMBEDDING_MODEL")
     shipped = parse_settings((ROOT / "settings.json").read_bytes())
     assert shipped == Settings()
+    whole = json.loads(Settings().model_dump_json(by_alias=True))
+    assert json.loads((ROOT / "settings.json").read_text()) == whole, "all that can be set stands in it"
     chunking = shipped.chunking
     assert (chunking.passage_size, chunking.passage_overlap, chunking.chunk_size, chunking.chunk_overlap) == (
         2000, 200, 400, 50,

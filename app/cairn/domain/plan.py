@@ -187,7 +187,8 @@ class QueryPlan:
 
     `listing`: it asks about the documents as such (how many, which). `summary` is asked for of the whole collection or of
     one document, in order, or of what is said on a subject. `ends`: the two things whose relation is asked for, in every
-    reading. `inner`: the question that it goes through. `constraints`: how it is to be answered. `code`: what each part
+    reading. `inner`: the question that it goes through; `spread`: the words
+    that say that its answer lies in many places. `constraints`: how it is to be answered. `code`: what each part
     asks of the code (empty where one part asks something else); `symbols`: what it names of the code.
     `continued`: the exchange that it goes on from. `wish`: what it wants of the last answer. `has_terms`: some word of `text` has
     content.
@@ -213,6 +214,7 @@ class QueryPlan:
     summary: Literal["whole", "subject"] | None = None
     ends: tuple[tuple[str, str], ...] = ()
     inner: str | None = None
+    spread: str | None = None
     constraints: PromptConstraints = field(default_factory=PromptConstraints)
     code: tuple[SymbolQuery, ...] = ()
     symbols: tuple[SymbolQuery, ...] = ()

@@ -22,6 +22,21 @@ _PATTERNS: Final = {
 }
 
 
+_SPREAD: Final = {
+    one.code: tuple(bounded(pattern, re.IGNORECASE) for pattern in one.questions.spread) for one in languages()
+}
+
+
+def spread(question: str, language: str) -> str | None:
+    """What shows that the answer is spread over documents: "compare X across the Ys", "how has X evolved?". None where a single
+    place may answer; so where the message has a number, which is of one place."""
+    text = " ".join(question.split())
+    if len(text) > LONGEST or any(map(str.isdigit, text)):
+        return None
+    found = (pattern.search(text) for pattern in _SPREAD.get(language, _SPREAD[DEFAULT]))
+    return next((match[0].strip(" .?!¿") for match in found if match), None)
+
+
 def bridge(question: str, language: str) -> str | None:
     """The description that stands in place of a name; None where the question names what it asks about."""
     text = " ".join(question.split())

@@ -183,6 +183,8 @@ class Questions(_Section):
     """Folded: asks for a date or a number."""
     through_another: Patterns = ()
     """As written: a description in place of a name: "the company that makes X"."""
+    spread: Patterns = ()
+    """As written: what no single place answers: a comparison of a whole class, a development over time."""
 
 
 class Complexity(_Section):

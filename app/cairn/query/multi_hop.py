@@ -1,4 +1,5 @@
-"""How many passes a question needs: several questions, or one that goes through another (cairn/language/bridge.py). Pure."""
+"""How many passes a question needs: several questions, one that goes through another, or one whose answer is spread over many
+places (cairn/language/bridge.py). Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ _DIRECT: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage
 
 
 def multi_hop(plan: QueryPlan) -> str | None:
-    """Why one pass is hardly enough: several questions, or one that goes through another; None where it may be."""
+    """Why one pass is hardly enough; None where it may be."""
     if len(plan.subquestions) > 1:
         return f"{len(plan.subquestions)} sub-questions"
-    return f"it goes through another question: {plan.inner!r}" if plan.inner else None
+    if plan.inner:
+        return f"it goes through another question: {plan.inner!r}"
+    return f"its answer is spread over many places: {plan.spread!r}" if plan.spread else None
 
 
 def query_class(plan: QueryPlan) -> QueryClass:

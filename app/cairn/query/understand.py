@@ -32,7 +32,7 @@ from cairn.domain.question import Exchange, Turn
 from cairn.errors import CairnError
 from cairn.graph.code.questions import asked_of_code, wanted_symbols
 from cairn.language import identify
-from cairn.language.bridge import bridge
+from cairn.language.bridge import bridge, spread
 from cairn.language.deadline import TimeUpError, ended_after
 from cairn.language.identify import by_words, detect
 from cairn.language.lexicon import DEFAULT
@@ -328,6 +328,7 @@ def _plan(
             summary="whole" if whole else "subject" if asks_summary(asked, language) else None,
             ends=ends_of(text, language) if kind.type == "RELATIONAL" else (),
             inner=inner,
+            spread=spread(text, language),
             constraints=constraints_of(run.message[:BRIEFLY] if briefly else run.message),
             code=_asked_of_code(parts or (asked,)),
             symbols=wanted_symbols(asked),

@@ -354,6 +354,11 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.marks_behind(connection, self.principal, document, start, MOST_MARKS)
 
+    async def chunks_at(self, places: Sequence[tuple[UUID, int]]) -> list[UUID | None]:
+        """The chunk in which each place stands, a passage and a code point of its document."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.chunks_at(connection, self.principal, places)
+
     async def chunk_vectors(self, ids: Sequence[UUID]) -> list[ChunkVector]:
         """Vectors of the chunks of these passages, in order."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

@@ -57,9 +57,26 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
     with span(f"strategy {route.strategy}"):
         outcome = await deps.strategies[route.strategy](run)
     record.spent("total", began)
-    answer = let_out(record, make_answer(replace(run, plan=record.plan), outcome))  # with what the strategy added to it
+    answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
+    if route.strategy == "planned":  # its contract names the chunk of each citation (docs/agents.md)
+        answer = await _with_chunks(answer, deps, record)
+    answer = let_out(record, answer)
     run.emit(Progress("complete", 100, "Done"))
     return answer
+
+
+async def _with_chunks(answer: Answer, deps: Deps, record: Record) -> Answer:
+    """Each citation with the chunk that its quotation begins in. That they cannot be read is reported."""
+    places = [(one.passage_id, one.start) for one in answer.citations]
+    try:
+        chunks = await deps.library.chunks_at(places) if places else []
+    except CairnError as error:
+        told = f"chunks of citations could not be read ({error.code}: {error.detail})"
+        return replace(answer, degraded=(*answer.degraded, told))
+    cited = tuple(
+        replace(one, chunk_id=chunk or one.chunk_id) for one, chunk in zip(answer.citations, chunks, strict=True)
+    )
+    return replace(answer, citations=cited)
 
 
 def _tell_silence(deps: Deps, record: Record, report: Report) -> Report:

@@ -60,6 +60,14 @@ async def marks_behind(connection: Any, principal: Principal, document: UUID, st
     return [Landmark(row["start"], row["page"], tuple(row["headings"])) for row in rows]
 
 
+async def chunks_at(connection: Any, principal: Principal, places: Sequence[tuple[UUID, int]]) -> list[UUID | None]:
+    """Of each place, a passage and a code point of its document, the chunk that it stands in; None where there is none."""
+    ids, starts = [passage_id for passage_id, _ in places], [at for _, at in places]
+    rows = await connection.fetch(SQL["chunks_at"], principal.tenant_id, ids, starts)
+    found = {row["n"]: row["id"] for row in rows}
+    return [found.get(n) for n in range(1, len(places) + 1)]
+
+
 async def chunk_vectors(connection: Any, principal: Principal, ids: Sequence[UUID]) -> list[ChunkVector]:
     """Of the chunks of these passages, in order."""
     rows = await connection.fetch(SQL["chunk_vectors"], principal.tenant_id, list(ids))

@@ -52,10 +52,11 @@ class Camel(BaseModel):
 
 
 class AgentCitation(Camel):
-    """The n-th is `[n]` in the answer. `chunkId` can be opened with open_citation; `snippet` stands there verbatim."""
+    """The n-th is `[n]` in the answer. `snippet` stands there verbatim; `chunkId` is the chunk that it begins in, as in
+    `chunk_id` of POST /query and `analyst.chunks`."""
 
     doc_id: UUID
-    chunk_id: UUID
+    chunk_id: UUID | None = Field(description="Null of a page of the web, and where chunks could not be read.")
     snippet: str
     filename: str
 
@@ -192,7 +193,7 @@ def _response(answer: Answer, trace: Sequence[Mapping[str, Any]] | None) -> Agen
     return AgentResponse(
         answer=answer.answer,
         citations=[
-            AgentCitation(doc_id=one.document_id, chunk_id=one.passage_id, snippet=one.quote, filename=one.external_id)
+            AgentCitation(doc_id=one.document_id, chunk_id=one.chunk_id, snippet=one.quote, filename=one.external_id)
             for one in answer.citations
         ],
         insufficiencies=lacks,
