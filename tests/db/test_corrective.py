@@ -111,6 +111,22 @@ async def test_every_step_is_told_with_its_percentage(services: Services, talkin
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Compare attention mechanisms across transformer variants",
+        "What are the trade-offs between RLHF and DPO approaches?",
+        "How has the field's understanding of scaling laws evolved?",
+    ],
+)
+async def test_the_examples_of_thoth_take_agentic_retrieval_where_it_is_on(alone: Services, question: str) -> None:
+    for on in (True, False):
+        toggle(alone, enabled=on)
+        made = answer(await events_of(alone, question))
+        assert (made.route["strategy"] == "corrective") == on
+        assert made.route["query_class"] == "MULTI_HOP_RAG"
+
+
 async def test_a_supported_answer_takes_one_round(services: Services, talking: Talking) -> None:
     talking.reset(generate=[TRUE], ground=[GROUNDED], grade=grading(lambda text: "30 days of leave" in text))
     made, _, events = await corrected(services)

@@ -81,6 +81,8 @@ async def test_small_talk_gets_the_fixed_reply_of_its_language(services: Service
     assert made.confidence == 0  # there is nothing to be sure of
     assert [event.text for event in events if isinstance(event, Token)] == [made.answer]
     assert (made.route["strategy"], made.route["intent"]) == ("reply", intent)
+    unread = intent == "garbage"
+    assert (made.answered, made.route["needs_clarification"]) == ("no" if unread else "yes", unread)
     assert (made.sources, made.citations, made.grounded) == ((), (), None)
     assert not any(isinstance(event, SourcesFound) for event in events)
 

@@ -60,6 +60,9 @@ def test_the_response(agent: Api) -> None:
     assert made["answer"].startswith(TRUE)
     (cited,) = made["citations"]
     assert set(cited) == {"docId", "chunkId", "snippet", "filename"}
+    (found,) = agent.client.post("/search", json={"query": "cairn"}).json()["results"]
+    assert (cited["docId"], cited["chunkId"]) == (found["document_id"], found["chunk_id"])
+    assert cited["chunkId"] not in (None, found["passage_id"])
     assert cited["filename"] == "cairn"
     assert "pile of stones" in cited["snippet"]
     assert made["insufficiencies"][0] == {

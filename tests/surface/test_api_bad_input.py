@@ -283,6 +283,17 @@ def test_search_refuses_what_it_does_not_understand(api: Api, field: dict[str, A
         assert body["errors"][0]["location"].startswith("body")
 
 
+@pytest.mark.parametrize(
+    "filters", [{"year": {"$in": [2020, 2021]}}, {"$or": [{"year": 2020}]}, {"a": [{"b": {"$gte": 1}}]}]
+)
+@pytest.mark.parametrize("path", ["/search", "/query"])
+def test_operators_of_other_databases_are_no_filters(api: Api, path: str, filters: dict[str, Any]) -> None:
+    """They would be looked for as members, and nothing found without a word."""
+    asked = {"query": "x"} if path == "/search" else {"question": "x"}
+    answer = api.client.post(path, json={**asked, "collection": "stones", "filters": filters})
+    assert "no operators such as $" in problem(answer, 422)["detail"]
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "1" * 400])
 @pytest.mark.parametrize("field", ["filters", "metadata"])
 def test_numbers_that_json_does_not_have(api: Api, number: str, field: str) -> None:

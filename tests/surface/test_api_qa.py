@@ -60,6 +60,7 @@ def test_gaps_are_reported(qa: Api, talking: Talking) -> None:
     made = ask(qa)
     assert made["cgrag"]["gaps_unresolved"] == ["frobnicate in app/nowhere.py"]
     assert "Not found: frobnicate in app/nowhere.py." in made["disclaimer"]
+    assert made["disclaimer"].count("frobnicate in app/nowhere.py") == 1, "each gap once"
 
 
 def test_the_session_comes_in_the_body_or_a_header(qa: Api, talking: Talking) -> None:

@@ -1,8 +1,8 @@
 """The gate: retrieval and quotations do not fall below what was recorded, on a small judged set of our own (tests/data/judged),
 which runs everywhere, and on small fixed samples of public sets.
 
-Those are skipped where they are not at hand (CAIRN_SHARED). A change that means to lower a figure writes the new one and its date into
-floors.json; the margin is above what rounding and other processors move (docs/adr/0055).
+Those are skipped where they are not at hand (CAIRN_SHARED). A change that means to lower a figure writes the new one and its date
+into floors.json; the margin is above what rounding and other processors move (docs/adr/0055).
 """
 
 from __future__ import annotations

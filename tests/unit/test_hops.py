@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.language.bridge import bridge
+from cairn.language.bridge import bridge, spread
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,55 @@ def test_a_description_in_place_of_a_name_is_a_hop(question: str, language: str)
 )
 def test_a_question_that_names_what_it_asks_about_is_one_fact(question: str, language: str) -> None:
     assert bridge(question, language) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Compare attention mechanisms across transformer variants", "en"),
+        ("How has the field's understanding of scaling laws evolved?", "en"),
+        ("How do safety rules differ across the plants?", "en"),
+        ("How did our prices change over the years?", "en"),
+        ("Vergleiche die Urlaubsregeln in den verschiedenen Ländern", "de"),
+        ("Wie hat sich das Verständnis von Skalierungsgesetzen entwickelt?", "de"),
+        ("Comparez les règles de congé selon les pays", "fr"),
+        ("Comment la compréhension des lois d'échelle a-t-elle évolué ?", "fr"),
+        ("¿Cómo ha evolucionado la comprensión de las leyes de escala?", "es"),
+        ("Compara los mecanismos de atención entre las distintas variantes", "es"),
+        ("Come si è evoluta la comprensione delle leggi di scala?", "it"),
+        ("Confronta i meccanismi di attenzione tra le diverse varianti", "it"),
+    ],
+)
+def test_an_answer_may_be_spread_over_many_places(question: str, language: str) -> None:
+    assert spread(question, language)
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("How did revenue change in 2019?", "en"),
+        ("How has revenue changed since 2019?", "en"),
+        ("How has the company developed the product that it sells?", "en"),
+        ("Compare BM25 and TF-IDF", "en"),
+        ("What are the differences between annual leave and sick leave?", "en"),
+        ("Wie hat sich der Umsatz entwickelt?", "de"),
+        ("Vergleiche Fundus und Stella", "de"),
+        ("Comment demander un congé ?", "fr"),
+        ("¿Cómo ha cambiado el horario?", "es"),
+        ("compare " + "x " * 400 + "across y", "en"),
+    ],
+)
+def test_what_one_place_may_answer_is_not_spread(question: str, language: str) -> None:
+    assert spread(question, language) is None
+
+
+@pytest.mark.measurement
+@pytest.mark.parametrize(
+    ("data", "language"), [("router_mix/dev", "en"), ("spf_fr/queries", "fr"), ("xquad_de/queries", "de")]
+)
+def test_ordinary_questions_are_not_taken_for_spread_ones(shared_data: Path, data: str, language: str) -> None:
+    lines = (shared_data / f"{data}.jsonl").read_text(encoding="utf-8").splitlines()
+    assert not [text for text in (json.loads(line)["text"] for line in lines) if spread(text, language)]
 
 
 @pytest.mark.measurement

@@ -89,6 +89,7 @@ def test_the_kind_follows_content_then_name(name: str, content: bytes, media_typ
         ("m.msg", old_office("", "__properties_version1.0"), "Outlook message"),
         ("data.txt", bytes(range(256)) * 4, "binary data"),
         ("zeros", bytes(1000), "binary data"),
+        ("x.xyz", b"\x00\x01\x02\x03", "binary data"),
     ],
 )
 def test_other_files_are_refused_with_what_was_found_and_what_is_supported(

@@ -37,6 +37,45 @@ MAX_METADATA_KEYS: Final = 1000
 MAX_METADATA_BYTES: Final = 64_000
 
 
+OPERATORS: Final = frozenset(
+    (
+        "$in",
+        "$nin",
+        "$eq",
+        "$ne",
+        "$gt",
+        "$gte",
+        "$lt",
+        "$lte",
+        "$and",
+        "$or",
+        "$not",
+        "$nor",
+        "$exists",
+        "$all",
+        "$regex",
+    )
+)
+"""Of other databases' filters; here a filter is the members that metadata must contain."""
+
+
+def check_filters(filters: Mapping[str, Any]) -> None:
+    """Raises InputError for what is too large, and for operators, which would be looked for as members and found nowhere."""
+    check_metadata(filters, "filters")
+    todo: list[Any] = [filters]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Mapping):
+            if found := sorted(OPERATORS & value.keys()):
+                raise InputError(
+                    f"filters know no operators such as {found[0]}: they are members that the metadata must contain, as "
+                    'in {"year": 2021}; ask once for each value'
+                )
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+
+
 def check_metadata(metadata: Mapping[str, Any], what: str = "metadata") -> None:
     """Of a document, or the filters of a search: they are compared and stored with each passage. Raises InputError."""
     keys = 0

@@ -97,8 +97,8 @@ class SearchRequest:
     `cache` False: neither read from the retrieval cache nor written to it.
     `explicit`: the caller chose the legs, so the graph is asked also where the query names nothing. `weights`: text against
     graph, where the type of the question decides (graph.routing), and `classification` that type. `fusion` None: as the settings
-    say. `chat_reranks`: whether a chat model reranks where `rerank` does not say; None: where the settings name one. `asked`: the question that the query of an
-    agent serves; it decides whether the graph is followed.
+    say. `chat_reranks`: whether a chat model reranks where `rerank` does not say; None: where the settings name one. `asked`: the
+    question that the query of an agent serves; it decides whether the graph is followed.
     """
 
     query: str

@@ -40,7 +40,7 @@ async def search(
     *,
     answering: bool = False,
 ) -> SearchResult:
-    """Passages for a query, best first. `answering`: an answer will be made of them, which shortens them where the reranker failed.
+    """Passages for a query, best first. `answering`: an answer will be made of them, shortened where a reranker failed.
 
     Raises NotFoundError for an unknown collection, DatabaseUnavailableError when no retriever could answer,
     QueryTimeoutError.

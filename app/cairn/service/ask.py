@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from cairn.domain.answer import Answer
-from cairn.domain.document import check_metadata
+from cairn.domain.document import check_filters
 from cairn.domain.event import Event, Surface
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question, Turn
@@ -76,7 +76,7 @@ async def start(
     id is in use, RateLimitedError, OverloadedError, StoppingError, DatabaseUnavailableError.
     """
     check_strategy(question.strategy)
-    check_metadata(question.filters or {}, "filters")
+    check_filters(question.filters or {})
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
-from cairn.domain.document import check_metadata
+from cairn.domain.document import check_filters
 from cairn.domain.ids import new_id
 from cairn.domain.passage import CacheStats, FusionForm, Leg, Mode, Passage, SearchRequest, SearchResult
 from cairn.domain.trace import RunTrace, StageVerdict
@@ -66,7 +66,7 @@ def make_request(
         raise InputError(f"mode is one of {', '.join(get_args(Mode))}, not {str(mode)[:80]!r}")
     if fusion is not None and fusion not in get_args(FusionForm):
         raise InputError(f"fusion is one of {', '.join(get_args(FusionForm))}, not {str(fusion)[:80]!r}")
-    check_metadata(filters or {}, "filters")
+    check_filters(filters or {})
     named: tuple[Leg, ...] = tuple(dict.fromkeys(legs))
     of_mode = legs_of(mode, settings) if mode else ()
     if named and of_mode and set(named) - {"graph"} != set(of_mode) - {"graph"}:

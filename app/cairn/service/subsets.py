@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from cairn.domain.document import Source
 from cairn.domain.job import Job
@@ -22,6 +22,8 @@ from cairn.wiring import Services
 
 READABLE = "text/markdown"
 """What the normalised text of a PDF or an office file is read as."""
+LEAST: Final = 0.005
+"""Score of a document that is copied: below, it is shown as 0.00, the least of all that were looked at (a bound)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ async def create_custom_index(
     request = make_request(
         services.settings.current, topic, [collection], top_k=max_documents, filters=filters, group_by="document"
     )
-    found = (await run_search(services, request)).passages
+    found = [one for one in (await run_search(services, request)).passages if one.score >= LEAST]
     if not found:
         raise NotFoundError(f"no document of {collection} says anything about this topic; try other words")
     await create_collection(services, name)

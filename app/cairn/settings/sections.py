@@ -98,7 +98,7 @@ class RagSettings(SettingsSection):
     reranking_enabled: bool = Field(True, description="Rerank fused passages when a reranker is available.")
     reranker_provider: Annotated[str, _one_of("providers", "auto", "cohere", "llm", "cross-encoder", "none")] = Field(
         "auto",
-        description="auto: Cohere when COHERE_API_KEY is set, else a local cross-encoder that is there, else none, and the chat model "
+        description="auto: Cohere when COHERE_API_KEY is set, else a cross-encoder that is there, else none; the chat model "
         "only for requests with rerank true. llm: the chat model, always. Or a provider of another package.",
     )
     reranker_model: str = Field(

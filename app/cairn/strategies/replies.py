@@ -22,7 +22,9 @@ async def reply(run: Run) -> Outcome:
     """The fixed reply of the intent, in the language of the message."""
     text = replies(run.plan.language).fixed[run.plan.intent.intent]
     run.emit(Token(text))
-    return Outcome(Draft(text, (), True, 0.0), "fixed", confidence=0.0)  # there is nothing to be sure of
+    unread = run.plan.intent.intent == "garbage"  # it asks to say it otherwise, which answers nothing
+    draft = Draft(text, (), not unread, 0.0)
+    return Outcome(draft, "fixed", confidence=0.0, needs_clarification=unread)  # there is nothing to be sure of
 
 
 async def clarify(run: Run) -> Outcome:

@@ -44,6 +44,8 @@ def is_binary(content: bytes) -> bool:
     if _marked_encoding(sample):
         return False
     controls = len(sample.translate(None, _PRINTABLE))
+    if 2 * controls > len(sample):
+        return True
     # text in UTF-8 may hold a few stray NULs; bytes in no known encoding get less benefit of the doubt
     return controls > (max(8, 0.3 * len(sample)) if _is_utf8(sample) else max(2, 0.05 * len(sample)))
 

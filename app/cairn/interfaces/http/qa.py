@@ -178,5 +178,6 @@ def _disclaimer(answered: Answered) -> str:
     answer = answered.answer
     missing = (answer.route.get("cgrag") or {}).get("gaps_unresolved", ())
     said = [f"Not found: {', '.join(missing)}."] if missing else []
-    said += [text if text.endswith(".") else f"{text}." for text in (*answer.insufficiencies, *answer.remarks)]
+    lacks = [text for text in answer.insufficiencies if not any(gap in text for gap in missing)]  # each gap once
+    said += [text if text.endswith(".") else f"{text}." for text in (*lacks, *answer.remarks)]
     return " ".join([*said, "Check important answers against the cited lines."])

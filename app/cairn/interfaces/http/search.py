@@ -66,7 +66,7 @@ class SearchBody(Body):
     )
     rerank: bool | None = Field(
         None,
-        description="Default: the setting rag.rerankingEnabled. Under rerankerProvider auto a chat model reranks only where this is true.",
+        description="Default: rag.rerankingEnabled. Under rerankerProvider auto a chat model reranks only where this is true.",
     )
     filters: Metadata | None = Field(None, description="Only documents whose metadata contain this object.")
     group_by: Literal["passage", "document"] = Field("passage", description="document: the best passage of each.")
