@@ -107,7 +107,7 @@ DECLARE
 BEGIN
   -- made first: Citus updates by no stable function of a row, which jsonb_build_object is
   SELECT array_agg(o.id), array_agg(CASE WHEN blanked.cited THEN '' ELSE o.content END), array_agg(
-    o.metadata || jsonb_build_object(
+    (o.metadata - ARRAY['remarks', 'details', 'steps']) || jsonb_build_object(
       'source_deleted_at', coalesce(o.metadata -> 'source_deleted_at', to_jsonb(now())), 'sources', blanked.sources))
   INTO doomed, contents, metadatas
   FROM messages o

@@ -11,7 +11,7 @@ import pytest
 
 from cairn.domain.answer import Answer
 from cairn.domain.document import Source
-from cairn.domain.event import Answered, Failed
+from cairn.domain.event import Answered, Failed, Progress
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.errors import InputError, NotFoundError, ProviderError
@@ -192,6 +192,30 @@ async def test_a_question_without_a_session_is_not_remembered(services: Services
     assert (await talk(services, "How much leave is there?", session=None)).message_id is None
     async with services.database.transaction(services.principal) as connection:
         assert await connection.fetchval("SELECT count(*) FROM rag.messages") == 0
+
+
+async def test_what_a_reader_was_told_besides_and_the_steps_stay_until_a_source_goes(services: Services) -> None:
+    """Without the words of a step that may have those of a document."""
+    await index(services)
+    answer = (await talk(services, "How many days of annual leave are there?", session=None)).answer
+    steps = [
+        Progress("retrieve", 40, "Searching for 'quarzwerk'", documents=(new_id(),), numbers={"queries": 1}),
+        Progress("generate", 85, "Reading 5 passages"),
+    ]
+    await save_exchange(
+        services.database, services.principal, session_id="s1", collection="handbook", question="?",
+        answer=replace(answer, insufficiencies=("Nothing on pay.",), degraded=("The model is slow.",)), steps=steps,
+    )  # fmt: skip
+    notes = (await get_history(services, "s1"))[1].notes
+    assert notes["remarks"] == ["Nothing on pay.", "The model is slow."]
+    assert notes["steps"] == [
+        {"step": "retrieve", "percent": 40, "message": "", "numbers": {"queries": 1}},
+        {"step": "generate", "percent": 85, "message": "Reading 5 passages"},
+    ]
+    await talk(services, "How many days of annual leave are there?", session="s2")
+    assert [one["step"] for one in (await get_history(services, "s2"))[1].notes["steps"]][-1] == "complete"
+    await delete_document(services, "handbook", await only_document(services))
+    assert not {"remarks", "details", "steps"} & (await get_history(services, "s1"))[1].notes.keys()
 
 
 # --- runs without an answer -------------------------------------------------------------------------------------------

@@ -7,14 +7,15 @@ so of two questions asked at once that one comes first which was answered first,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
 from cairn.domain.answer import Answer
-from cairn.domain.event import Answered, Event, Failed
+from cairn.domain.event import Answered, Event, Failed, Progress
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import CairnError
@@ -25,10 +26,16 @@ from cairn.store.session import Database
 
 log = structlog.get_logger(__name__)
 
+MOST_STEPS: Final = 60
+"""Of an agent that took more, the last ones are kept."""
+STEP_CHARS: Final = 300
 
-async def save_end(database: Database, principal: Principal, question: Question, end: Event) -> Event:
+
+async def save_end(
+    database: Database, principal: Principal, question: Question, end: Event, steps: Sequence[Progress] = ()
+) -> Event:
     """Save how a run of a conversation ended, before anybody hears of it; the terminal event, `Answered` with the message
-    that was saved. A question without a session is not saved.
+    that was saved. A question without a session is not saved. `steps`: what was done on the way.
 
     A run ends as it does, whether it can be saved or not; an answer that could not be says so in `degraded`.
     """
@@ -43,7 +50,7 @@ async def save_end(database: Database, principal: Principal, question: Question,
             return end
         message_id = await save_exchange(
             database, principal, session_id=question.session_id, collection=question.collection,
-            question=question.text, answer=end.answer,
+            question=question.text, answer=end.answer, steps=steps,
         )  # fmt: skip
         return replace(end, message_id=message_id)
     except CairnError as problem:
@@ -55,9 +62,10 @@ async def save_end(database: Database, principal: Principal, question: Question,
 
 
 async def save_exchange(
-    database: Database, principal: Principal, *, session_id: str, collection: str | None, question: str, answer: Answer
-) -> UUID:
-    """Save a question with its answer and sources; the id of the assistant's message. Raises DatabaseUnavailableError."""
+    database: Database, principal: Principal, *, session_id: str, collection: str | None, question: str, answer: Answer,
+    steps: Sequence[Progress] = (),
+) -> UUID:  # fmt: skip
+    """Save a question with its answer and sources, what a reader was told besides, and the steps; the id of the assistant's message. Raises DatabaseUnavailableError."""
     said = NewMessage(
         "assistant",
         answer.answer,
@@ -69,6 +77,7 @@ async def save_exchange(
             "answered": answer.answered,
             "grounded": answer.grounded,
             **({"model_failure": answer.model_failure.sentence} if answer.model_failure else {}),
+            **_told_besides(answer, steps),
             **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
         answer.drew_on,
@@ -76,6 +85,20 @@ async def save_exchange(
     async with database.transaction(principal) as connection:
         messages = [NewMessage("user", question, answer.run_id), said]
         return (await memory.add(connection, principal, session_id, collection, messages))[1]
+
+
+def _told_besides(answer: Answer, steps: Sequence[Progress]) -> dict[str, Any]:
+    """What goes with the first document of its sources that is deleted. The words of a step that may have those of documents are
+    not kept."""
+    remarks = [*answer.insufficiencies, *answer.remarks]
+    details = answer.model_failure.details if answer.model_failure else ()
+    kept = [
+        {"step": one.step, "percent": one.percent, "message": "" if one.documents else one.message[:STEP_CHARS]}
+        | ({"numbers": dict(one.numbers)} if one.numbers else {})
+        for one in steps[-MOST_STEPS:]
+    ]
+    told = {"remarks": remarks, "details": list(details), "steps": kept}
+    return {name: said for name, said in told.items() if said}
 
 
 async def save_question(

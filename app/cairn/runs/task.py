@@ -69,6 +69,7 @@ class Task:
         self.resumable = resumable
         self.progress: Progress | None = None
         self.give_up_model = give_up_model
+        self.steps: list[Progress] = []
         self._shown: list[str] = []
         self._log = event_log
         self._save = save
@@ -109,6 +110,7 @@ class Task:
         """What the strategy says. Returns at once, whoever reads; after the end nothing is said any more."""
         if isinstance(event, Progress):
             self.progress = event
+            self.steps.append(event)
         if isinstance(event, Token):
             self._shown.append(event.text)
         self._log.append(event)
@@ -209,7 +211,7 @@ class Runs:
         self._take(key, question.run_id)
 
         async def save(end: Event) -> Event:
-            return await save_end(self._database, principal, question, end)
+            return await save_end(self._database, principal, question, end, task.steps)
 
         lease = timedelta(seconds=self._settings().lease_seconds)
         durable = DurableLog(self._database, principal, question.run_id, lease) if resumable else None

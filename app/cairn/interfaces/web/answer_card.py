@@ -62,6 +62,12 @@ def card_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any])
     return AnswerCard(made.value, made.about, made.lead, made.body, made.marks, further)
 
 
+def _without_lonely_cites(text: str) -> str:
+    """Numbers of sources alone in the last line, as behind code: the chips below say as much."""
+    before, line, last = text.rpartition("\n")
+    return before.rstrip() if line and not _CITES_HERE.sub("", last).strip() else text
+
+
 def _made_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]) -> AnswerCard:
     if notes.get("grounded") is not None:
         return _sentence_first(text)
@@ -72,6 +78,8 @@ def _made_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]
     if notes.get("confidence_word") == "computed" and "\n" not in first:
         shown = len(_CITES.sub("", first))
         return AnswerCard(value=first, body=rest) if shown <= LONGEST_VALUE else AnswerCard(lead=first, body=rest)
+    if not sources:
+        return AnswerCard(body=text)  # small talk, a question back
     span = quotation_in(text, sources)
     return _around(text, span) if span else _sentence_first(text)
 
@@ -94,7 +102,7 @@ def _around(text: str, span: Span) -> AnswerCard:
     behind = cites.end() if cites else end
     said = text[start:end]
     if at is not None and (blocks[at].kind == "code" or _STEP.match(text, blocks[at].start)):
-        return AnswerCard(body=text)  # all of it answers
+        return AnswerCard(body=_without_lonely_cites(text))  # all of it answers
     if at is None or blocks[at].kind != "prose" or "\n" in said.strip() or len(said) > LONGEST_LEAD:
         return AnswerCard(body=text, marks=(span,))
     lead = _balanced(said) + text[end:behind]

@@ -76,7 +76,7 @@ def file_address(document: Document, collection: str) -> str:
 def download_link(document: Document, collection: str, label: str) -> None:
     """To the file as it came."""
     file = file_address(document, collection)
-    with ui.link(target=file).props("download").classes("text-primary") as link:
+    with ui.link(target=file).props("download").classes("text-primary p-1") as link:
         ui.icon("download", size="sm").props("aria-hidden=true")
     link.props["aria-label"] = label
 

@@ -182,7 +182,7 @@ class ShownTurn:
                 with ui.row().classes("items-center gap-2 w-full"):
                     self._show_verdict(notes)
                     self._show_sources(sources)
-            with ui.row().classes("items-center gap-1 w-full foot"):
+            with ui.row().classes("items-center gap-1 w-full foot") as foot:
                 if run_id is not None:
                     Feedback(self.page, run_id, judgement).draw()
                 copied = words("ask.copied")
@@ -191,7 +191,7 @@ class ShownTurn:
                 copy.on("click", js_handler=_COPY)
                 if self.page.session.may("ask"):
                     icon_button("refresh", words("ask.again"), self._ask_again).props("size=sm color=grey")
-            self._show_details(notes)
+            self._show_details(notes, foot)
 
     def _show_card(self, card: AnswerCard, sources: tuple[SourceRef, ...]) -> None:
         """What answers, and what stands around it."""
@@ -229,7 +229,8 @@ class ShownTurn:
     def _show_refusal(self, text: str, sources: tuple[SourceRef, ...]) -> None:
         """Not a failure: the documents were read, and it is not in them. With what to do now."""
         words = self.page.text
-        with ui.element("div").classes("notice refusal"):
+        self.body.classes("refusal")
+        with ui.element("div").classes("notice plain"):
             ui.icon("search_off", size="sm").props("aria-hidden=true")
             with ui.column().classes("gap-2 min-w-0 grow"):
                 ui.label(words("ask.refused")).classes("font-semibold")
@@ -272,7 +273,7 @@ class ShownTurn:
                 for source in _one_each(others)[:3]:
                     self._draw_source(source)
                 return
-            more = ui.button(words("ask.read_besides", count=len(others))).props("flat dense size=sm aria-expanded=false")
+            more = ui.button(words("ask.read_besides", count=len(others))).props("flat dense aria-expanded=false").classes("more")
 
         def unfold() -> None:
             more.delete()
@@ -298,23 +299,34 @@ class ShownTurn:
         if place and place != name:
             chip.tooltip(place)
 
-    def _show_details(self, notes: Mapping[str, Any]) -> None:
-        """Behind a word: what was done, what a model's server said, which model wrote and what it cost."""
+    def _show_details(self, notes: Mapping[str, Any], foot: ui.row) -> None:
+        """Behind a word: what was done, what a model's server said; in sight, which model wrote and what it cost."""
         text, steps, details = self.page.text, notes.get("steps") or (), notes.get("details") or ()
         written_by, cost = notes.get("written_by"), cost_of(notes.get("usage"))
-        if written_by or cost:
-            said = [text("ask.written_by", model=written_by) if written_by else "", cost]
-            ui.label(" · ".join(filter(None, said))).classes("text-xs muted break-words")
+        with foot:
+            if steps or details:
+                more = ui.button(text("ask.details"), icon="expand_more").props("flat dense aria-expanded=false")
+                more.classes("more")
+            if written_by or cost:
+                said = [text("ask.written_by", model=written_by) if written_by else "", cost]
+                ui.label(" · ".join(filter(None, said))).classes("text-xs muted break-words ml-2")
         if not steps and not details:
             return
-        with ui.expansion(text("ask.details")).props("dense").classes("text-sm w-full details"):
+        with ui.column().classes("w-full gap-2 text-sm details") as shown:
             for detail in details:
                 ui.label(detail).classes("break-words")
-            if steps:
-                with ui.element("ol").classes("list-decimal pl-6"):
-                    for said in steps:
-                        with ui.element("li"):
-                            ui.label(said).classes("break-words")
+            with ui.element("ol").classes("list-decimal pl-6"):
+                for said in steps:
+                    with ui.element("li"):
+                        ui.label(said).classes("break-words")
+        shown.set_visibility(False)
+
+        def toggle() -> None:
+            shown.set_visibility(not shown.visible)
+            open_now = str(shown.visible).lower()
+            more.props(f"icon={'expand_less' if shown.visible else 'expand_more'} aria-expanded={open_now}")
+
+        more.on_click(toggle)
 
 
 _COPY: Final = """(event) => {
