@@ -344,7 +344,7 @@ def show_answer(
 ) -> ui.html:
     """The answer, or a part of it; `open_source` is called with what a clicked number names."""
     by_number = {source.n: source for source in sources if source.cited}
-    shown = ui.html(render(text, marks=marks, cited=by_number, copy=copy)).classes("prose w-full answer")
+    shown = ui.html(render(text, marks=marks, cited=by_number, copy=copy)).classes("prose w-full")
 
     async def follow(event: Any) -> None:
         if source := by_number.get(event.args):

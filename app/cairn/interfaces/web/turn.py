@@ -4,6 +4,7 @@ what the reader thinks of it."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -54,7 +55,7 @@ class ShownTurn:
 
     # --- while it runs ------------------------------------------------------------------------------------------------------
 
-    def begin(self, quote_instead: Callable[[], None], stop: Callable[[], None], model: str) -> None:
+    def begin(self, quote_instead: Callable[[], None], model: str) -> None:
         """Show what happens; `see` is told, and the reader sees it REFRESH_SECONDS later. `quote_instead`: wait for the chat
         model no longer, which is offered where it is silent. `model`: the chat model that may write, or ""."""
         text = self.page.text
@@ -68,7 +69,6 @@ class ShownTurn:
                         ui.label(text("ask.with_model", model=model)).classes("text-xs muted break-words")
                 self.quote = ui.button(text("ask.quote_instead"), on_click=quote_instead).props("flat dense")
                 self.quote.set_visibility(False)
-                ui.button(text("ask.stop_now"), icon="stop", on_click=stop).props("flat dense")
             self.draft = ui.html("").classes("prose w-full draft")
             self.timer = ui.timer(REFRESH_SECONDS, self._refresh)
 
@@ -212,7 +212,8 @@ class ShownTurn:
                 around.classes("folded")
                 self._draw_unfold(around)
         if card.also:
-            show(card.also).classes("around")
+            others = tuple(replace(source, cited=True) for source in sources)  # what else may answer is not cited, and is named
+            show(card.also, sources=others).classes("around")
 
     def _draw_unfold(self, around: ui.html) -> None:
         text = self.page.text
@@ -308,8 +309,7 @@ class ShownTurn:
                 more = ui.button(text("ask.details"), icon="expand_more").props("flat dense aria-expanded=false")
                 more.classes("more")
             if written_by or cost:
-                said = [text("ask.written_by", model=written_by) if written_by else "", cost]
-                ui.label(" · ".join(filter(None, said))).classes("text-xs muted break-words ml-2")
+                ui.label(" · ".join(filter(None, (written_by, cost)))).classes("text-xs muted break-words ml-2")
         if not steps and not details:
             return
         with ui.column().classes("w-full gap-2 text-sm details") as shown:

@@ -25,6 +25,13 @@ _TO_MARK = """() => {
   if (within) within.scrollTop += mark.getBoundingClientRect().top - within.getBoundingClientRect().top - within.clientHeight / 3;
 }"""
 """Within the viewer: the room behind it stays where it is."""
+_TAKE_FOCUS = f"""setTimeout(() => {{
+  const panel = document.querySelector('.panel');
+  if (!panel.contains(document.activeElement)) window.openedFrom = document.activeElement;
+  panel.focus({{preventScroll: true}});
+  ({_TO_MARK})();
+}}, 50)"""
+"""The keyboard goes on in the panel, and back to where it was opened from when it closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class SourcePanel:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.body = ui.column().classes("viewer panel gap-2 no-wrap")
-        self.body.props("role=complementary").on("keydown.escape", self.close)
+        self.body.props("role=complementary tabindex=-1").on("keydown.escape", self.close)
         self.body.props["aria-label"] = page.text("ask.sources")
         self.body.set_visibility(False)
 
@@ -95,7 +102,7 @@ class SourcePanel:
             with self.body:
                 viewer = _Viewer(self.page, place, excerpt, self.close)
                 viewer.draw(self._enlarge(place))
-                ui.run_javascript(f"setTimeout({_TO_MARK}, 50)")
+            ui.run_javascript(_TAKE_FOCUS)
             await viewer.begin()
 
     def _enlarge(self, place: ShownPlace) -> Callable[[], None]:
@@ -110,6 +117,7 @@ class SourcePanel:
     def close(self) -> None:
         self.body.set_visibility(False)
         self.body.clear()
+        ui.run_javascript("window.openedFrom?.focus()")
 
 
 @dataclass

@@ -226,7 +226,7 @@ class _Room:
         self._keep_address()
         with self.turns:
             turn = self._turn(task.question.text)
-        turn.begin(task.give_up_model, self._stop, self.model)
+        turn.begin(task.give_up_model, self.model)
         ui.run_javascript(_TO_LAST)
         reading = background_tasks.create(self._read(task, turn), name=f"page of run {task.id}")
         ui.context.client.on_delete(reading.cancel)
