@@ -36,7 +36,8 @@ def plainly(rendered: str) -> str:
         ("## Days of *leave*", "<h2>Days of <em>leave</em></h2>"),
         ("---\ntitle: basic_auth\n---\n\n# basic_auth", "<h1>basic_auth</h1>"),
         ("Rue de la Gare 3\n1003 Lausanne", "<p>Rue de la Gare 3<br>\n1003 Lausanne</p>"),
-        ("A line that its writer broke since it had become long\nenough.", "<p>A line that its writer broke since it had become long\nenough.</p>"),
+        ("A line that its writer broke since it had become long\nenough.",
+         "<p>A line that its writer broke since it had become long\nenough.</p>"),
         ("```py\nif a < b[1]:\n```", "<pre><code>if a &lt; b[1]:\n</code></pre>"),
         ("run()\n```\n\nBehind it.", "<pre><code>run()\n</code></pre>\n<p>Behind it.</p>"),  # its fence was cut off
         ("&lt;b&gt;", "<p>&lt;b&gt;</p>"),
@@ -79,7 +80,9 @@ def test_marks_survive_rendering(text: str, marked: str, shown: str) -> None:
 def test_code_has_a_button_that_copies_it_where_one_is_wanted() -> None:
     code = "```\nmake <all>\n```"
     assert "<button" not in render(code)
-    assert '<button class="copy" type="button" data-done="Copied">Copy</button>' in render(code, copy=("Copy", "Copied"))
+    assert '<button class="copy" type="button" data-done="Copied">Copy</button>' in render(
+        code, copy=("Copy", "Copied")
+    )
 
 
 def test_the_words_of_a_query_are_found_in_their_other_forms_and_words_that_say_nothing_are_not() -> None:

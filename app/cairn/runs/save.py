@@ -65,7 +65,8 @@ async def save_exchange(
     database: Database, principal: Principal, *, session_id: str, collection: str | None, question: str, answer: Answer,
     steps: Sequence[Progress] = (),
 ) -> UUID:  # fmt: skip
-    """Save a question with its answer and sources, what a reader was told besides, and the steps; the id of the assistant's message. Raises DatabaseUnavailableError."""
+    """Save a question with its answer and sources, what a reader was told besides, and the steps; the id of the assistant's
+    message. Raises DatabaseUnavailableError."""
     said = NewMessage(
         "assistant",
         answer.answer,

@@ -81,7 +81,9 @@ def test_the_first_that_tab_reaches_skips_to_the_content_and_the_focus_is_seen(t
     tab.keyboard.press("Tab")
     ring = "getComputedStyle(document.activeElement)"
     assert tab.evaluate(f"[{ring}.outlineStyle, {ring}.outlineWidth]") == ["solid", "2px"]
-    cases = tab.locator(".q-btn").evaluate_all("all => [...new Set(all.map(one => getComputedStyle(one).textTransform))]")
+    cases = tab.locator(".q-btn").evaluate_all(
+        "all => [...new Set(all.map(one => getComputedStyle(one).textTransform))]"
+    )
     assert cases == ["none"]
     assert tab.locator("link[rel~=icon]").get_attribute("href").startswith("data:image/svg")  # type: ignore[union-attr]
     slowest = """() => Math.max(...[...document.querySelectorAll('*')].map(one => getComputedStyle(one))

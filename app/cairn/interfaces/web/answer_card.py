@@ -35,8 +35,8 @@ _IN_ONE_LINE: Final = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class AnswerCard:
-    """`value`: a number or a name that answers, with the numbers of its sources; `about`: of what. `lead`: the sentence, where there
-    is no value. `body`: what stands around, `marks` in it. `also`: what else may answer."""
+    """`value`: a number or a name that answers, with the numbers of its sources; `about`: of what. `lead`: the sentence, where
+    there is no value. `body`: what stands around, `marks` in it. `also`: what else may answer."""
 
     value: str = ""
     about: str = ""
@@ -72,9 +72,9 @@ def _made_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]
     if notes.get("grounded") is not None:
         return _sentence_first(text)
     first, _, rest = text.partition("\n\n")
-    if tables := tables_in(rest)[:1]:
-        if not rest[: tables[0].span[0]].strip() and (row := _from_row(first, rest, tables[0])):
-            return row
+    table = next(iter(tables_in(rest)), None)
+    if table and not rest[: table.span[0]].strip() and (row := _from_row(first, rest, table)):
+        return row
     if notes.get("confidence_word") == "computed" and "\n" not in first:
         shown = len(_CITES.sub("", first))
         return AnswerCard(value=first, body=rest) if shown <= LONGEST_VALUE else AnswerCard(lead=first, body=rest)
@@ -88,7 +88,11 @@ def _sentence_first(text: str) -> AnswerCard:
     """A first paragraph of one line that is short, or announces a list; other text is as it is."""
     first, _, rest = text.partition("\n")
     is_text = not first.startswith(("#", "-", "*", "|", "`", ">", "1."))
-    if is_text and len(first) <= LONGEST_LEAD and (not rest or rest.startswith("\n") or _CITES.sub("", first).endswith(":")):
+    if (
+        is_text
+        and len(first) <= LONGEST_LEAD
+        and (not rest or rest.startswith("\n") or _CITES.sub("", first).endswith(":"))
+    ):
         return AnswerCard(lead=first, body=rest.strip("\n"))
     return AnswerCard(body=text)
 

@@ -56,7 +56,7 @@ def choose_from(names: list[str], wanted: str, usual: str) -> str:
 def show_empty(icon: str, title: str, hint: str) -> None:
     """Nothing is here yet, and what to do about it."""
     with ui.column().classes("w-full items-center empty gap-2 text-center"):
-        ui.icon(icon, size="3rem").props("aria-hidden=true")
+        ui.icon(icon, size="3rem").classes("text-primary").props("aria-hidden=true")
         ui.label(title).classes("text-lg")
         ui.label(hint).classes("text-sm max-w-xl muted")
 

@@ -1,7 +1,7 @@
-"""Text of documents and of models as HTML: Markdown, tables, code and lists, with marks that survive. Nothing in it loads or runs.
+"""Text of documents and of models as HTML: Markdown, tables, code, lists, with marks that survive. Nothing in it loads or runs.
 
-The HTML has the tags that markdown-it writes and no others: tags in a text are left out, pictures are their description, links lead
-to the web or nowhere.
+The HTML has the tags that markdown-it writes and no others: tags in a text are left out, pictures are their description, links
+lead to the web or nowhere.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ _WEB: Final = ("https://", "http://", "mailto:")
 _TAG: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]{0,20})(?:\s[^<>]*)?/?>|<[!?][^<>]*>")
 _UNSHOWN: Final = (("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>"))
 """What a text has between these is not for readers."""
-_TAGS: Final = frozenset(
-    "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center cite code col colgroup "
-    "data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 "
-    "h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark menu meta meter nav noscript "
-    "object ol optgroup option output p param picture pre progress q rp rt ruby s samp script section select small source span "
-    "strike strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var video "
-    "wbr".split()
+_TAG_NAMES: Final = (
+    "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center cite code "
+    "col colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer "
+    "form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link "
+    "main map mark menu meta meter nav noscript object ol optgroup option output p param picture pre progress q rp rt "
+    "ruby s samp script section select small source span strike strong style sub summary sup svg table tbody td "
+    "template textarea tfoot th thead time title tr track tt u ul var video wbr"
 )  # fmt: skip
+_TAGS: Final = frozenset(_TAG_NAMES.split())
 """Of HTML; others in angle brackets are names that a text gives, such as <your-domain>."""
 _FOLLOW: Final = """(event) => {
   const copy = event.target.closest('.copy');

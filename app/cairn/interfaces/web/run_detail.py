@@ -19,6 +19,7 @@ from cairn.errors import ConflictError, NotFoundError
 from cairn.interfaces.web.candidates import Candidates, load_shown
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import BAD, LINE, icon_button, show_facts
+from cairn.interfaces.web.prose import show_text
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.language.lexicon import replies
 from cairn.service import runs, search
@@ -127,7 +128,7 @@ class RunDetail:
             return
         self._heading("runs.answer")
         if answer.get("text"):
-            ui.label(str(answer["text"])).classes("whitespace-pre-wrap break-words")
+            show_text(str(answer["text"])).classes("measure")
         elif answer.get("source_deleted_at"):
             ui.label(text("runs.blanked")).classes("opacity-80")
         facts = [

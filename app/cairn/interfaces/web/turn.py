@@ -1,5 +1,5 @@
-"""One question with its answer: what is done as it is done, the text as it is written, what answers first, its sources as chips, and
-what the reader thinks of it."""
+"""One question with its answer: what is done as it is done, the text as it is written, what answers first, its sources as chips,
+and what the reader thinks of it."""
 
 from __future__ import annotations
 
@@ -212,7 +212,9 @@ class ShownTurn:
                 around.classes("folded")
                 self._draw_unfold(around)
         if card.also:
-            others = tuple(replace(source, cited=True) for source in sources)  # what else may answer is not cited, and is named
+            others = tuple(
+                replace(source, cited=True) for source in sources
+            )  # what else may answer is not cited, and is named
             show(card.also, sources=others).classes("around")
 
     def _draw_unfold(self, around: ui.html) -> None:
@@ -240,7 +242,9 @@ class ShownTurn:
                 with ui.row().classes("gap-2"):
                     address = urlencode({"collection": self.collection, "q": self.question})
                     ui.button(
-                        words("ask.search_instead"), icon="search", on_click=lambda: ui.navigate.to(f"/search?{address}")
+                        words("ask.search_instead"),
+                        icon="search",
+                        on_click=lambda: ui.navigate.to(f"/search?{address}"),
                     ).props("outline dense").classes("px-3")
         self._show_sources(sources, words("ask.nearest"))
 
@@ -274,7 +278,11 @@ class ShownTurn:
                 for source in _one_each(others)[:3]:
                     self._draw_source(source)
                 return
-            more = ui.button(words("ask.read_besides", count=len(others))).props("flat dense aria-expanded=false").classes("more")
+            more = (
+                ui.button(words("ask.read_besides", count=len(others)))
+                .props("flat dense aria-expanded=false")
+                .classes("more")
+            )
 
         def unfold() -> None:
             more.delete()

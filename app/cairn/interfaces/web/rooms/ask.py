@@ -42,7 +42,10 @@ document.addEventListener('keydown', (event) => {
   const within = event.target.closest('input, textarea, [contenteditable], [role=dialog]');
   if (event.key === '/' && !within) { event.preventDefault(); document.querySelector('.ask textarea')?.focus(); }
 });"""
-_TO_LAST: Final = "[...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'})"
+_TO_LAST: Final = """{
+  const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+  [...document.querySelectorAll('.turn')].pop()?.scrollIntoView({block: 'start', behavior});
+}"""
 
 
 async def show(page: Page) -> None:
@@ -60,7 +63,8 @@ async def show(page: Page) -> None:
 
 @dataclass
 class _Room:
-    """`model`: the chat model that writes answers, or "". `task`: the run under way; it goes on when the page is left, and the page that comes back reads on."""
+    """`model`: the chat model that writes answers, or "".
+    `task`: the run under way; it goes on when the page is left, and the page that comes back reads on."""
 
     page: Page
     collection: str

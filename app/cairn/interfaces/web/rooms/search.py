@@ -21,6 +21,7 @@ from cairn.interfaces.web.parts import (
     read_address,
     show_empty,
 )
+from cairn.interfaces.web.prose import cut_around, find_words, show_text
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import search
 from cairn.wiring import Services
@@ -87,7 +88,7 @@ class _Room:
                 request = knobs.request(settings, self.query, self.collection)
                 result = await search.run_search(services, request)
                 with self.found:
-                    await _Column(self.page, result, first).draw(services)
+                    await _Column(self.page, self.query, result, first).draw(services)
                 first = result
             keep_address(self._address())
 
@@ -97,6 +98,7 @@ class _Column:
     """One result. `beside`: the one that it is compared with."""
 
     page: Page
+    query: str
     result: SearchResult
     beside: SearchResult | None
 
@@ -150,7 +152,8 @@ class _Column:
                     "help_outline", text("search.why"), partial(explain, self.page, result_id, passage.passage_id)
                 )
                 icon_button("open_in_full", text("documents.open"), lambda: self._open(passage))
-            ui.label(passage.content[:PREVIEW]).classes("text-sm whitespace-pre-line break-words line-clamp-4")
+            shown, marks = cut_around(passage.content, find_words(passage.content, self.query), PREVIEW)
+            show_text(shown, marks=marks).classes("text-sm measure")
             ui.label(" · ".join(self._scores(rank, passage))).classes("text-xs")
 
     def _place(self, passage: Passage) -> list[str]:
