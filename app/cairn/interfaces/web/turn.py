@@ -34,6 +34,8 @@ WORD_LOOKS: Final[Mapping[ConfidenceWord, tuple[str, str]]] = {
     "found": ("good", "check_circle"), "likely": ("", "check_circle_outline"), "not_sure": ("warn", "help_outline"),
 }  # fmt: skip
 """Class and icon of each."""
+SHOWN_NUMBERS: Final = 6
+"""Of citations of one place, on its chip."""
 SHOWN_SOURCES: Final = 8
 """Sources that the answer does not cite."""
 
@@ -42,7 +44,7 @@ class ShownTurn:
     """Drawn where it is made. `panel`: where its sources are opened. `ask`: asks its question again."""
 
     def __init__(
-        self, page: Page, question: str, panel: SourcePanel, collection: str, ask: Callable[[str], Awaitable[None]]
+        self, page: Page, question: str, panel: SourcePanel, collection: str, ask: Callable[[str], Awaitable[object]]
     ) -> None:
         self.page, self.question, self.panel, self.collection, self.ask = page, question, panel, collection, ask
         self._words: list[str] = []
@@ -269,8 +271,8 @@ class ShownTurn:
         with ui.row().classes("gap-2 items-center min-w-0").props("role=list") as chips:
             if told:
                 ui.label(told).classes("text-sm muted")
-            for source in cited:
-                self._draw_source(source)
+            for alike in _by_place(cited):
+                self._draw_source(*alike)
         if not others:
             return
         with chips:
@@ -287,12 +289,13 @@ class ShownTurn:
         def unfold() -> None:
             more.delete()
             with chips:
-                for source in others:
-                    self._draw_source(source)
+                for alike in _by_place(others):
+                    self._draw_source(*alike)
 
         more.on_click(unfold)
 
-    def _draw_source(self, source: SourceRef) -> None:
+    def _draw_source(self, source: SourceRef, *alike: SourceRef) -> None:
+        """A chip; `alike`: further ones of the same place, whose numbers it has as well."""
         words = self.page.text
         name = source.title or source.filename or words("ask.deleted")
         label = words("ask.open_source", number=source.n, title=name)
@@ -300,7 +303,8 @@ class ShownTurn:
         chip.classes("chip" if source.cited else "chip besides").props["aria-label"] = label
         with chip:
             if source.cited:
-                ui.label(str(source.n)).classes("number")
+                for one in (source, *alike)[:SHOWN_NUMBERS]:
+                    ui.label(str(one.n)).classes("number")
             ui.label(name).classes("name")
             if source.page:
                 ui.label(words("viewer.page", page=source.page)).classes("place")
@@ -351,6 +355,14 @@ def _one_each(sources: list[SourceRef]) -> list[SourceRef]:
     found: dict[UUID, SourceRef] = {}
     for source in sources:
         found.setdefault(source.document_id, source)
+    return list(found.values())
+
+
+def _by_place(sources: list[SourceRef]) -> list[list[SourceRef]]:
+    """Those of one page of one document together, in order."""
+    found: dict[tuple[UUID, int | None, str | None], list[SourceRef]] = {}
+    for source in sources:
+        found.setdefault((source.document_id, source.page, source.url), []).append(source)
     return list(found.values())
 
 

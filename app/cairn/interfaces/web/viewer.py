@@ -125,7 +125,7 @@ class _Viewer:
     page: Page
     place: ShownPlace
     excerpt: QuotedText
-    close: Callable[[], None]
+    close: Callable[[], object]
     shown_page: int = field(init=False)
     pages: int = 0
     """Of a PDF; 0 until a page was drawn."""
