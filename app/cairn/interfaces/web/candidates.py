@@ -14,6 +14,7 @@ from cairn.domain.passage import Passage
 from cairn.domain.trace import LegTrace, StageVerdict
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import LINE, icon_button
+from cairn.interfaces.web.texts import Texts
 from cairn.service import search
 from cairn.wiring import Services
 
@@ -27,23 +28,38 @@ async def load_shown(services: Services, legs: Sequence[LegTrace]) -> Mapping[UU
     return await search.load_passages(services, {key for leg in legs for key in leg.passage_ids[: 2 * DROPPED_SHOWN]})
 
 
-async def explain(page: Page, run_id: UUID, passage_id: UUID) -> None:
-    """Show why a run returned a passage or not, stage by stage."""
+async def explain(page: Page, run_id: UUID, passage: Passage | UUID) -> None:
+    """Show why a run returned a passage or not: in a sentence of one that was returned, and stage by stage."""
     with shown_errors():
         services = await page.session.services("read")
-        _show_verdicts(page, await search.explain_passage(services, run_id, passage_id))
+        passage_id = passage if isinstance(passage, UUID) else passage.passage_id
+        verdicts = await search.explain_passage(services, run_id, passage_id)
+        _show_verdicts(page, "" if isinstance(passage, UUID) else _say_why(page.text, passage), verdicts)
 
 
-def _show_verdicts(page: Page, verdicts: Sequence[StageVerdict]) -> None:
+def _say_why(text: Texts, passage: Passage) -> str:
+    """What the searches thought of it, for people."""
+    ranks = passage.ranks
+    if len(ranks) > 1 and set(ranks.values()) == {1}:
+        said = [text("search.both_first")]
+    else:
+        said = [text("search.placed", finder=text.say("finders", leg), rank=rank) for leg, rank in ranks.items()]
+    return " ".join([*said, *([text("search.read_again")] if passage.rerank_score is not None else [])])
+
+
+def _show_verdicts(page: Page, sentence: str, verdicts: Sequence[StageVerdict]) -> None:
     with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
-        ui.label(page.text("search.why")).classes("text-lg").props("role=heading aria-level=2")
+        ui.label(page.text("search.why")).classes("text-lg font-medium").props("role=heading aria-level=2")
+        if sentence:
+            ui.label(sentence).classes("break-words")
+            ui.label(page.text("search.stage_by_stage")).classes("text-sm font-medium mt-2")
         for one in verdicts:
             with ui.column().classes(f"w-full gap-0 pb-1 {LINE}"):
                 numbers = [f"#{one.rank}"] if one.rank is not None else []
                 numbers += [f"{one.score:.4f}"] if one.score is not None else []
                 ui.label(" · ".join((page.text.say("stages", one.stage), *numbers))).classes("text-xs opacity-70")
                 ui.label(one.verdict).classes("break-words")
-        ui.button(page.text("documents.dismiss"), on_click=dialog.close).props("flat").classes("self-end")
+        ui.button(page.text("documents.dismiss"), on_click=dialog.close).props("flat no-caps").classes("self-end")
     dialog.on("hide", dialog.delete)
     dialog.open()
 

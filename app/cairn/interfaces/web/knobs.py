@@ -12,6 +12,7 @@ from cairn.domain.passage import FusionForm, Mode, SearchRequest
 from cairn.errors import InputError
 from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.parts import read_address
+from cairn.interfaces.web.texts import Texts
 from cairn.service.search import make_request
 from cairn.settings import Settings
 
@@ -48,27 +49,24 @@ class Knobs:
 
     def draw(self, page: Page) -> None:
         text = page.text
-        usual = {"": text("search.as_set")}
         with ui.row().classes("w-full items-center gap-3"):
-            self._choice("mode", text("search.mode"), usual | {one: text.say("modes", one) for one in get_args(Mode)})
-            self._choice(
-                "fusion", text("search.fusion"), usual | {one: text.say("merges", one) for one in get_args(FusionForm)}
-            )
-            yes_no = {"yes": text("search.yes"), "no": text("search.no")}
-            self._choice("rerank", text("search.rerank"), usual | yes_no)
-            self._choice(
-                "top_k", text("search.top_k"), {one: one for one in ("3", "5", "10", "20", "50", "100", "200")}
-            )
-            one_of = {"passage": text("search.passage"), "document": text("search.document")}
-            self._choice("group_by", text("search.group_by"), one_of)
-            self._choice(
-                "text", text("search.shown"), {"passage": text("search.passage"), "chunk": text("search.chunk")}
-            )
-            self._choice("cache", text("search.cache"), yes_no)
+            for name, (label, options) in _choices(text).items():
+                self._choice(name, label, options)
             ui.input(text("search.filters"), placeholder='{"team": "people"}').bind_value(self, "filters").props(
                 "dense"
             )
             ui.input(text("search.model")).bind_value(self, "model").props("dense")
+
+    def describe(self, text: Texts, other: Knobs) -> str:
+        """What is set otherwise than in the other, in words."""
+        choices = _choices(text)
+        said = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value != getattr(other, one.name):
+                label, options = choices.get(one.name, (text(f"search.{one.name}"), {}))
+                said.append(f"{label}: {options.get(value, value) or text('search.as_set')}")
+        return " · ".join(said) or text("search.as_usual")
 
     def _choice(self, name: str, label: str, options: dict[str, str]) -> None:
         if getattr(self, name) not in options:  # of an address that somebody wrote
@@ -89,6 +87,22 @@ class Knobs:
             filters=_filters(self.filters),
             model=self.model.strip() or None,
         )  # fmt: skip
+
+
+def _choices(text: Texts) -> dict[str, tuple[str, dict[str, str]]]:
+    """Of each field that is chosen from some: its label, and the values with their words."""
+    usual, yes_no = {"": text("search.as_set")}, {"yes": text("search.yes"), "no": text("search.no")}
+    return {
+        "mode": (text("search.mode"), usual | {one: text.say("modes", one) for one in get_args(Mode)}),
+        "fusion": (text("search.fusion"), usual | {one: text.say("merges", one) for one in get_args(FusionForm)}),
+        "rerank": (text("search.rerank"), usual | yes_no),
+        "top_k": (text("search.top_k"), {one: one for one in ("3", "5", "10", "20", "50", "100", "200")}),
+        "group_by": (
+            text("search.group_by"), {"passage": text("search.passage"), "document": text("search.document")},
+        ),
+        "text": (text("search.shown"), {"passage": text("search.passage"), "chunk": text("search.chunk")}),
+        "cache": (text("search.cache"), yes_no),
+    }  # fmt: skip
 
 
 def _filters(written: str) -> dict[str, Any] | None:

@@ -22,12 +22,13 @@ from cairn.interfaces.web.parts import (
     show_empty,
 )
 from cairn.interfaces.web.prose import cut_around, find_words, show_text
+from cairn.interfaces.web.texts import Texts
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import search
 from cairn.wiring import Services
 
 PREVIEW = 400
-"""Characters of a passage."""
+"""Characters of a passage by which it is found again."""
 
 
 async def show(page: Page) -> None:
@@ -61,7 +62,7 @@ class _Room:
             self.compare = ui.switch(text("search.compare"), value=read_address("compare") == "1")
             with ui.column().bind_visibility_from(self.compare, "value"):
                 self.knobs[1].draw(self.page)
-        self.found = ui.element("div").classes("w-full grid gap-6 grid-cols-1").props("role=region aria-live=polite")
+        self.found = ui.element("div").classes("w-full flex flex-col gap-4").props("role=region aria-live=polite")
         if self.query:
             await self._search()
         else:
@@ -78,102 +79,136 @@ class _Room:
         ui.notify(self.page.text("search.shared"))
 
     async def _search(self) -> None:
-        both = self.knobs if self.compare.value else self.knobs[:1]
+        text, both = self.page.text, self.knobs if self.compare.value else self.knobs[:1]
         self.found.clear()
-        self.found.classes(replace="w-full grid gap-6 grid-cols-1" + (" lg:grid-cols-2" if len(both) > 1 else ""))
+        if not self.query.strip():
+            return
         with shown_errors():
             services = await self.page.session.services("read")
-            settings, first = services.settings.current, None
+            settings = services.settings.current
+            results = []
             for knobs in both:  # one after the other: neither slows the other down
                 request = knobs.request(settings, self.query, self.collection)
-                result = await search.run_search(services, request)
-                with self.found:
-                    await _Column(self.page, self.query, result, first).draw(services)
-                first = result
+                results.append(await search.run_search(services, request))
             keep_address(self._address())
+            with self.found:
+                if len(results) == 1:
+                    await _Column(self.page, self.query, results[0]).draw(services)
+                    return
+                first, other = results
+                ui.label(_say_moves(text, first, other)).classes("font-medium break-words")
+                with ui.element("div").classes("w-full grid gap-6 grid-cols-1 lg:grid-cols-2"):
+                    for result, beside, key, knobs, others in (
+                        (first, other, "search.first_settings", both[0], both[1]),
+                        (other, first, "search.other_settings", both[1], both[0]),
+                    ):
+                        told = text(key), knobs.describe(text, others)
+                        await _Column(self.page, self.query, result, beside, told).draw(services)
+
+
+def _say_moves(text: Texts, first: SearchResult, other: SearchResult) -> str:
+    """What became of the passages of one in the other."""
+    before, after = ([one.passage_id for one in result.passages] for result in (first, other))
+    both = set(before) & set(after)
+    same = sum(one == two for one, two in zip(before, after, strict=False))
+    return text(
+        "search.moves", first=len(before), other=len(after), same=same, moved=len(both) - same,
+        left=len(before) - len(both), right=len(after) - len(both),
+    )  # fmt: skip
 
 
 @dataclass
 class _Column:
-    """One result. `beside`: the one that it is compared with."""
+    """One result. `beside`: the one that it is compared with; `told`: by which settings it was found."""
 
     page: Page
     query: str
     result: SearchResult
-    beside: SearchResult | None
+    beside: SearchResult | None = None
+    told: tuple[str, str] | None = None
 
     async def draw(self, services: Services) -> None:
         text, result = self.page.text, self.result
-        known = await load_shown(services, result.legs)
-        with ui.column().classes("min-w-0 gap-2"):
-            self._draw_summary()
+        with ui.column().classes("min-w-0 w-full gap-2"):
+            if self.told:
+                ui.label(self.told[0]).classes("text-lg font-medium").props("role=heading aria-level=2")
+                ui.label(self.told[1]).classes("text-sm opacity-70 break-words")
+            for problem in result.degraded:
+                ui.label(problem).classes(f"text-sm {BAD}").props("role=alert")
+            if result.passages:
+                said = text("search.found", count=len(result.passages), total=f"{result.visible_passages:,}")
+                ui.label(said).classes("text-sm opacity-70")
             with ui.column().classes("w-full gap-0").props("role=list"):
                 for rank, passage in enumerate(result.passages, 1):
                     self._draw_passage(rank, passage)
             if not result.passages:
                 ui.label(text("search.nothing")).classes("py-4")
             if result.legs:
-                candidates = Candidates(self.page, result.trace_id, result.legs, known)
-                with ui.expansion(text("search.legs"), icon="view_column").classes("w-full"):
-                    candidates.draw_legs()
-                with ui.expansion(text("search.dropped"), icon="filter_alt").classes("w-full"):
-                    candidates.draw_dropped()
-
-    def _draw_summary(self) -> None:
-        text, result = self.page.text, self.result
-        facts = [
-            text("search.found", count=len(result.passages), total=f"{result.visible_passages:,}"),
-            f"{result.timings_ms.get('total', 0):.0f} ms",
-            text("search.exact") if result.exact else text("search.approximate"),
-            text("search.reranked", name=result.reranker) if result.reranker else text("search.not_reranked"),
-            text("search.cached") if result.from_cache else "",
-        ]
-        ui.label(" · ".join(filter(None, facts))).classes("font-medium")
-        stages = [f"{name} {ms:.1f} ms" for name, ms in result.timings_ms.items() if name != "total"]
-        ui.label(" · ".join(stages)).classes("text-xs opacity-70 break-words")
-        if result.weights:
-            legs = " · ".join(f"{leg} {share:.2f}" for leg, share in result.weights.legs.items())
-            ui.label(f"{result.weights.fusion}: {legs} ({result.weights.reason})").classes("text-xs opacity-70")
-        sure = " · ".join(f"{leg} {value:.2f}" for leg, value in result.confidence.items())
-        if sure:
-            ui.label(text("search.confidence", legs=sure)).classes("text-xs opacity-70")
-        for problem in result.degraded:
-            ui.label(problem).classes(f"text-sm {BAD}")
+                known = await load_shown(services, result.legs)
+                with ui.expansion(text("search.order"), icon="help_outline").classes("w-full"):
+                    self._draw_order(Candidates(self.page, result.trace_id, result.legs, known))
 
     def _draw_passage(self, rank: int, passage: Passage) -> None:
         text, result_id = self.page.text, self.result.trace_id
-        with ui.column().classes(f"w-full gap-0 py-2 {LINE}").props("role=listitem"):
+        with ui.column().classes(f"w-full gap-1 py-3 {LINE}").props("role=listitem"):
             with ui.row().classes("w-full items-start gap-2 no-wrap"):
-                ui.label(f"{rank}.").classes("font-bold")
+                ui.label(f"{rank}.").classes("opacity-70 w-6 shrink-0")
                 with ui.column().classes("grow gap-0 min-w-0"):
-                    ui.label(passage.title).classes("font-medium break-words")
-                    ui.label(" · ".join(self._place(passage))).classes("text-xs opacity-70 break-all")
-                icon_button(
-                    "help_outline", text("search.why"), partial(explain, self.page, result_id, passage.passage_id)
-                )
-                icon_button("open_in_full", text("documents.open"), lambda: self._open(passage))
-            shown, marks = cut_around(passage.content, find_words(passage.content, self.query), PREVIEW)
-            show_text(shown, marks=marks).classes("text-sm measure")
-            ui.label(" · ".join(self._scores(rank, passage))).classes("text-xs")
+                    title = ui.label(passage.title).classes("font-medium break-words cursor-pointer hover:underline")
+                    title.props("role=link tabindex=0").on("click", partial(self._open, passage))
+                    title.on("keydown.enter", partial(self._open, passage))
+                    ui.label(" · ".join(self._place(passage))).classes("text-xs opacity-70 break-words")
+                if self.beside is not None:
+                    self._draw_move(rank, passage, self.beside)
+                icon_button("help_outline", text("search.why"), partial(explain, self.page, result_id, passage))
+            with ui.element("div").classes("pl-8"):
+                shown, marks = cut_around(passage.content, find_words(passage.content, self.query), PREVIEW)
+                show_text(shown, marks=marks).classes("text-sm measure")
+
+    def _draw_move(self, rank: int, passage: Passage, beside: SearchResult) -> None:
+        """Where it stands by the other settings."""
+        text = self.page.text
+        others = [one.passage_id for one in beside.passages]
+        at = others.index(passage.passage_id) + 1 if passage.passage_id in others else None
+        if at is None:
+            icon, said = "add_circle_outline", text("search.only_here")
+        elif at == rank:
+            icon, said = "drag_handle", text("search.same_place")
+        else:
+            icon = "arrow_upward" if at > rank else "arrow_downward"
+            said = text("search.up" if at > rank else "search.down", count=abs(at - rank))
+        with ui.row().classes("items-center gap-1 no-wrap shrink-0 text-sm opacity-80"):
+            ui.icon(icon).props("aria-hidden=true")
+            ui.label(said)
 
     def _place(self, passage: Passage) -> list[str]:
+        name = [passage.external_id] if passage.external_id != passage.title else []
         page = [self.page.text("search.page", page=passage.page)] if passage.page else []
-        return [passage.external_id, *page, *passage.headings[-2:]]
+        return [*name, *page, *(one for one in passage.headings[-2:] if one != passage.title)]
 
-    def _scores(self, rank: int, passage: Passage) -> list[str]:
-        text = self.page.text
-        parts = [text("search.score", score=f"{passage.score:.4f}")]
-        parts += [f"{leg} #{place}" for leg, place in passage.ranks.items()]
-        if passage.rerank_score is not None:
-            parts.append(text("search.rerank_score", score=f"{passage.rerank_score:.4f}"))
-        if self.beside is not None:
-            before = [one.passage_id for one in self.beside.passages]
-            at = before.index(passage.passage_id) + 1 if passage.passage_id in before else None
-            if at is None:
-                parts.append(text("search.only_here"))
-            elif at != rank:
-                parts.append(text("search.other_rank", rank=at))
-        return parts
+    def _draw_order(self, candidates: Candidates) -> None:
+        """How it was found, for who wants to know."""
+        text, result = self.page.text, self.result
+        ui.label(text("search.exact") if result.exact else text("search.approximate")).classes("text-sm")
+        reranked = text("search.reranked", name=result.reranker) if result.reranker else text("search.not_reranked")
+        ui.label(reranked).classes("text-sm")
+        if result.from_cache:
+            ui.label(text("search.cached")).classes("text-sm")
+        if result.weights:
+            counted = {leg: share for leg, share in result.weights.legs.items() if share}
+            shares = " · ".join(f"{text.say('finders', leg)} {share:.0%}" for leg, share in counted.items())
+            by = text.say("merges", result.weights.fusion)
+            ui.label(f"{text('search.counts_for', shares=shares)} ({by})").classes("text-sm break-words")
+        if result.confidence:
+            sure = " · ".join(f"{text.say('finders', leg)} {value:.2f}" for leg, value in result.confidence.items())
+            ui.label(text("search.confidence", legs=sure)).classes("text-sm break-words")
+        spent = [f"{text.say('stages', name)} {ms:.0f} ms" for name, ms in result.timings_ms.items() if name != "total"]
+        total = f"{result.timings_ms.get('total', 0):.0f} ms"
+        ui.label(f"{text('search.how_long')}: {total} ({' · '.join(spent)})").classes("text-sm break-words")
+        with ui.expansion(text("search.legs"), icon="view_column").classes("w-full"):
+            candidates.draw_legs()
+        with ui.expansion(text("search.dropped"), icon="filter_alt").classes("w-full"):
+            candidates.draw_dropped()
 
     async def _open(self, passage: Passage) -> None:
         span = passage.matched or (passage.start, passage.end)
