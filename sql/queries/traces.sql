@@ -39,6 +39,20 @@ FROM (
 WHERE $3::text IS NULL OR outcome_now = $3
 ORDER BY started_at DESC, id DESC LIMIT $8
 
+-- name: days
+-- What became of the questions of the last $2 days, by day of the time zone $3; days without any are left out. Small talk and questions
+-- back have no verdict and count as other answers.
+SELECT (r.started_at AT TIME ZONE $3)::date AS day, count(*) AS questions,
+  count(*) FILTER (WHERE r.answer ->> 'answered' = 'no') AS refused,
+  count(*) FILTER (WHERE r.answer ->> 'answered' <> 'no' AND (
+    r.answer ->> 'answered' = 'unsure' OR r.answer ->> 'confidence_word' = 'not_sure')) AS unsure,
+  count(*) FILTER (WHERE r.outcome = 'error') AS failed,
+  count(*) FILTER (WHERE f.rating = 1) AS good, count(*) FILTER (WHERE f.rating = -1) AS bad
+FROM rag.runs r
+LEFT JOIN rag.feedback f ON f.tenant_id = r.tenant_id AND f.run_id = r.id
+WHERE r.tenant_id = $1 AND r.kind = 'query' AND r.started_at > now() - make_interval(days => $2)
+GROUP BY 1 ORDER BY 1
+
 -- name: explain
 SELECT stage, verdict, rank, score FROM rag.explain_passage($1, $2)
 

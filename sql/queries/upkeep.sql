@@ -24,3 +24,6 @@ SELECT id FROM rag.tenant_ids() AS id
 
 -- name: is_standby
 SELECT pg_is_in_recovery();
+
+-- name: database_bytes
+SELECT pg_database_size(current_database())

@@ -117,12 +117,18 @@ class EmbeddedServer:
 
     def warning(self) -> str | None:
         """That its disk is nearly full: writes fail then, and after some of them the server ends."""
+        free = self.free_bytes()
+        if free is None or free >= _LOW_BYTES:
+            return None
+        return f"only {free // 10**6} MB are free on the disk of the database"
+
+    def free_bytes(self) -> int | None:
+        """Of its disk; None where that cannot be told."""
         try:
             room = os.statvfs(ClusterFolders(self.home).data)
         except OSError:
             return None
-        free = room.f_bavail * room.f_frsize
-        return f"only {free // 10**6} MB are free on the disk of the database" if free < _LOW_BYTES else None
+        return room.f_bavail * room.f_frsize
 
     def guard(self) -> EmbeddedServer:
         """For users that stay: from now on the server is started again should its supervisor be killed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -84,6 +84,20 @@ class StageVerdict:
     verdict: str
     rank: int | None
     score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfAnswers:
+    """Of the questions of a day: how many the documents did not answer, how many answers were not sure, how many failed, and what
+    readers thought of them."""
+
+    day: date
+    questions: int
+    refused: int
+    unsure: int
+    failed: int
+    good: int
+    bad: int
 
 
 # --- What calls of models cost, in tokens, money and time ---

@@ -57,6 +57,14 @@ class DatabaseState:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskState:
+    """What the database takes, and what is free there; None where this process cannot know it."""
+
+    byte_size: int
+    free_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceState:
     """What this process works with. `warnings`: what is degraded, in words. `estimated_tokens`: the embedding model's own
     tokenizer could not be had."""
@@ -99,6 +107,13 @@ async def check_database(services: Services) -> DatabaseState:
     wrong_scan = f"hnsw.iterative_scan is {scan}, not {upkeep.EXPECTED_SCAN}: vector search would miss rows"
     problem = None if scan == upkeep.EXPECTED_SCAN else wrong_scan
     return DatabaseState(problem, round((time.monotonic() - started) * 1000, 1), scan, revision, queue, read_only)
+
+
+async def measure_disk(services: Services) -> DiskState:
+    """Raises DatabaseUnavailableError."""
+    async with services.probe.connection() as connection:
+        size = await upkeep.database_bytes(connection)
+    return DiskState(size, services.embedded.free_bytes() if services.embedded else None)
 
 
 def describe_service(services: Services) -> ServiceState:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
+from zoneinfo import available_timezones
 
 from cairn.domain.event import (
     Judgement,
@@ -16,7 +17,7 @@ from cairn.domain.event import (
     RunStatus,
     Surface,
 )
-from cairn.domain.trace import RunSummary
+from cairn.domain.trace import DayOfAnswers, RunSummary
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.language.text import normalise
 from cairn.runs.log import follow, look
@@ -85,6 +86,15 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     raise NotFoundError(
         f"no run {run_id}; one that is not resumable is seen by the process that runs it, and when it ended"
     )
+
+
+async def count_days(services: Services, days: int = 30, zone: str = "UTC") -> list[DayOfAnswers]:
+    """What became of the questions of so many days, by day of the reader's time zone, the oldest first; one that is not known is
+    UTC."""
+    await services.traces.flush()
+    known = zone if zone in available_timezones() else "UTC"
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await traces.days(connection, services.principal, days, known)
 
 
 async def list_runs(

@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cairn.service.restart import restart_warnings
+from cairn.service.restart import READ_AT_START, restart_warnings
 from cairn.settings import Settings
-from cairn.settings.store import changed_keys, flatten_settings
+from cairn.settings.store import changed_keys, describe_fields, flatten_settings
 from cairn.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is known of one, for people. `restart`: a change counts from the next start on."""
+
+    name: str
+    value: Any
+    default: Any
+    sentence: str
+    changed: bool
+    restart: bool
+
+
+def list_settings(services: Services) -> list[Setting]:
+    """In the order of the documentation. Asks nobody."""
+    values, defaults = flatten_settings(services.settings.current), flatten_settings(Settings())
+    changed, sentences = set(changed_keys(Settings(), services.settings.current)), dict(describe_fields())
+    return [
+        Setting(name, value, defaults.get(name), _sentence(name, sentences), name in changed, name in READ_AT_START)
+        for name, value in values.items()
+    ]
+
+
+def _sentence(name: str, sentences: Mapping[str, str]) -> str:
+    """Its own, or that of what it is a part of: keys of a setting that maps names to values are the user's."""
+    while name not in sentences and "." in name:
+        name = name.rpartition(".")[0]
+    return sentences.get(name, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,16 @@ def flatten_settings(settings: Settings) -> dict[str, Any]:
     return dict(_flatten(settings.model_dump(by_alias=True, mode="json")))
 
 
+def describe_fields(model: type[BaseModel] = Settings, above: str = "") -> Iterator[tuple[str, str]]:
+    """The sentence of every setting by its name."""
+    for name, one in model.model_fields.items():
+        key = above + (one.alias or name)
+        if isinstance(one.annotation, type) and issubclass(one.annotation, BaseModel):
+            yield from describe_fields(one.annotation, f"{key}.")
+        else:
+            yield key, one.description or ""
+
+
 def _flatten(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, dict):

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from cairn.db.queries import load_queries
 from cairn.domain.principal import Principal
 from cairn.domain.secrets import Mask, may_have_secrets
-from cairn.domain.trace import BELOW_TOP_K, LegTrace, RunSummary, RunTrace, StageVerdict
+from cairn.domain.trace import BELOW_TOP_K, DayOfAnswers, LegTrace, RunSummary, RunTrace, StageVerdict
 from cairn.errors import ReadOnlyError, RunLostError
 from cairn.store import documents
 from cairn.store.arrays import send_ids, send_numbers, send_texts
@@ -168,6 +168,11 @@ async def page(
         SQL["page"], principal.tenant_id, kind, outcome, words, days, moment, last, limit, LOST
     )
     return [RunSummary(**_values(row)) for row in rows]
+
+
+async def days(connection: Any, principal: Principal, count: int, zone: str) -> list[DayOfAnswers]:
+    """What became of the questions of so many days, by day of an IANA time zone, the oldest first."""
+    return [DayOfAnswers(**dict(row)) for row in await connection.fetch(SQL["days"], principal.tenant_id, count, zone)]
 
 
 async def explain(connection: Any, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:

@@ -24,6 +24,12 @@ async def schema_revision(connection: Any) -> str | None:
     return found
 
 
+async def database_bytes(connection: Any) -> int:
+    """What the database takes on its disk."""
+    found: int = await connection.fetchval(SQL["database_bytes"])
+    return found
+
+
 async def is_standby(connection: Any) -> bool:
     """Whether the server follows another one, so that nothing can be written."""
     return bool(await connection.fetchval(SQL["is_standby"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,16 +21,30 @@ Shoot = Callable[[Page, str], None]
 
 def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/operation")
-    expect(tab.get_by_text("Database answers in")).to_be_visible()
-    expect(tab.get_by_text("in this process", exact=True)).to_be_visible()
+    headings = tab.get_by_role("heading", level=2)
+    expect(headings).to_have_text(["Chat model", "Database", "Worker", "Disk", "Stored"])
+    expect(tab.get_by_text("None is set up: answers are quotations.")).to_be_visible()
+    expect(tab.get_by_text(re.compile("^Answers in [0-9]+ ms"))).to_be_visible()
+    expect(tab.get_by_text("Works in this process. 0 waiting, 0 running.")).to_be_visible()
+    expect(
+        tab.get_by_text(re.compile("^The database has .*MB; how much is free, its own server knows"))
+    ).to_be_visible()
     shoot(tab, "operation")
     before = api.settings_file.read_text()
     api.write_settings(json.dumps({"cache": {"capacity": "many"}}))
     api.await_until(lambda: api.client.get("/health/ready").json()["settings"]["problem"])
     tab.get_by_role("tab", name="Settings").click()
     expect(tab.get_by_role("alert")).to_contain_text("cache.capacity")
-    tab.get_by_label("Name contains").fill("rrf")
-    expect(tab.get_by_text("retrieve.rrfK")).to_be_visible()
+    rows = tab.get_by_role("listitem")
+    expect(rows).to_have_count(1)  # the only one that was changed, page.enabled
+    expect(rows).to_contain_text("Default: yes")
+    tab.get_by_role("switch").click()
+    tab.get_by_label("Name or sentence contains").fill("rrfk")
+    expect(rows.filter(has_text="retrieve.rrfK")).to_contain_text("60")
+    tab.get_by_label("Name or sentence contains").fill("arithmetic of the local")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("vector.precision")
+    expect(rows).to_contain_text("Default: int8 · A change needs a restart")
     shoot(tab, "operation-settings")
     api.write_settings(before)
     tab.set_viewport_size({"width": 400, "height": 800})
@@ -91,7 +106,7 @@ def test_evaluations_are_compared(
     monkeypatch.setenv("CAIRN_MODEL_DIR", str(model))
     monkeypatch.chdir(tmp_path)
     tab.goto(f"{api.url}/ui/operation?part=quality")
-    expect(tab.get_by_text("No evaluation runs yet")).to_be_visible()
+    expect(tab.get_by_text("No evaluations yet")).to_be_visible()
     _evaluate(tmp_path / "ropes")
     tab.reload()
     boxes = tab.get_by_role("listitem").get_by_role("checkbox")
@@ -101,3 +116,18 @@ def test_evaluations_are_compared(
     expect(tab.get_by_text("better,").first).to_be_visible()
     expect(tab.locator("canvas")).to_be_visible()
     shoot(tab, "operation-quality")
+
+
+def test_answers_are_counted_by_day(api: Api, tab: Page, shoot: Shoot) -> None:
+    """Refusals, what was not sure, failures and thumbs, as the database has them."""
+    api.index("handbook", leave="Employees have 30 days of leave per year.")
+    for question in ("How many days of leave do employees have?", "Who is the king of Norway?", "thanks!"):
+        asked = api.client.post("/query", json={"question": question, "collection": "handbook"}).json()
+        rating = {"run_id": asked["run_id"], "rating": 1 if "leave" in question else -1}
+        assert api.client.post("/feedback", json=rating).status_code < 300
+    tab.goto(f"{api.url}/ui/operation?part=quality")
+    expect(tab.get_by_role("heading", name="Answers of the last 30 days")).to_be_visible()
+    cells = tab.locator("table.days tbody tr").first.locator("td")
+    expect(cells).to_have_text([re.compile(r"^20\d\d-\d\d-\d\d$"), "3", "0", "1", "0", "1", "2"])
+    expect(tab.get_by_role("img", name="Answers by day as bars")).to_be_visible()
+    shoot(tab, "operation-days")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from string import Formatter
 
@@ -35,9 +36,9 @@ def test_rooms_say_why_there_is_nothing(api: Api, tab: Page) -> None:
     tab.goto(f"{api.url}/ui/graph")
     expect(tab.get_by_text("No documents yet")).to_be_visible()
     tab.goto(f"{api.url}/ui/runs")
-    expect(tab.get_by_text("No runs here")).to_be_visible()
+    expect(tab.get_by_text("Nothing here yet")).to_be_visible()
     tab.goto(f"{api.url}/ui/runs?run=nothing")
-    expect(tab.get_by_text("nothing is no id of a run")).to_be_visible()
+    expect(tab.get_by_text("nothing is no id of a question or search")).to_be_visible()
     tab.goto(f"{api.url}/ui/runs?run=01a20662-48e8-70c7-b6f7-db66230a81f2")
     expect(tab.get_by_text("no trace 01a20662")).to_be_visible()
 
@@ -163,7 +164,15 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{stocked.url}/ui/runs")
     rows = tab.get_by_role("listitem")
     expect(rows.filter(has_text="canteen")).to_have_count(2)
+    expect(rows.filter(has_text="lunch").get_by_text(re.compile("^(Found|Likely|Not sure)$"))).to_be_visible()
     shoot(tab, "runs")
+    rows.filter(has_text="guests").get_by_label("Search again").click()
+    expect(tab.get_by_label("Words or a question")).to_have_value("guests of the canteen")
+    tab.go_back()
+    rows.filter(has_text="lunch").get_by_label("Ask again").click()
+    box = tab.get_by_role("textbox", name="Ask your documents")
+    expect(box).to_have_value("When does the canteen serve lunch?")
+    tab.goto(f"{stocked.url}/ui/runs")
     tab.get_by_label("Question contains").fill("lunch")
     expect(rows).to_have_count(1)
     rows.get_by_role("link", name="When does the canteen serve lunch?").click()

@@ -9,6 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from cairn.domain.evaluation import EvalRun
+from cairn.interfaces.web.answer_days import show_days
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import LINE, show_empty, show_facts
 from cairn.service import evaluation
@@ -21,6 +22,8 @@ _GREY: Final = "#888888"
 
 
 async def show_evaluations(page: Page, services: Services) -> None:
+    await show_days(page, services)
+    ui.label(page.text("quality.evaluations")).classes("text-lg font-medium mt-4").props("role=heading aria-level=2")
     runs = await evaluation.list_runs(services, limit=SHOWN)
     if not runs:
         show_empty("query_stats", page.text("quality.empty_title"), page.text("quality.empty_hint"))

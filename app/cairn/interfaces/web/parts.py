@@ -17,6 +17,7 @@ from cairn.wiring import Services
 COLLECTIONS_SHOWN: Final = 200
 BAD: Final = "text-negative"
 """Of what failed; readable on both grounds."""
+GOOD: Final = "text-positive"
 LINE: Final = "border-b border-[var(--line)]"
 """Below each row of a list."""
 

@@ -117,6 +117,7 @@ class _Room:
                 self.box = ui.textarea(placeholder=text("ask.question")).classes("grow min-w-0")
                 self.box.props("outlined autogrow dense autofocus rows=1")
                 self.box.props["aria-label"] = text("ask.question")
+                self.box.value = read_address("question")  # one that is asked again
                 self.box.on("keydown", self.ask, js_handler=_ON_ENTER)
                 self.send = ui.button(icon="send").props("round").on("click", self.ask, js_handler=_ON_CLICK)
                 self.send.props["aria-label"] = text("ask.send")

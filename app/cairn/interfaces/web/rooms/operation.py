@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
 from nicegui import ui
 
+from cairn.domain.job import QueueState
 from cairn.domain.principal import Scope
 from cairn.interfaces.web.audit_list import show_audit
 from cairn.interfaces.web.evaluations import show_evaluations
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.key_table import show_keys
-from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, keep_address, read_address
+from cairn.interfaces.web.parts import (
+    BAD,
+    GOOD,
+    LINE,
+    bytes_of,
+    confirm,
+    icon_button,
+    keep_address,
+    read_address,
+    show_facts,
+)
+from cairn.interfaces.web.texts import Texts
 from cairn.service import documents, models, operation, search, settings_in_force
 from cairn.service.limits import get_usage
 from cairn.wiring import Services
 
 RECALLS_SHOWN: Final = 50
+LATE_SECONDS: Final = 60.0
+"""A job that nobody takes for so long tells that no worker lives."""
 Draw = Callable[[Page, Services], Awaitable[None]]
 
 
@@ -61,39 +76,93 @@ def _heading(text: str) -> None:
 
 
 async def _show_health(page: Page, services: Services) -> None:
-    text, progress = page.text, page.session.running.workers
+    text = page.text
     database, state = await operation.check_database(services), operation.describe_service(services)
     outdated = [] if database.problem else await models.outdated_notes(services)
-    problems = [*([database.problem] if database.problem else []), *state.warnings, *outdated]
-    for problem in problems:
+    with ui.element("div").classes("w-full grid gap-3 grid-cols-1 sm:grid-cols-2"):
+        _show_model(text, state)
+        if database.problem or database.answer_ms is None:
+            _state("storage", text("operation.database_title"), database.problem or "", bad=True)
+        else:
+            said = text("operation.database_answers", ms=f"{database.answer_ms:.0f}")
+            _state("storage", text("operation.database_title"), said)
+        _show_worker(page, database.queue)
+        if database.problem is None:
+            await _show_disk(text, services)
+    for problem in [*state.warnings, *outdated]:
         ui.label(problem).classes(f"break-words {BAD}").props("role=alert")
-    if not problems:
-        ui.label(text("operation.all_well")).classes("text-green-700 dark:text-green-300")
-    _fact(text("operation.database"), None if database.answer_ms is None else f"{database.answer_ms} ms")
-    _fact(text("operation.revision"), database.revision)
-    if queue := database.queue:
-        waiting = text("operation.queue_is", queued=queue.queued, running=queue.running)
-        _fact(text("operation.queue"), waiting)
-    _fact(text("operation.worker"), text("operation.here") if progress else text("operation.elsewhere"))
-    _fact(text("operation.embedding"), state.embedding_model)
-    _fact(text("operation.chat"), state.chat_model)
-    _fact(text("operation.reranker"), state.reranker)
-    for circuit in state.circuits:
-        _fact(circuit.name, circuit.state, bad=circuit.state != "closed")
-    _fact(text("operation.traces_dropped"), state.traces_dropped, bad=state.traces_dropped > 0)
-    for kind, gate in services.admission.gates.items():
-        said = text("operation.gate", running=gate.running, waiting=gate.waiting, refused=gate.refused)
-        _fact(text("operation.admission", kind=text.say("gates", kind)), said)
+    with ui.expansion(text("operation.more"), icon="more_horiz").classes("w-full"):
+        _fact(text("operation.revision"), database.revision)
+        _fact(text("operation.embedding"), state.embedding_model)
+        _fact(text("operation.reranker"), state.reranker)
+        _fact(text("operation.traces_dropped"), state.traces_dropped, bad=state.traces_dropped > 0)
+        for kind, gate in services.admission.gates.items():
+            said = text("operation.gate", running=gate.running, waiting=gate.waiting, refused=gate.refused)
+            _fact(text("operation.admission", kind=text.say("gates", kind)), said)
     await _show_usage(page, services)
+
+
+def _state(icon: str, title: str, said: str, *, bad: bool | None = False, moment: datetime | None = None) -> None:
+    """One of the four things that make a server. `bad` None: it is neither well nor bad; `moment`: the {time} in what is said."""
+    with ui.card().classes("w-full p-4 gap-1").props("flat bordered"):
+        with ui.row().classes("items-center gap-2 no-wrap"):
+            ui.icon(icon, size="sm").classes("opacity-70").props("aria-hidden=true")
+            ui.label(title).classes("font-medium").props("role=heading aria-level=2")
+            if bad is not None:
+                ui.icon("error" if bad else "check_circle").classes(BAD if bad else GOOD).props("aria-hidden=true")
+        if moment:
+            show_facts((said, moment), classes=f"text-sm {BAD if bad else ''}")
+        else:
+            ui.label(said).classes(f"text-sm break-words {BAD if bad else 'opacity-80'}")
+
+
+def _show_model(text: Texts, state: operation.ServiceState) -> None:
+    title = text("operation.model_title")
+    failed = next((one for one in state.circuits if one.reason is not None and one.name.startswith("chat ")), None)
+    if state.chat_model is None:
+        _state("smart_toy", title, text("operation.no_model"), bad=None)
+    elif failed and failed.reason:
+        why = failed.reason.detail.replace("{", "(").replace(
+            "}", ")"
+        )  # what a server said, in which only one place is filled
+        said = text("operation.model_failed", name=state.chat_model, time="{time}", why=why)
+        _state("smart_toy", title, said, bad=True, moment=datetime.now(UTC) - timedelta(seconds=failed.failed_ago))
+    else:
+        _state("smart_toy", title, text("operation.model_answers", name=state.chat_model))
+
+
+def _show_worker(page: Page, queue: QueueState | None) -> None:
+    text, title = page.text, page.text("operation.worker_title")
+    waited = (queue.oldest_runnable_seconds if queue else None) or 0.0
+    if queue is None:
+        _state("engineering", title, text("operation.worker_elsewhere", queue="–"), bad=True)
+    elif waited > LATE_SECONDS and not queue.running:
+        _state("engineering", title, text("operation.worker_late", seconds=f"{waited:.0f}"), bad=True)
+    else:
+        said = text("operation.queue_is", queued=queue.queued, running=queue.running)
+        here = "operation.worker_works" if page.session.running.workers else "operation.worker_elsewhere"
+        _state("engineering", title, text(here, queue=said))
+
+
+async def _show_disk(text: Texts, services: Services) -> None:
+    disk = await operation.measure_disk(services)
+    used = bytes_of(disk.byte_size)
+    if disk.free_bytes is None:
+        said = text("operation.disk_unknown", used=used)
+    else:
+        said = text("operation.disk_free", free=bytes_of(disk.free_bytes), used=used)
+    low = services.embedded.warning() if services.embedded else None
+    _state("save", text("operation.disk_title"), said, bad=low is not None)
 
 
 async def _show_usage(page: Page, services: Services) -> None:
     usage, text = await get_usage(services), page.text
     _heading(text("operation.usage"))
     for name in ("documents", "bytes", "chunks"):
-        kept, most = getattr(usage.tenant.kept, name), getattr(usage.tenant.most, name)
-        limit = text("operation.no_limit") if most is None else f"{most:,}"
-        _fact(text(f"operation.{name}"), text("operation.of", kept=f"{kept or 0:,}", most=limit))
+        kept, most = getattr(usage.tenant.kept, name) or 0, getattr(usage.tenant.most, name)
+        said = bytes_of if name == "bytes" else "{:,}".format
+        full = said(kept) if most is None else text("operation.of", kept=said(kept), most=said(most))
+        _fact(text(f"operation.{name}"), full)
 
 
 # --- cache --------------------------------------------------------------------------------------------------------------
@@ -102,7 +171,7 @@ async def _show_usage(page: Page, services: Services) -> None:
 async def _show_cache(page: Page, services: Services) -> None:
     text, settings = page.text, services.settings.current.cache
     stats = await search.get_cache_stats(services)
-    _fact(text("operation.enabled"), text("search.yes") if settings.enabled else text("search.no"))
+    _fact(text("operation.enabled"), text("operation.value_yes") if settings.enabled else text("operation.value_no"))
     _fact(text("operation.entries"), text("operation.of", kept=f"{stats.size:,}", most=f"{settings.capacity:,}"))
     _fact(text("operation.hit_rate"), None if stats.hit_rate is None else f"{stats.hit_rate:.1%}")
     _fact(text("operation.hits"), f"{stats.counts.hits:,} ({stats.counts.semantic_hits:,})")
@@ -168,21 +237,50 @@ async def _show_settings(page: Page, services: Services) -> None:
         ui.label(note).classes(f"break-words {BAD}")
     _fact(text("operation.file"), state.path or text("operation.no_file"))
     _fact(text("operation.in_force"), state.revision)
-    words = ui.input(text("operation.setting_contains")).props("clearable dense debounce=200")
-    only = ui.switch(text("operation.only_changed", count=len(state.changed)), value=bool(state.changed))
-    rows = ui.column().classes("w-full gap-0")
+    ui.label(text("operation.applies")).classes("text-sm opacity-80 break-words")
+    with ui.row().classes("w-full items-center gap-3"):
+        words = ui.input(text("operation.setting_contains")).props("clearable dense debounce=200").classes("min-w-64")
+        only = ui.switch(text("operation.only_changed", count=len(state.changed)), value=bool(state.changed))
+    rows = ui.column().classes("w-full gap-0").props("role=list")
+    settings = settings_in_force.list_settings(services)
 
     def fill() -> None:
         rows.clear()
-        wanted = (words.value or "").lower()
+        wanted = (words.value or "").casefold()
         with rows:
-            for name, value in state.values.items():
-                if wanted in name.lower() and (name in state.changed or not only.value):
-                    _fact(name + (" *" if name in state.changed else ""), value)
+            for one in settings:
+                if wanted in f"{one.name} {one.sentence}".casefold() and (one.changed or not only.value):
+                    _show_setting(text, one)
 
     words.on_value_change(fill)
     only.on_value_change(fill)
     fill()
+
+
+def _show_setting(text: Texts, one: settings_in_force.Setting) -> None:
+    with ui.column().classes(f"w-full gap-0 py-2 {LINE}").props("role=listitem"):
+        with ui.row().classes("w-full items-baseline gap-x-3 gap-y-0"):
+            ui.label(one.name).classes("font-mono text-sm break-all")
+            ui.label(_say_value(text, one.value)).classes("font-medium break-all")
+            if one.changed:
+                ui.badge(text("operation.changed"), color="primary").props("outline")
+        ui.label(one.sentence).classes("text-sm break-words")
+        notes = [text("operation.default", value=_say_value(text, one.default))]
+        notes += [text("operation.needs_restart")] if one.restart else []
+        ui.label(" · ".join(notes)).classes("text-xs opacity-70 break-words")
+
+
+def _say_value(text: Texts, value: object) -> str:
+    """As a person writes it."""
+    if value is None:
+        return text("operation.value_none")
+    if isinstance(value, bool):
+        return text("operation.value_yes" if value else "operation.value_no")
+    if isinstance(value, int | float):
+        return f"{value:,}"
+    if value in ("", [], {}):
+        return text("operation.value_empty")
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

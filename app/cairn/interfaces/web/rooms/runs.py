@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from nicegui import ui
 
 from cairn.domain.trace import RunSummary
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, cost_of, keep_address, read_address, show_empty, show_facts
+from cairn.interfaces.web.parts import (
+    BAD,
+    LINE,
+    cost_of,
+    icon_button,
+    keep_address,
+    read_address,
+    show_empty,
+    show_facts,
+)
 from cairn.interfaces.web.run_detail import RunDetail
 from cairn.language.lexicon import replies
 from cairn.service import runs
@@ -22,6 +33,8 @@ IDLE_SECONDS: Final = 4.0
 """Between two looks while none is: one that others begin appears by itself."""
 TROUBLED_SECONDS: Final = 30.0
 """Until the next look after one that failed."""
+_AGAIN: Final = {"query": "runs.again", "search": "runs.search_again"}
+_SURE: Final = ("found", "exact", "computed")
 COLORS: Final = {"ok": "positive", "error": "negative", "running": "primary", "cancelled": "grey"}
 
 
@@ -131,9 +144,27 @@ class _Room:
                 show_facts(*facts)
                 if problem := run.error or "; ".join(run.degraded):
                     ui.label(problem).classes(f"text-sm break-words line-clamp-2 {BAD}")
-            with ui.column().classes("items-end gap-1"):
-                ui.badge(text(f"runs.{run.outcome}"), color=COLORS[run.outcome]).props("outline")
-                if run.confidence_word:
-                    ui.badge(replies(text.language).confidence[run.confidence_word], color="grey").props("outline")
-                elif run.answered == "no":
-                    ui.badge(text("ask.answered_no"), color="grey").props("outline")
+            self._draw_badge(run)
+            if run.question:
+                icon_button("replay", text(_AGAIN[run.kind]), partial(_ask_again, run))
+
+    def _draw_badge(self, run: RunSummary) -> None:
+        """What became of it, where that is not plain: what the answer is worth, or that there is none."""
+        text, word = self.page.text, run.confidence_word
+        if run.outcome != "ok":
+            ui.badge(text(f"runs.{run.outcome}"), color=COLORS[run.outcome]).props("outline")
+        elif run.answered == "no":
+            ui.badge(text("ask.answered_no"), color="grey").props("outline")
+        elif word:
+            color = "positive" if word in _SURE else "warning" if word == "not_sure" else "primary"
+            badge = ui.badge(replies(text.language).confidence[word], color=color).props("outline")
+            badge.tooltip(text(f"ask.word_{word}"))
+
+
+def _ask_again(run: RunSummary) -> None:
+    """Where it is asked, with its words."""
+    first = {"collection": run.collections[0]} if run.collections else {}
+    if run.kind == "search":
+        ui.navigate.to(f"/search?{urlencode({'q': run.question, **first})}")
+    else:
+        ui.navigate.to(f"/?{urlencode({'question': run.question, **first})}")
