@@ -127,6 +127,9 @@ def _rate(tab: Page) -> Locator:
     return commented
 
 
+NOT_THERE = ("What was the revenue of Tesla in 2022?", "what?")
+
+
 def _ask_for_badges(tab: Page) -> None:
     """After the first answer, which has one of its own."""
     for number, (question, words) in enumerate(
@@ -134,8 +137,8 @@ def _ask_for_badges(tab: Page) -> None:
             ("", "Found|Likely|Not sure"),
             ("How many documents are there?", "Found"),
             ("Which people are mentioned?", "Likely"),
-            ("What was the revenue of Tesla in 2022?", ""),
-            ("what?", ""),
+            (NOT_THERE[0], ""),
+            (NOT_THERE[1], ""),
             ("thanks!", ""),
         ]
     ):
@@ -144,7 +147,7 @@ def _ask_for_badges(tab: Page) -> None:
         turn = tab.locator(".turn").nth(number)
         expect(turn.locator(".answer")).to_be_visible()
         expect(turn.locator(".word")).to_have_text([re.compile(f"({words})$")] if words else [])
-        expect(turn.locator(".refusal")).to_have_count(int("Tesla" in question))
+        expect(turn.locator(".refusal")).to_have_count(int(question in NOT_THERE))
 
 
 def test_what_answers_stands_first_and_its_source_stays_open_beside_the_next_question(

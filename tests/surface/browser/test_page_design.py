@@ -43,6 +43,15 @@ WEAK = """() => {
 """Texts whose contrast with what lies below them is under 4.5 to 1, or that are smaller than 13 pixels."""
 
 
+LINE = """() => {
+  const line = getComputedStyle(document.querySelector('.answer .prose p')), pen = new OffscreenCanvas(1, 1).getContext('2d');
+  const said = 'Employees have thirty days of leave per year, and days that are not taken by the end of March are lost.';
+  pen.font = `${line.fontWeight} ${line.fontSize} ${line.fontFamily}`;
+  return parseFloat(line.maxWidth) / (pen.measureText(said).width / said.length);
+}"""
+"""Characters of a line of text that is as long as it may be."""
+
+
 @pytest.fixture(scope="module")
 def told(api: Api) -> Api:
     api.index(
@@ -68,6 +77,12 @@ def test_text_in_every_room_can_be_read_and_nothing_is_wider_than_a_narrow_scree
         tab.set_viewport_size({"width": 400, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, room
         assert tab.evaluate(WEAK) == [], room
+
+
+def test_a_line_of_text_has_65_to_75_characters(told: Api, tab: Page) -> None:
+    tab.goto(f"{told.url}/ui/?collection=handbook&conversation=seen")
+    expect(tab.locator(".answer .prose p").first).to_be_visible()
+    assert 65 <= tab.evaluate(LINE) <= 75
 
 
 def test_the_first_that_tab_reaches_skips_to_the_content_and_the_focus_is_seen(told: Api, tab: Page) -> None:
