@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -30,17 +31,17 @@ def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> 
         tab.get_by_text(re.compile("^The database has .*MB; how much is free, its own server knows"))
     ).to_be_visible()
     shoot(tab, "operation")
-    before = api.settings_file.read_text()
+    before, revision = api.settings_file.read_text(), _settings_of(api)["revision"]
+    api.write_settings(json.dumps({**json.loads(before), "retrieve": {"rrfK": 61}}))
+    api.await_until(lambda: _settings_of(api)["revision"] != revision)
     api.write_settings(json.dumps({"cache": {"capacity": "many"}}))
-    api.await_until(lambda: api.client.get("/health/ready").json()["settings"]["problem"])
+    api.await_until(lambda: _settings_of(api)["problem"])
     tab.get_by_role("tab", name="Settings").click()
     expect(tab.get_by_role("alert")).to_contain_text("cache.capacity")
     rows = tab.get_by_role("listitem")
-    expect(rows).to_have_count(1)  # the only one that was changed, page.enabled
-    expect(rows).to_contain_text("Default: yes")
+    expect(rows).to_have_count(1)  # what was changed
+    expect(rows).to_contain_text(re.compile("retrieve.rrfK.*61.*changed.*Default: 60", re.DOTALL))
     tab.get_by_role("switch").click()
-    tab.get_by_label("Name or sentence contains").fill("rrfk")
-    expect(rows.filter(has_text="retrieve.rrfK")).to_contain_text("60")
     tab.get_by_label("Name or sentence contains").fill("arithmetic of the local")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("vector.precision")
@@ -50,6 +51,11 @@ def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> 
     tab.set_viewport_size({"width": 400, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
     shoot(tab, "operation-narrow")
+
+
+def _settings_of(api: Api) -> dict[str, Any]:
+    found: dict[str, Any] = api.client.get("/health/ready").json()["settings"]
+    return found
 
 
 def test_keys_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Page, shoot: Shoot) -> None:
