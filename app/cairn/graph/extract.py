@@ -31,7 +31,11 @@ from cairn.graph.kinds import (
     ALONE,
     ASSERTS,
     CALENDAR,
+    CONTINUED,
+    INDEFINITE,
+    LABELS,
     LEGAL_FORMS,
+    NUMBERED,
     OCCUPATIONS,
     ORGANISATIONS,
     PERSON_TITLES,
@@ -39,12 +43,15 @@ from cairn.graph.kinds import (
     PLACES,
     STOPS,
 )
+from cairn.graph.layout import Lines, fills_cell, read_lines
 from cairn.graph.relations import find_relations
 from cairn.language.lexicon import Nouns, any_of
 from cairn.language.linear import bounded
 from cairn.language.names import (
     COMMON_OPENERS,
+    CONNECTORS,
     NameRules,
+    NameSpan,
     NameToken,
     identifiers,
     loud,
@@ -54,6 +61,7 @@ from cairn.language.names import (
     tokens_of,
     without_quoted,
 )
+from cairn.language.stretches import stretches
 from cairn.language.text import fold
 
 _COPULA: Final = any_of(lambda one: one.graph.is_someone)
@@ -72,6 +80,21 @@ _IS_SOMETHING: Final = bounded(
 """The first words of it, for organizations: "IBM was a large American company", but not "... was bought by a company"."""
 _ENDS_PLACE: Final = bounded(r"\s*(?:[.,;:)\n]|$)|\s+[a-z]{1,4}\b|\s+(?:19|20)\d\d")
 """A place ends its phrase: not "in Catholic theology"."""
+_PHRASE: Final = 5
+"""Most words of a name that is looked for in small letters."""
+_SMALL_SHARE: Final = 4
+_PLACE_SHARE: Final = 3
+"""Every third mention of a place stands where a place stands."""
+_LABELS: Final = LABELS | STOPS | LEGAL_FORMS | CALENDAR | CONNECTORS
+_WORD: Final = re.compile(r"[^\W_]+")
+_ROMAN: Final = re.compile(r"[ivx]{2,6}")
+_LINK: Final = re.compile(r"(?<=\])\([^()\s]{1,400}\)|\bhttps?://[^\s<>|)\]]{1,400}")
+_DOTTED: Final = re.compile(r"(?:.*\s)?(?:[A-Z]\.)+[A-Z]")
+_FORM: Final = re.compile(r"(?:, ?| )([A-Za-z](?:[A-Za-z]|\.(?=[A-Za-z])){1,11})(?![\w-])\.?")
+"""A legal form behind a name, with its full stop."""
+_LABEL_BEFORE: Final = re.compile(r"(?<!\w)([A-Z]\w{2,20}) (?:and|et|y|und|e) $")
+_LONGEST_LABEL: Final = 30
+_NO_IDENTIFIER: Final = re.compile(r"_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3
 """Most words of a name that is taken for a person's, and for a place's after a preposition."""
@@ -102,7 +125,8 @@ def extract(
 
     A title is a topic of the first passage and of those that name it, a heading of the first passage under it.
     """
-    found = _entities(text, language)
+    headings = {heading for passage in passages for heading in passage.headings}
+    found = _entities(text, language, read_lines(text, headings))
     aliases = _aliases(text, title, found)
     renamed = {fold(alias.alias): alias.name for alias in aliases}
     found = [replace(one, name=renamed.get(fold(one.name), one.name)) for one in found]
@@ -135,14 +159,17 @@ def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityM
             yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
 
 
-def _entities(text: str, language: str | None) -> list[_Named]:
+def _entities(text: str, language: str | None, lines: Lines) -> list[_Named]:
     """Everything that the text names, in order, none inside another."""
-    bare = without_quoted(text)
+    bare = _without_links(without_quoted(text))
     tokens = tokens_of(bare)
-    found = [_Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name)]
-    found += [_Named(start, end, name, "identifier") for start, end, name in identifiers(tokens) if _is_name(name)]
+    found = [
+        _Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name) and not _is_label(name)
+    ]
+    found += [_Named(start, end, name, "identifier") for start, end, name in _identifiers(tokens) if _is_name(name)]
     if not loud(bare):
-        found += _carry_organisations(list(_proper_names(tokens, bare, language)))
+        proper = [_whole_name(one, bare) for one in _join_lines(list(_proper_names(tokens, bare, language)), bare)]
+        found += _carry_kinds(list(_names_proper(proper, tokens, bare, lines)))
     taken = sorted(found, key=lambda one: (one.start, -one.end))
     taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
     return sorted(_apart(taken), key=lambda one: one.start)
@@ -157,18 +184,145 @@ def _is_name(name: str) -> bool:
     return 1 < len(name) <= LONGEST_KEY and any(c.isalpha() for c in name)
 
 
+def _without_links(text: str) -> str:
+    """The text with the targets of links blanked, so that positions stay: what an address is made of names nothing."""
+    parts = (text[start:end] for start, end in stretches(text))
+    return "".join(_LINK.sub(lambda match: " " * len(match.group()), part) for part in parts)
+
+
+def _identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
+    """Without common words in one ("and/or", "day/month"), emphasis, units, and what the document numbers something by ("Form 10-K")."""
+    lower = {token.folded for token in tokens if token.word.isalpha() and token.word.islower()}
+    numbers = {
+        fold(after.word)
+        for before, after in pairwise(tokens)
+        if before.folded in NUMBERED and any(map(str.isdigit, after.word))
+    }
+    for start, end, name in identifiers(tokens):
+        words = _WORD.findall(fold(name))
+        said = _LABELS if "/" not in name else _LABELS | lower
+        if fold(name) not in numbers and not _NO_IDENTIFIER.fullmatch(name) and not said.issuperset(words):
+            yield start, end, name
+
+
+def _join_lines(found: Sequence[_Named], text: str) -> Iterator[_Named]:
+    """A name that is broken between two lines is one where the document has it unbroken too."""
+    known = {one.name for one in found}
+    before: _Named | None = None
+    for one in found:
+        whole = f"{before.name} {one.name}" if before and text[before.end : one.start] == "\n" else ""
+        if before and whole in known:
+            before = replace(before, end=one.end, name=whole)
+            continue
+        if before:
+            yield before
+        before = one
+    if before:
+        yield before
+
+
+def _whole_name(one: _Named, text: str) -> _Named:
+    """With what belongs to the name behind its last capital, the legal form behind a comma and words in small letters, and the
+    label before it: "Securities and Exchange Commission"."""
+    if one.kind == "organisation" and (
+        before := _LABEL_BEFORE.search(text, max(0, one.start - _LONGEST_LABEL), one.start)
+    ):
+        joined = fold(before[1]) in LABELS
+        one = replace(one, start=before.start(), name=text[before.start() : one.end]) if joined else one
+    end = one.end + (_DOTTED.fullmatch(one.name) is not None and text.startswith(".", one.end))
+    if longer := CONTINUED.match(text, one.start):
+        end = max(end, longer.end())
+    legal = False
+    while form := _FORM.match(text, end):
+        if not form[1][0].isupper() or fold(form[1].replace(".", "")) not in LEGAL_FORMS:
+            break
+        end, legal = form.end(), True
+    if end == one.end:
+        return one
+    return replace(one, end=end, name=text[one.start : end], kind="organisation" if legal or longer else one.kind)
+
+
+def _names_proper(found: Sequence[_Named], tokens: Sequence[NameToken], text: str, lines: Lines) -> Iterator[_Named]:
+    """Without what is a name only by its capitals: labels, what the document writes in small letters too, and what no sentence
+    names but a heading, a running head, code or part of a cell."""
+    found = [one for one in found if not _is_label(one.name)]
+    common = _find_common(found, [token for token in tokens if lines.at(token.start) != "code"])
+    found = [one for one in found if one.kind != "name" or fold(one.name) not in common]
+    laid = ["heading" if _is_link(text, one) else lines.at(one.start) for one in found]
+    said = {key_of(one.name) for one, layout in zip(found, laid, strict=True) if layout == "prose"}
+    for one, layout in zip(found, laid, strict=True):
+        known = key_of(one.name) in said
+        told = layout == "table" and (one.kind != "name" or fills_cell(text, one.start, one.end))
+        if layout == "prose" or (known and layout != "running") or told:
+            yield one
+
+
+def _is_link(text: str, one: _Named) -> bool:
+    """Whether a name is all that a link shows: the title of another page."""
+    return " " in one.name and text[one.start - 1 : one.start] == "[" and text[one.end : one.end + 1] == "]"
+
+
+def _is_label(name: str) -> bool:
+    """Whether all its words are of headings, forms and tables, numbers or legal forms: "Table of Contents", "Item 8", "Inc"."""
+    words = [fold(word) for word in _WORD.findall(name)]
+    telling = [word for word in words if len(word) > 1 and not word.isdigit() and not _ROMAN.fullmatch(word)]
+    if not telling:
+        return len(words) > 1 and max(map(len, words)) > 1 or bool(words and _ROMAN.fullmatch(words[0]))
+    return all(word in _LABELS for word in telling) or (len(words) == 1 and words[0] in PERSON_TITLES)
+
+
+def _find_common(found: Sequence[_Named], tokens: Sequence[NameToken]) -> set[str]:
+    """Names that the document writes in small letters, too, every fourth time or more: "Fair Value", "Company"."""
+    capital = Counter(fold(one.name) for one in found if one.kind == "name")
+    first = {name.split(" ", 1)[0] for name in capital}
+    small: Counter[str] = Counter()
+    for at, token in enumerate(tokens):
+        if token.capital or token.folded not in first:
+            continue
+        run = token.folded
+        small[run] += run in capital
+        for after in tokens[at + 1 : at + _PHRASE]:
+            if after.capital:
+                break
+            run = f"{run} {after.folded}"
+            small[run] += run in capital
+    small.update(_kinds_of_thing(found, tokens))
+    return {name for name, times in capital.items() if small[name] * _SMALL_SHARE >= times}
+
+
+def _kinds_of_thing(found: Sequence[_Named], tokens: Sequence[NameToken]) -> Iterator[str]:
+    """Names behind "an", "each" or "any" with nothing behind them, as often as they stand so: "each Participant" is anybody, but
+    not "a Netflix account"."""
+    starts = [token.start for token in tokens]
+    for one in found:
+        at, after = bisect_left(starts, one.start), bisect_left(starts, one.end)
+        alone = after == len(tokens) or tokens[after].opens or tokens[after].folded in STOPS
+        if at and tokens[at - 1].folded in INDEFINITE and alone and not one.name.isupper():
+            yield fold(one.name)
+
+
 def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) -> Iterator[_Named]:
     lower = {token.folded for token in tokens if not token.capital}
-    known = _find_known(tokens, text) - lower - STOPS - CALENDAR - COMMON_OPENERS
+    continued = {
+        token.folded for token in tokens if token.opens and token.capital and CONTINUED.match(text, token.start)
+    }
+    known = (_find_known(tokens, text) | continued) - lower - STOPS - CALENDAR - COMMON_OPENERS
     nouns = nouns_of(language)
     reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns)
     common = lower | _find_determined(tokens, nouns)
     opening = {token.start: token for token in tokens if token.opens}
-    for start, end, spelled in names(tokens, text, reading):
+    spans = list(names(tokens, text, reading))
+    inside = {spelled for start, _, spelled in spans if start not in opening}
+    for start, end, spelled in spans:
         first = opening.get(start)
         at, name = start, spelled
         # "Actor Tom Hanks" beginning a sentence, but not "A. P. Gema"
-        if first and first.folded in lower and spelled[len(first.word) : len(first.word) + 1] == " ":
+        if (
+            first
+            and first.folded in lower
+            and spelled not in inside
+            and spelled[len(first.word) : len(first.word) + 1] == " "
+        ):
             name = spelled[len(first.word) :].lstrip()
             at = end - len(name)
         if len(name) > 1 and name[:1].isupper() and fold(name) not in STOPS | ALONE:
@@ -176,15 +330,17 @@ def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) 
             yield _Named(at, end, name, "name" if kind == "place" and _is_common(name, common) else kind)
 
 
-def _carry_organisations(found: Sequence[_Named]) -> Iterator[_Named]:
-    """What is an organization once in a document is one where nothing tells: "Intel" beside "Intel Corp"."""
-    known = {fold(one.name) for one in found if one.kind == "organisation"}
-    for name in list(known):
-        bare, _, form = name.strip(" .,").rpartition(" ")
-        if bare and form in LEGAL_FORMS:
-            known.add(bare)
+def _carry_kinds(found: Sequence[_Named]) -> Iterator[_Named]:
+    """A name is of one kind in a document, as it is most often where something tells: "Intel" beside "Intel Corp". A place is
+    called so by a preposition before it, which says little: "in Photoshop"."""
+    told: dict[str, Counter[EntityKind]] = {}
     for one in found:
-        yield replace(one, kind="organisation") if one.kind == "name" and fold(one.name) in known else one
+        told.setdefault(key_of(one.name), Counter())[one.kind] += 1
+    for one in found:
+        times = told[key_of(one.name)]
+        kinds = [kind for kind, _ in times.most_common() if kind != "name"] or [one.kind]
+        seldom = kinds[0] == "place" and times["place"] * _PLACE_SHARE < times.total()
+        yield replace(one, kind="name" if seldom else kinds[0])
 
 
 def _find_determined(tokens: Sequence[NameToken], nouns: Nouns | None) -> set[str]:
@@ -201,10 +357,17 @@ def _is_common(name: str, common: set[str]) -> bool:
 
 
 def _find_known(tokens: Sequence[NameToken], text: str) -> set[str]:
-    """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several,
-    or followed there by what is said of names."""
+    """Capitalised words that are names even at the beginning of a sentence: written so within one, beginning several (but not
+    before a comma or a small word: "Otherwise, ...", "Create a ..."), or followed there by what is said of names."""
     inside = {token.folded for token in tokens if token.capital and not token.opens}
-    openers = Counter(token.folded for token in tokens if token.capital and token.opens)
+    openers = Counter(
+        token.folded
+        for token, after in pairwise(tokens)
+        if token.capital
+        and token.opens
+        and text[token.end : after.start] == " "
+        and (after.folded not in STOPS or after.folded in ASSERTS)
+    )
     asserted = {
         token.folded
         for token, after in pairwise(tokens)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from cairn.domain.graph import Alias, EntityKind
-from cairn.graph.kinds import LEADING_ARTICLE
+from cairn.graph.kinds import LEADING_ARTICLE, LEGAL_FORMS
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS
@@ -21,23 +21,30 @@ LONGEST_KEY: Final = 120
 """Code points; longer names are sentences."""
 _APART: Final = re.compile(r"[^\w+#.:/]+|\.(?!\w)")
 _POSSESSIVE: Final = re.compile(r"['’]s?(?=\s|$)")
-_DOTTED: Final = re.compile(r"\b(?:\w\.){2,}")
+_DOTTED: Final = re.compile(r"\b(?:[^\W\d_]\.)+(?:[^\W\d_](?!\w)\.?|(?<=\..\.))")
 _TITLE_TAIL: Final = bounded(r"\s*(?:\([^()]*\)|,\s.*)$", re.DOTALL)
-_EXPANDED: Final = re.compile(r"\(\s*(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})\s*\)")
+_EXPANDED: Final = re.compile(r"\(\s{0,2}(?:the )?[\"“«]?(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})[\"”»]?\s{0,2}\)")
 _WORD: Final = re.compile(r"[^\W_]+")
+_CAPITALS: Final = re.compile(r"[A-Z][A-Z.]+\W*$")
+"""A last word in capitals: "SA" is a legal form, "sa" a word."""
 
 
 @lru_cache(maxsize=8192)
 def key_of(name: str, kind: EntityKind = "name") -> str:
     """The form under which an entity is stored and looked up; "" where nothing is left.
 
-    "The Beatles'" and "beatles" are one, and "U.S.A." and "USA"; of a term the plural is folded too.
+    "The Beatles'" and "beatles" are one, "U.S.A." and "USA", and "Best Buy Co., Inc." and "BEST BUY"; of a term the plural is
+    folded too.
     """
     dotless = _DOTTED.sub(lambda match: match.group().replace(".", ""), name)
     folded = _POSSESSIVE.sub("", fold(dotless.replace("’", "'")))
     words = [word for word in _APART.split(LEADING_ARTICLE.sub("", folded.strip(), count=1)) if word]
     if kind == "term" and words:
         words[-1] = singular(words[-1])
+    while (
+        len(words) > 1 and words[-1] in LEGAL_FORMS and (words[-1] not in ALL_STOP_WORDS or _CAPITALS.search(dotless))
+    ):
+        words.pop()
     return " ".join(words)[:LONGEST_KEY]
 
 

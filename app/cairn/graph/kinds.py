@@ -13,6 +13,11 @@ from cairn.language.tokens import ALL_STOP_WORDS
 STOPS: Final = ALL_STOP_WORDS | every(lambda one: one.graph.stops)
 """Words that never begin a name: of texts, which have openers and pronouns that questions lack."""
 ALONE: Final = every(lambda one: one.graph.alone)
+LABELS: Final = every(lambda one: one.graph.labels)
+NUMBERED: Final = every(lambda one: one.graph.numbered)
+INDEFINITE: Final = every(lambda one: one.graph.indefinite)
+CONTINUED: Final = bounded(any_of(lambda one: one.graph.continued))
+"""From the beginning of a name that goes on in small letters to its end."""
 ASSERTS: Final = every(lambda one: one.graph.asserts)
 CALENDAR: Final = every(lambda one: one.graph.calendar)
 PERSON_TITLES: Final = every(lambda one: one.graph.titles)

@@ -470,6 +470,14 @@ class Graph(_Section):
     """Words that never begin a name, besides stop words."""
     alone: Words = NONE
     """Words that begin names, but are none by themselves."""
+    labels: Words = NONE
+    """Words of headings, forms and tables: alone or together they name nothing, as "Total", "Annual report", "Board of directors"."""
+    indefinite: Words = NONE
+    """Before the name of a kind of thing: "each Participant"."""
+    numbered: Words = NONE
+    """What is numbered by what stands behind it: "Form 10-K", "Item 1A" name nothing, nor does "10-K" beside them."""
+    continued: Patterns = ()
+    """How names go on in small letters behind their last capital: "Agence nationale de l'habitat"."""
     asserts: Words = NONE
     """After a single capitalised word that begins a sentence these make it a name: "Paris is ..."."""
     calendar: Words = NONE

@@ -33,7 +33,7 @@ QUOTED: Final = re.compile(
     r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|«\s?([^»\n]{2,80}?)\s?»|„([^“”"\n]{2,80})[“”"]|`([^`\n]{2,80})`'
 )
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w+#]|[.\-/:&](?=\w)|['’](?=[A-Za-z]))*(?:\(\))?|_\w+")
-_SENTENCE_END: Final = bounded(r"(?:[.!?:;…]|\n|[«\"“„(¿¡\[-])\s*$")
+_SENTENCE_END: Final = bounded(r"(?:[.!?:;…]|\n|[«\"“„(¿¡\[|-])\s*$")
 _IDENTIFIER: Final = re.compile(
     r"\A(?=.*[A-Za-z])(?:\w*[A-Za-z0-9]_\w+|_\w+|\w+\(\)|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Za-z]+[+#]+|"
     r"\w+(?:::|/)\w[\w/:.]*|[A-Za-z]\w*\.[A-Za-z_]\w*(?:\.\w+)*|(?=.*\d)(?=.*[A-Z])[A-Za-z0-9]+(?:[.\-/]\w+)*|(?=.*\d)[A-Za-z]{2,}[\w.-]*)"
@@ -210,7 +210,7 @@ def _adjoins(tokens: Sequence[NameToken], left: int, right: int, text: str) -> b
     for i in range(left, right):
         gap = text[tokens[i].end : tokens[i + 1].start].strip("'’dlDL")
         initial = len(tokens[i].word) == 1 or tokens[i].folded in ABBREVIATIONS  # "J. R. Tolkien", "St. Louis"
-        if gap not in ("", " ") and not (gap == ". " and initial):
+        if gap not in ("", " ", " & ") and not (gap == ". " and initial):
             return False
     return True
 
