@@ -2,11 +2,16 @@
 -- code only refers to (family reference): `typing.Any` says nothing of a collection. By name and id they are found.
 
 -- name: most_spoken
--- A page of the entities of a collection, those most spoken of first; of one kind $3, after $4 to $6.
+-- A page of the entities of a collection, those most spoken of first; of the kinds $3, after $4 to $6. Unless $8: without
+-- headings and phrases, and without what more than ten passages and more than a tenth of them name, where it is no person,
+-- organisation or place.
 SELECT e.id, e.name, e.kind, e.passage_count FROM rag.entities e
 WHERE e.tenant_id = $1 AND e.collection_id = $2 AND e.canonical_id = e.id AND e.family <> 'reference'
-  AND ($3::text IS NULL OR e.kind = $3)
+  AND ($3::text[] IS NULL OR e.kind = ANY ($3))
   AND ($6::uuid IS NULL OR (-e.passage_count, e.name COLLATE "C", e.id) > (-$4::integer, $5::text COLLATE "C", $6))
+  AND ($8 OR e.kind <> ALL (ARRAY['topic', 'term'])
+    AND (e.kind = ANY (ARRAY['person', 'organisation', 'place']) OR 10 * e.passage_count <= greatest(100, (
+      SELECT c.passage_count FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2))))
 ORDER BY -e.passage_count, e.name COLLATE "C", e.id LIMIT $7
 
 -- name: beginning
@@ -20,7 +25,7 @@ SELECT c.id, c.name, c.kind, c.passage_count FROM (
 ) AS f
 JOIN rag.entities e ON e.tenant_id = $1 AND e.id = f.entity_id
 JOIN rag.entities c ON c.tenant_id = $1 AND c.id = e.canonical_id
-WHERE c.family <> 'reference' AND ($3::text IS NULL OR c.kind = $3)
+WHERE c.family <> 'reference' AND ($3::text[] IS NULL OR c.kind = ANY ($3))
   AND ($6::uuid IS NULL OR (-c.passage_count, c.name COLLATE "C", c.id) > (-$4::integer, $5::text COLLATE "C", $6))
 GROUP BY c.id, c.name, c.kind, c.passage_count
 ORDER BY -c.passage_count, c.name COLLATE "C", c.id LIMIT $7

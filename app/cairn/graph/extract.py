@@ -191,7 +191,7 @@ def _without_links(text: str) -> str:
 
 
 def _identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
-    """Without common words in one ("and/or", "day/month"), emphasis, units, and what the document numbers something by ("Form 10-K")."""
+    """Without common words in one ("and/or", "day/month"), emphasis, units, and the numbers of things ("Form 10-K")."""
     lower = {token.folded for token in tokens if token.word.isalpha() and token.word.islower()}
     numbers = {
         fold(after.word)
@@ -267,7 +267,7 @@ def _is_label(name: str) -> bool:
     words = [fold(word) for word in _WORD.findall(name)]
     telling = [word for word in words if len(word) > 1 and not word.isdigit() and not _ROMAN.fullmatch(word)]
     if not telling:
-        return len(words) > 1 and max(map(len, words)) > 1 or bool(words and _ROMAN.fullmatch(words[0]))
+        return (len(words) > 1 and max(map(len, words)) > 1) or bool(words and _ROMAN.fullmatch(words[0]))
     return all(word in _LABELS for word in telling) or (len(words) == 1 and words[0] in PERSON_TITLES)
 
 

@@ -471,7 +471,7 @@ class Graph(_Section):
     alone: Words = NONE
     """Words that begin names, but are none by themselves."""
     labels: Words = NONE
-    """Words of headings, forms and tables: alone or together they name nothing, as "Total", "Annual report", "Board of directors"."""
+    """Words of headings, forms and tables: alone or together they name nothing: "Total", "Board of directors"."""
     indefinite: Words = NONE
     """Before the name of a kind of thing: "each Participant"."""
     numbered: Words = NONE

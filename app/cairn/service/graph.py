@@ -6,7 +6,7 @@ NotFoundError with names that may have been meant (`did_you_mean`). Lists leave 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,19 +53,28 @@ async def list_entities(
     collection: str | None = None,
     *,
     text: str = "",
-    kind: str | None = None,
+    kinds: Sequence[str] = (),
+    everything: bool = False,
     after: EntitySummary | None = None,
     limit: int = 50,
 ) -> list[EntitySummary]:
-    """Entities most spoken of; with `text` those with a name, or a word of one, that begins with it. `after`: the last one
-    of the page before. Raises NotFoundError for an unknown collection."""  # fmt: skip
+    """Entities most spoken of, of these kinds; with `text` those with a name, or a word of one, that begins with it. `after`: the
+    last one of the page before. Headings, phrases and names that more than ten passages and more than a tenth of them have are
+    found by name, and listed with `everything`. Raises NotFoundError for an unknown collection."""  # fmt: skip
     found = await _collection(services, collection)
     prefix = key_of(normalise(text))
     if text.strip() and not prefix:
         return []
     async with _reading(services) as connection:
         return await graph_view.entities(
-            connection, services.principal, found.id, prefix=prefix, kind=kind, after=after, limit=limit
+            connection,
+            services.principal,
+            found.id,
+            prefix=prefix,
+            kinds=kinds,
+            everything=everything,
+            after=after,
+            limit=limit,
         )
 
 

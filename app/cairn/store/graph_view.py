@@ -27,17 +27,19 @@ async def entities(
     collection_id: UUID,
     *,
     prefix: str = "",
-    kind: str | None = None,
+    kinds: Sequence[str] = (),
+    everything: bool = True,
     after: EntitySummary | None = None,
     limit: int,
 ) -> list[EntitySummary]:
-    """Those most spoken of first; of those with a name, or a word of one, that begins so; after one of them."""
+    """Those most spoken of first; of those with a name, or a word of one, that begins so; after one of them. Without
+    `everything` those are left out that tell nothing of a collection: headings, phrases, names that stand nearly everywhere."""
     last = (after.passage_count, after.name, after.id) if after else (0, "", None)
-    values = (principal.tenant_id, collection_id, kind, *last, limit)
+    values = (principal.tenant_id, collection_id, list(kinds) or None, *last, limit)
     if prefix:
         rows = await connection.fetch(SQL["beginning"], *values, prefix, prefix + LAST_CODE_POINT)
     else:
-        rows = await connection.fetch(SQL["most_spoken"], *values)
+        rows = await connection.fetch(SQL["most_spoken"], *values, everything)
     return [EntitySummary(**dict(row)) for row in rows]
 
 

@@ -26,7 +26,9 @@ async def entities(text: str, collection: str | None, kind: str | None, limit: i
     """Exit code 0 also when there are none."""
     async with services() as opened:
         found = await require_documents(opened, collection)
-        listed = await graph_service.list_entities(opened, found.name, text=text, kind=kind, limit=limit)
+        listed = await graph_service.list_entities(
+            opened, found.name, text=text, kinds=[kind] if kind else [], everything=kind is not None, limit=limit
+        )
         hint = "" if listed else await _why_none(opened, found, text, kind)
     if as_json:
         say_json([_entity_json(one) for one in listed])

@@ -54,13 +54,19 @@ async def list_entities(
     ] = "",
     collection: Collection = None,
     kind: Annotated[EntityKind | None, Query(description="Only of this kind.", examples=["person"])] = None,
+    everything: Annotated[
+        bool, Query(description="Also headings, phrases, and names that more than a tenth of the passages have.")
+    ] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> EntityPage:
-    """Those most spoken of first. Names that code only refers to (`typing.Any`) are not listed; by name and id they are found."""
+    """Those most spoken of first. Without `q`, `kind` or `everything`, headings and repeated phrases (kinds `topic`, `term`) are
+    left out, and names that more than ten passages and more than a tenth of them have; never people, organisations or places.
+    Names that code only refers to (`typing.Any`) are not listed; by name and id they are found."""
     found = await graph_service.list_entities(
-        services, collection, text=q, kind=kind, after=_after(cursor), limit=limit + 1
-    )
+        services, collection, text=q, kinds=[kind] if kind else [], everything=everything or kind is not None,
+        after=_after(cursor), limit=limit + 1,
+    )  # fmt: skip
     last = found[limit - 1] if len(found) > limit else None
     more = encode_cursor(json.dumps([last.passage_count, last.name, str(last.id)])) if last else None
     return EntityPage(items=[entity_out(one) for one in found[:limit]], next_cursor=more)

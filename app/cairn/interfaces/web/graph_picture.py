@@ -21,7 +21,8 @@ def draw_graph(
     text: Texts, entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: UUID | None, label: str,
     on_node: Callable[[str], Awaitable[None]], on_edge: Callable[[Relation], Awaitable[None]],
 ) -> None:  # fmt: skip
-    """`centre` stands out. Clicks tell the id of an entity, or a relation."""
+    """`centre` stands out. Clicks tell the id of an entity, or a relation. A label that would lie on another one is left out; it is
+    shown where the mouse is."""
     kinds = sorted({one.kind for one in entities})
     words = [text.say("kinds", kind) for kind in kinds]
     most = max((one.passage_count for one in entities), default=1) or 1
@@ -47,14 +48,15 @@ def draw_graph(
         for one in relations
     ]  # fmt: skip
     options: dict[str, Any] = {
-        "legend": [{"data": words, "textStyle": {"color": _GREY}, "type": "scroll"}],
+        "legend": [{"data": words, "textStyle": {"color": _GREY}, "type": "scroll", "top": 0}],
         "animation": False,
         "series": [
             {
                 "type": "graph", "layout": "force", "roam": True, "draggable": True, "data": nodes, "links": links,
-                "categories": [{"name": word} for word in words], "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 7,
-                "force": {"repulsion": 260, "edgeLength": [70, 160], "gravity": 0.08, "layoutAnimation": False},
-                "emphasis": {"focus": "adjacency"}, "lineStyle": {"curveness": 0.1},
+                "categories": [{"name": word} for word in words], "top": 44, "bottom": 16, "left": 90, "right": 130,
+                "labelLayout": {"hideOverlap": True}, "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 7,
+                "force": {"repulsion": 420, "edgeLength": [90, 190], "gravity": 0.1, "layoutAnimation": False},
+                "emphasis": {"focus": "adjacency", "label": {"show": True}}, "lineStyle": {"curveness": 0.1},
             }
         ],
     }  # fmt: skip
@@ -70,4 +72,4 @@ def draw_graph(
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    return name if len(name) <= 24 else f"{name[:23]}…"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from nicegui import ui
 
-from cairn.domain.graph import EntitySummary
+from cairn.domain.graph import EntityKind, EntitySummary
 from cairn.domain.graph_view import CommunitySummary, Proof, Relation
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.graph_picture import draw_graph
@@ -26,8 +26,18 @@ from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import graph
 
 ENTITIES_SHOWN: Final = 30
-NEIGHBOURS_SHOWN: Final = 40
+SECTIONS: Final[Mapping[str, Sequence[EntityKind]]] = {
+    "people": ("person",), "organisations": ("organisation",), "places": ("place",), "others": ("name", "identifier"),
+    "code": ("module", "class", "function", "method"),
+}  # fmt: skip
+"""What the list begins with, in this order."""
+OF_A_SECTION: Final = 10
+NEIGHBOURS_SHOWN: Final = 24
+NEIGHBOURS_READ: Final = 80
+"""Headings and phrases among them are drawn when they are asked for."""
+ASIDE: Final = ("topic", "term")
 COMMUNITIES_SHOWN: Final = 20
+SECTIONS_FIRST: Final = frozenset({"person", "organisation", "place"})
 MEMBERS: Final = 6
 """Sentences of a community."""
 
@@ -50,6 +60,8 @@ class _Room:
 
     async def draw(self, names: dict[str, str]) -> None:
         text = self.page.text
+        ui.label(text("graph.purpose")).classes("opacity-80")
+        self.tries = ui.row().classes("w-full items-center gap-2")
         with ui.row().classes("w-full items-center gap-2"):
             ui.select(
                 {self.collection: self.collection} | names, value=self.collection, label=text("documents.collection"),
@@ -68,12 +80,14 @@ class _Room:
             with ui.column().classes("gap-0 min-w-0 w-full"):
                 self.entities = ui.column().classes("w-full gap-0 max-h-96 lg:max-h-[36rem] overflow-auto no-wrap")
                 self.entities.props("role=list")
+                self.everything = ui.checkbox(text("graph.everything"), on_change=self._list).classes("text-sm")
             self.stage = ui.column().classes("gap-3 min-w-0 w-full").props("role=region aria-live=polite")
         panel = ui.expansion(text("graph.communities"), icon="bubble_chart").classes("w-full")
         panel.on_value_change(lambda event: self._show_communities() if event.value else None)
         with panel:
             self.communities = ui.column().classes("w-full gap-2")
         await self._list()
+        await self._suggest()
         if read_address("from") and read_address("to"):
             await self._connect()
         elif entity := read_address("entity"):
@@ -85,6 +99,32 @@ class _Room:
         self.stage.clear()
         self.communities.clear()
         await self._list()
+        await self._suggest()
+
+    async def _suggest(self) -> None:
+        """Two things to try, with names of the collection: the one most spoken of, and the two that words relate best."""
+        text = self.page.text
+        self.tries.clear()
+        if not self.first:
+            return
+        with shown_errors():
+            services = await self.page.session.services("read")
+            detail = await graph.get_entity(services, str(self.first.id), self.collection, mentions=0, relations=20)
+            related = [
+                one for one in _typed_first(detail.relations) if {one.source.kind, one.target.kind}.isdisjoint(ASIDE)
+            ]
+            with self.tries:
+                _suggestion(text("graph.try_one", name=self.first.name), partial(self._open, str(self.first.id)))
+                if related:
+                    source, target = related[0].source, related[0].target
+                    _suggestion(
+                        text("graph.try_two", source=source.name, target=target.name),
+                        partial(self._relate, source.name, target.name),
+                    )
+
+    async def _relate(self, source: str, target: str) -> None:
+        self.source.value, self.target.value = source, target
+        await self._connect()
 
     # --- entities -----------------------------------------------------------------------------------------------------------
 
@@ -92,14 +132,23 @@ class _Room:
         text = self.page.text
         with shown_errors():
             services = await self.page.session.services("read")
-            found = await graph.list_entities(
-                services, self.collection, text=self.words.value or "", limit=ENTITIES_SHOWN
-            )
-            self.first = found[0] if found else None
+            words = self.words.value or ""
+            sections: dict[str, list[EntitySummary]] = {}
+            if words or self.everything.value:
+                sections[""] = await graph.list_entities(
+                    services, self.collection, text=words, everything=True, limit=ENTITIES_SHOWN
+                )
+            for name, kinds in SECTIONS.items() if not sections else ():
+                sections[name] = await graph.list_entities(services, self.collection, kinds=kinds, limit=OF_A_SECTION)
+            found = [one for section in sections.values() for one in section]
+            self.first = max(found, key=lambda one: (one.kind in SECTIONS_FIRST, one.passage_count), default=None)
             self.entities.clear()
             with self.entities:
-                for one in found:
-                    self._draw_entity(one)
+                for name, section in sections.items():
+                    if name and section:
+                        ui.label(text(f"graph.{name}")).classes("font-medium px-1 pt-2").props("role=presentation")
+                    for one in section:
+                        self._draw_entity(one)
                 if not found and self.words.value:
                     ui.label(text("graph.none_found"))
                 elif not found:
@@ -119,13 +168,13 @@ class _Room:
 
     # --- around one ---------------------------------------------------------------------------------------------------------
 
-    async def _open(self, entity: str) -> None:
-        """Draw what is around it."""
+    async def _open(self, entity: str, aside: bool = False) -> None:
+        """Draw what is around it; headings and phrases, too, with `aside`."""
         text = self.page.text
         with shown_errors():
             services = await self.page.session.services("read")
             found = await graph.get_neighborhood(
-                services, entity, self.collection, hops=self.hops.value, limit=NEIGHBOURS_SHOWN
+                services, entity, self.collection, hops=self.hops.value, limit=NEIGHBOURS_READ
             )
             detail = await graph.get_entity(services, entity, self.collection, mentions=0, relations=1)
             centre = found.places[0].entity
@@ -142,8 +191,12 @@ class _Room:
                 other = [name.name for name in detail.names if name.name != centre.name]
                 if other:
                     ui.label(text("graph.other_names", names=", ".join(other[:10]))).classes("text-sm break-words")
-                if found.relations:
-                    self._draw([place.entity for place in found.places], found.relations, centre)
+                shown, left = _choose_relations(found.relations, centre, aside=aside)
+                if left:
+                    more = text("graph.hidden", count=left)
+                    ui.button(more, on_click=partial(self._open, entity, True)).props("flat dense no-caps")
+                if shown:
+                    self._draw([centre], shown, centre)
                 else:
                     ui.label(text("graph.alone"))
                 if found.truncated:
@@ -172,7 +225,7 @@ class _Room:
             icon_button("open_in_full", text("graph.proof"), partial(self._open_proof, proof))
 
     def _say(self, relation: Relation) -> str:
-        return f"{relation.source.name} {self.page.text.say('relations', relation.kind)} {relation.target.name}"
+        return f"{relation.source.name} – {self.page.text.say('relations', relation.kind)} – {relation.target.name}"
 
     async def _prove(self, relation: Relation) -> None:
         text, proof = self.page.text, relation.proof
@@ -209,7 +262,7 @@ class _Room:
                 ui.label(heading).classes("text-xl break-words").props("role=heading aria-level=2")
                 for number, way in enumerate(found.ways, 1):
                     along = " – ".join(one.name for one in way.entities)
-                    ui.label(f"{number}. {along} ({way.score:.2f})").classes("break-words")
+                    ui.label(f"{number}. {along}").classes("break-words")
                 if not found.ways:
                     ui.label(text("graph.no_way"))
                     return
@@ -242,3 +295,24 @@ class _Room:
                     ui.label(sentence.text).classes("text-sm grow break-words min-w-0")
                     place = ShownPlace(sentence.document_id, (sentence.start, sentence.end), quote=sentence.text)
                     icon_button("format_quote", text("graph.proof"), partial(open_document, self.page, place))
+
+
+def _suggestion(said: str, act: Callable[[], Awaitable[None]]) -> None:
+    ui.button(said, icon="north_east", on_click=act).props("outline no-caps").classes("max-w-full break-words")
+
+
+def _typed_first(relations: Sequence[Relation]) -> list[Relation]:
+    """What words state before what is only named together; in their order else."""
+    return sorted(relations, key=lambda one: one.kind == "co_occurs")
+
+
+def _choose_relations(
+    relations: Sequence[Relation], centre: EntitySummary, *, aside: bool
+) -> tuple[list[Relation], int]:
+    """Those to be drawn, and how many are left out because a heading or a phrase is at their other end."""
+    told = [
+        one
+        for one in relations
+        if aside or all(end.kind not in ASIDE or end.id == centre.id for end in (one.source, one.target))
+    ]
+    return _typed_first(told)[:NEIGHBOURS_SHOWN], len(relations) - len(told)
