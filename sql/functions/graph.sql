@@ -328,11 +328,13 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (SELECT a.name FROM rag.entity_aliases a
     WHERE a.tenant_id = tenant AND a.entity_id = entity
-    GROUP BY a.name ORDER BY bool_or(a.form = normal) DESC, sum(a.passage_count) DESC, a.name COLLATE "C" LIMIT 1);
+    GROUP BY a.name
+    ORDER BY bool_or(a.form = normal) DESC, length(a.name) > 5 AND a.name = upper(a.name), sum(a.passage_count) DESC,
+      a.name COLLATE "C" LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION rag.called_most(bigint, uuid, text) IS
-  'Name of an entity in most passages, of those with its own normal form if there are any.';
+  'Name of an entity in most passages, of those with its own normal form if there are any; in capitals only if it always is.';
 
 CREATE OR REPLACE FUNCTION rag.taken_for_most(tenant bigint, entity uuid) RETURNS text
 LANGUAGE plpgsql STABLE AS $$

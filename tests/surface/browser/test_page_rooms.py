@@ -192,13 +192,33 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
 # --- the graph --------------------------------------------------------------------------------------------------------------
 
 
+def test_the_graph_says_what_it_is_for_and_begins_with_names_to_try(stocked: Api, tab: Page, shoot: Shoot) -> None:
+    tab.goto(f"{stocked.url}/ui/graph?collection=people")
+    expect(tab.get_by_text("Who and what your documents speak of")).to_be_visible()
+    kinds = tab.get_by_role("list").first
+    expect(kinds.get_by_text("Places", exact=True)).to_be_visible()
+    expect(kinds.get_by_role("button", name="survey", exact=True)).to_have_count(0)
+    tab.get_by_label("Also headings, phrases").click()
+    expect(kinds.get_by_role("button", name="survey", exact=True)).to_be_visible()
+    tab.get_by_label("Also headings, phrases").click()
+    tab.get_by_role("button", name="What is said of").click()
+    expect(tab.get_by_role("region").get_by_role("heading")).to_be_visible()
+    said = tab.get_by_role("region").get_by_role("listitem").all_inner_texts()
+    assert not any("co_occurs" in line or "→" in line for line in said)
+    together = ["named together with" in line for line in said]
+    assert together == sorted(together), "what words state comes first"
+    tab.get_by_role("button", name="related").first.click()
+    expect(tab.get_by_text("1. ")).to_be_visible()
+    shoot(tab, "graph-begins")
+
+
 def test_a_way_between_two_and_what_is_around_an_entity(stocked: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{stocked.url}/ui/graph?collection=people&from=Nora Finch&to=Tomas Okafor")
     expect(tab.get_by_role("heading", name="Nora Finch – Tomas Okafor")).to_be_visible()
     expect(tab.get_by_text("1. Nora Finch –")).to_be_visible()
     assert "from=Nora" in tab.url
     tab.get_by_label("To", exact=True).fill("Nobody Known")
-    tab.get_by_role("button", name="How are they connected?").click()
+    tab.get_by_role("button", name="How are they connected?", exact=True).click()
     expect(tab.get_by_text("Nobody Known").last).to_be_visible()
     tab.get_by_label("Find a name").fill("harbour")
     expect(tab.get_by_role("list").first.get_by_role("listitem")).to_have_count(1)

@@ -21,8 +21,8 @@ def draw_graph(
     text: Texts, entities: Sequence[EntitySummary], relations: Sequence[Relation], centre: UUID | None, label: str,
     on_node: Callable[[str], Awaitable[None]], on_edge: Callable[[Relation], Awaitable[None]],
 ) -> None:  # fmt: skip
-    """`centre` stands out. Clicks tell the id of an entity, or a relation. A label that would lie on another one is left out; it is
-    shown where the mouse is."""
+    """`centre` stands out. Clicks tell the id of an entity, or a relation. A label that would lie on another one is left out;
+    it is shown where the mouse is."""
     kinds = sorted({one.kind for one in entities})
     words = [text.say("kinds", kind) for kind in kinds]
     most = max((one.passage_count for one in entities), default=1) or 1
