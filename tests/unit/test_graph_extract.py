@@ -101,6 +101,7 @@ def test_headings_tables_code_and_legal_forms_name_nothing_and_one_company_is_on
         ("Otherwise, go. Otherwise, stay. Create a file. Create a list.", "en", set()),
         ("It is written jour/mois/année. On écrit le jour, le mois et l'année.", "fr", set()),
         ("In the XIX and the XX century, Mr said it _not_ once in km2.", "en", set()),
+        ("The key 91A6 and ad72e262 lie in /home/user/work and call parse_tree().", "en", {"parse_tree"}),
         ("Il a écrit à Madame puis au XIX siècle.", "fr", set()),
     ],
 )  # fmt: skip

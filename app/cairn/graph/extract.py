@@ -94,7 +94,7 @@ _FORM: Final = re.compile(r"(?:, ?| )([A-Za-z](?:[A-Za-z]|\.(?=[A-Za-z])){1,11})
 """A legal form behind a name, with its full stop."""
 _LABEL_BEFORE: Final = re.compile(r"(?<!\w)([A-Z]\w{2,20}) (?:and|et|y|und|e) $")
 _LONGEST_LABEL: Final = 30
-_NO_IDENTIFIER: Final = re.compile(r"_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
+_NO_IDENTIFIER: Final = re.compile(r"(?:0x)?(?:[0-9a-f]{4,80}|[0-9A-F]{4,80})|_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3
 """Most words of a name that is taken for a person's, and for a place's after a preposition."""
@@ -166,7 +166,7 @@ def _entities(text: str, language: str | None, lines: Lines) -> list[_Named]:
     found = [
         _Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name) and not _is_label(name)
     ]
-    found += [_Named(start, end, name, "identifier") for start, end, name in _identifiers(tokens) if _is_name(name)]
+    found += [_Named(start, end, name, "identifier") for start, end, name in _identifiers(tokens, bare) if _is_name(name)]
     if not loud(bare):
         proper = [_whole_name(one, bare) for one in _join_lines(list(_proper_names(tokens, bare, language)), bare)]
         found += _carry_kinds(list(_names_proper(proper, tokens, bare, lines)))
@@ -190,8 +190,9 @@ def _without_links(text: str) -> str:
     return "".join(_LINK.sub(lambda match: " " * len(match.group()), part) for part in parts)
 
 
-def _identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
-    """Without common words in one ("and/or", "day/month"), emphasis, units, and the numbers of things ("Form 10-K")."""
+def _identifiers(tokens: Sequence[NameToken], text: str) -> Iterator[NameSpan]:
+    """Without common words in one ("and/or", "day/month"), emphasis, units, hashes, paths, and the numbers of things
+    ("Form 10-K")."""
     lower = {token.folded for token in tokens if token.word.isalpha() and token.word.islower()}
     numbers = {
         fold(after.word)
@@ -201,6 +202,8 @@ def _identifiers(tokens: Sequence[NameToken]) -> Iterator[NameSpan]:
     for start, end, name in identifiers(tokens):
         words = _WORD.findall(fold(name))
         said = _LABELS if "/" not in name else _LABELS | lower
+        if text[start - 1 : start] == "/" and "/" in name:
+            continue
         if fold(name) not in numbers and not _NO_IDENTIFIER.fullmatch(name) and not said.issuperset(words):
             yield start, end, name
 

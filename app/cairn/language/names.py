@@ -33,7 +33,8 @@ QUOTED: Final = re.compile(
     r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|«\s?([^»\n]{2,80}?)\s?»|„([^“”"\n]{2,80})[“”"]|`([^`\n]{2,80})`'
 )
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w+#]|[.\-/:&](?=\w)|['’](?=[A-Za-z]))*(?:\(\))?|_\w+")
-_SENTENCE_END: Final = bounded(r"(?:[.!?:;…]|\n|[«\"“„(¿¡\[|-])\s*$")
+_SENTENCE_END: Final = bounded(r"(?:[.!?:;…]\s*|\n[^\w\n]*|[«\"“„(¿¡\[|-]\s*)$")
+"""The end of one, or the beginning of a line with the marks of a list or of bold type."""
 _IDENTIFIER: Final = re.compile(
     r"\A(?=.*[A-Za-z])(?:\w*[A-Za-z0-9]_\w+|_\w+|\w+\(\)|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Za-z]+[+#]+|"
     r"\w+(?:::|/)\w[\w/:.]*|[A-Za-z]\w*\.[A-Za-z_]\w*(?:\.\w+)*|(?=.*\d)(?=.*[A-Z])[A-Za-z0-9]+(?:[.\-/]\w+)*|(?=.*\d)[A-Za-z]{2,}[\w.-]*)"
