@@ -31,7 +31,7 @@ SECTIONS: Final[Mapping[str, Sequence[EntityKind]]] = {
     "code": ("module", "class", "function", "method"),
 }  # fmt: skip
 """What the list begins with, in this order."""
-OF_A_SECTION: Final = 10
+OF_A_SECTION: Final = 6
 NEIGHBOURS_SHOWN: Final = 24
 NEIGHBOURS_READ: Final = 80
 """Headings and phrases among them are drawn when they are asked for."""
@@ -70,7 +70,7 @@ class _Room:
             self.words = ui.input(text("graph.find"), on_change=self._list).props("clearable debounce=250")
             self.words.classes("grow min-w-48")
             self.words.on("keydown.enter", self._open_first)
-            self.hops = ui.select({1: "1", 2: "2", 3: "3"}, value=1, label=text("graph.hops")).classes("w-20")
+            self.hops = ui.select({1: "1", 2: "2", 3: "3"}, value=1, label=text("graph.hops")).classes("w-28")
         with ui.row().classes("w-full items-center gap-2"):
             self.source = ui.input(text("graph.source"), value=read_address("from")).classes("grow min-w-40")
             self.target = ui.input(text("graph.target"), value=read_address("to")).classes("grow min-w-40")
