@@ -42,7 +42,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check docs reference kill-rounds lock sbom pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants lock sbom pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -102,6 +102,10 @@ ROUNDS ?= 50
 SEED ?= 1
 kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in the middle of work (ROUNDS=50 SEED=1)
 	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s -m '' tests/faults/test_kill_rounds.py $(ARGS)
+
+N ?= 20
+mutants: install $(STAMPS)/test ## change N=20 numbers that decide answers, drawn by SEED=1: which does no test notice? (minutes)
+	@$(PY) scripts/mutants.py --seed $(SEED) --count $(N) $(ARGS)
 
 screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
 	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q -m '' tests/surface/browser/test_page_ask.py -k pictures_of_the_readme $(ARGS)

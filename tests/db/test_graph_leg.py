@@ -11,8 +11,10 @@ import pytest
 from cairn.domain.graph import entity_id
 from cairn.domain.passage import Leg, SearchRequest, SearchResult
 from cairn.errors import DatabaseUnavailableError
+from cairn.graph.rank import NAMED
 from cairn.graph.rows import entity_key
 from cairn.retrieve.cache import cached_search
+from cairn.retrieve.graph import graph_context
 from cairn.retrieve.plan import default_legs
 from cairn.service.documents import create_collection, delete_document, get_collection, index_now, list_documents
 from cairn.service.search import get_trace, run_search
@@ -260,3 +262,28 @@ async def test_answers_come_with_what_the_graph_says(services: Services) -> None
         assert result.graph.communities == ()
     assert [result.from_cache for result in found] == [False, True]
     assert (await find(services, QUESTION, legs=ALL, top_k=6)).graph is None, "nobody reads it in a search"
+
+
+async def test_words_that_may_be_a_name_count_a_quarter_of_a_name(services: Services) -> None:
+    """Where the caller asked for the graph beside others."""
+    await index_texts(services, FILM | NOISE)
+    found = await find(services, "lena gieseke", legs=ALL, explicit=True, cache=False)
+    assert found.confidence["graph"] == pytest.approx(NAMED / 4)
+
+
+async def test_an_answer_is_told_of_fifty_relations(services: Services) -> None:
+    films = [
+        f"The film Big {a}{b}n was directed by Tim Burton."
+        for a in "BDFKLMNPRST"
+        for b in ("a", "e", "i", "o", "u", "y")
+    ]
+    parts = {f"films{n}": " ".join(films[n : n + 33]) for n in (0, 33)}
+    await index_texts(services, FILM | parts)
+    kept = (await find(services, "film directed by Tim Burton", legs=("lexical",), top_k=20, cache=False)).passages
+    collection = await get_collection(services, "test")
+    burton = entity_id(collection.id, entity_key("Tim Burton", "person"))
+    found = await graph_context(
+        services.database, services.principal, dict.fromkeys((p.passage_id for p in kept), burton), kept
+    )
+    assert found is not None
+    assert len(found.relations) == 50

@@ -218,6 +218,11 @@ def test_a_corner_of_sixty_characters_says_what_is_counted_in(length: int, noted
     assert (unit_note(found, sketch((corner, "2019"))) == corner) is noted
 
 
+@pytest.mark.parametrize(("line", "note"), [("EUR m", "EUR m"), ("in EUR m", "")])
+def test_a_line_of_a_header_of_two_words_says_what_is_counted_in(line: str, note: str) -> None:
+    assert unit_note(Computation("sum", 1), sketch(("Region", f"Sales / {line}"))) == note
+
+
 # --- the context of a prompt ------------------------------------------------------------------------------------------------
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import hashlib
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
-from cairn.domain.passage import Fused, Hit, LegResult, SearchRequest
+from cairn.domain.passage import Fused, Hit, LegResult, Passage, SearchRequest, SearchResult
 from cairn.domain.principal import Principal
 from cairn.graph.code.symbols import SymbolPassage
 from cairn.graph.rank import RankedPassage
 from cairn.providers.protocols import RerankerChoice
 from cairn.providers.retry import now
+from cairn.retrieve.cache import FORMAT
 from cairn.retrieve.context import Retrieved, SearchContext, SearchDeps, ServingModels
 from cairn.retrieve.fuse import with_graph
 from cairn.retrieve.graph import _as_found
@@ -83,6 +85,12 @@ def test_the_models_of_ten_thousand_collections_are_remembered() -> None:
     known.note(HERE, "one more", model)
     assert known.get(HERE, "c0") is None
     assert known.get(HERE, "one more") is model
+
+
+def test_what_is_kept_of_a_search_has_a_format() -> None:
+    """Who changes what is kept (the fields), or what a key means, adds one to the format, and writes both here."""
+    kept = [field.name for kind in (SearchResult, Passage) for field in fields(kind)]
+    assert (FORMAT, len(kept), hashlib.sha256(" ".join(kept).encode()).hexdigest()[:12]) == (4, 40, "20a691b05dad")
 
 
 async def test_a_reranker_has_a_second_more_than_it_gives_itself() -> None:

@@ -16,6 +16,7 @@ SOURCE = dedent(
     """Ünïcode before a number counts in bytes."""
     LOWEST: Final = 3  # bound: tests/unit/test_a.py
     SHARES, NAMES = (0.5, -1.25), ("é", 7)
+
     FIRST: Final = 1
     SECOND: Final = 20
     """Of both. measured: tests/unit/test_b.py"""

@@ -163,6 +163,28 @@ def test_several_conditions_hold_together() -> None:
     assert conditions(found) == {0: ("north", "south"), 1: ("2022",)}
 
 
+CREWS = """
+| Region | Year | Rig | Port | Sales |
+| --- | --- | --- | --- | --- |
+| North | 2021 | sloop | Riga | 10 |
+| North | 2021 | sloop | Oslo | 20 |
+| South | 2022 | ketch | Riga | 30 |
+| South | 2022 | ketch | Oslo | 40 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "held"),
+    [
+        ("What is the total sales of North in 2021 with sloop?", 3),
+        ("What is the total sales of North in 2021 with sloop in Riga?", None),
+    ],
+)
+def test_three_conditions_are_the_most(question: str, held: int | None) -> None:
+    found = meant(question, CREWS)
+    assert (len(found.conditions) if found else None) == held
+
+
 def test_a_difference_of_two_rows_and_of_two_columns() -> None:
     rows = meant("What is the difference in revenue between North and South in 2022?")
     assert rows is not None

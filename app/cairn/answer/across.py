@@ -28,23 +28,24 @@ from cairn.language.identify import passage_language
 from cairn.language.lexicon import replies
 from cairn.providers.protocols import Embedder, embed_questions
 
-MOST_EMBEDDED: Final = 40
+MOST_EMBEDDED: Final = 40  # bound: tests/unit/test_edges_answer.py
 """Places that are compared, those of the best passages first; each costs some milliseconds."""
-EVEN: Final = 0.05
+EVEN: Final = 0.05  # measured: tests/unit/test_edges_answer.py
 """Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
-ALONE_AHEAD, ALONE_APART = 0.1, 0.4
+ALONE_AHEAD, ALONE_APART = 0.1, 0.4  # measured: tests/unit/test_edges_answer.py
 """Where there is one passage, or one place, it cannot be ahead of others: what those have on average that answer."""
-ENOUGH: Final = 0.35
+ENOUGH: Final = 0.35  # measured: tests/unit/test_edges_answer.py
 """Probability that the documents answer from which a quotation is shown: as within one language, it refuses 10 % of what they
 answer, and 73 % of what they do not (docs/adr/0094-two-local-models.md)."""
 
-SELECTION: Final[Mapping[str, float]] = {
+SELECTION: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_across.py
     "cosine": 11.03, "idf_direct": 1.84, "fits": 0.94, "misfits": -0.94, "retrieval": 6.55,
 }  # fmt: skip
 """What a place is chosen by: a conditional logit, as in quotation_choice.py."""
-PRESENT: Final[Mapping[str, float]] = {
+PRESENT: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_across.py
     "cosine": 7.36, "passages": 3.53, "words": 1.25, "margin": 0.30, "short": 0.51, "apart": 4.23, "": -4.17,
 }  # fmt: skip
+# fitted: tests/benchmarks/fit_across.py
 RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
 """Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
 fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with

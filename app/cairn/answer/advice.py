@@ -11,7 +11,7 @@ from cairn.domain.passage import Passage
 from cairn.language.lexicon import replies
 from cairn.language.text import fold_line
 
-LONGEST_TITLE: Final = 80
+LONGEST_TITLE: Final = 80  # bound: tests/unit/test_edges_answer.py
 
 
 def empty_collection(language: str, collection: str, others: Sequence[str]) -> Draft:

@@ -17,13 +17,13 @@ from cairn.language.instructions import without_instructions
 from cairn.language.names import nouns_of
 from cairn.language.tokens import terms
 
-TRIED: Final = 3
+TRIED: Final = 3  # bound: tests/unit/test_edges_ground.py
 """Sources that are compared closely, besides those that are cited: those that share most words with the sentence."""
-FEWEST_WORDS: Final = 2
+FEWEST_WORDS: Final = 2  # measured: tests/unit/test_edges_ground.py
 """Of content; what has fewer claims nothing that a source could be found for."""
-MARGIN: Final = 1.0
+MARGIN: Final = 1.0  # measured: tests/unit/test_edges_ground.py
 """By how much, in log odds, another source must speak for a sentence more than the cited one does."""
-MOST_SOURCES: Final = 20
+MOST_SOURCES: Final = 20  # bound: tests/unit/test_edges_ground.py
 """Of more (summaries) what is uncited stays so."""
 
 

@@ -17,13 +17,13 @@ from cairn.language.sentences import Unit, split_units
 from cairn.language.tables import Row, Table, tables_in
 from cairn.language.tokens import terms
 
-FEWEST_WORDS: Final = 3
+FEWEST_WORDS: Final = 3  # measured: tests/unit/test_edges_answer.py
 """Of a line without a full stop that can be quoted: shorter ones are labels, page numbers and remains of layout."""
-SHOWN_LEADS: Final = 3
-LONGEST_LEAD: Final = 200
-RUN_IN: Final = 7
+SHOWN_LEADS: Final = 3  # bound: tests/unit/test_edges_answer.py
+LONGEST_LEAD: Final = 200  # bound: tests/unit/test_edges_answer.py
+RUN_IN: Final = 7  # measured: tests/unit/test_edges_answer.py
 """Level of a heading that stands in its paragraph, or of a term that is defined, below all other headings."""
-ANNOUNCES: Final = 8
+ANNOUNCES: Final = 8  # measured: tests/unit/test_edges_answer.py
 """Level of what announces a list, below all headings."""
 
 
@@ -167,7 +167,7 @@ def _announces(unit: Unit, text: str, follows: Unit | None) -> bool:
     return text.endswith(":") and len(text.split()) >= FEWEST_WORDS
 
 
-LONGEST_RUN_IN: Final = 210
+LONGEST_RUN_IN: Final = 210  # bound: tests/unit/test_edges_answer.py
 _RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?|__[^_\n]+__[.:]?")
 """A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ...", or a term."""
 
@@ -190,9 +190,9 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
 _LINKS_ONLY: Final = re.compile(r"(?:(?:\[[^\[\]\n]*\]:[ ]+\S+|\[[^\[\]\n]*\]\(#[^()\s]*\))(?:\s+|\Z))+")
 """Where links lead to, and entries of a table of contents: they lead to what is said, and say nothing."""
 
-CHART_LINES: Final = 6
+CHART_LINES: Final = 6  # measured: tests/unit/test_edges_answer.py
 """Lines from which on text may be what is printed in a chart: the names of its axes and its values."""
-CHART_NUMBERS: Final = 1 / 3
+CHART_NUMBERS: Final = 1 / 3  # measured: tests/unit/test_edges_answer.py
 """Share of them without a letter."""
 
 

@@ -185,7 +185,7 @@ def supporting_span(claim: str, content: str, spans: Sequence[Span]) -> Span:
 # --- how models cite ------------------------------------------------------------------------------------------------
 # `[1]`, `[Source 2]`, `[1, 3]`, `[Source 1: notes.md (page 3)]`, `【1†source】`, `(Source 2)`
 
-MOST_IN_RANGE: Final = 20
+MOST_IN_RANGE: Final = 20  # bound: tests/unit/test_edges_answer.py
 """`[1-3]` means three sources; `[1-400]` is no list of sources."""
 
 _WORD = r"(?:sources?|src|quellen?|fuentes?|documents?|docs?)"
@@ -252,7 +252,7 @@ def unmarked(text: str) -> str:
 _QUOTATION = re.compile(
     r"\"([^\"\n]{1,1200})\"|“([^“”\n]{1,1200})”|„([^„“”\n]{1,1200})[“”]|«([^«»\n]{1,1200})»|»([^«»\n]{1,1200})«"
 )
-FEWEST_WORDS: Final = 3
+FEWEST_WORDS: Final = 3  # measured: tests/unit/test_edges_answer.py
 """Shorter ones are mostly terms, titles or irony ("cloud", "The Hobbit"), which quote nobody."""
 _WHITE = re.compile(r"\s+")
 _SAME = str.maketrans(

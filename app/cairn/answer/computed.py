@@ -22,14 +22,14 @@ from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
 
-CONFIDENCE: Final = 0.97
+CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
 (docs/adr/0099-computed-answers.md)."""
-SHOWN: Final = 5
+SHOWN: Final = 5  # bound: tests/unit/test_edges_quotation.py
 """Cells that an answer names which is not a list."""
-FEWEST: Final = 2
+FEWEST: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Cells of which something is computed."""
-FURTHER: Final = 2
+FURTHER: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Decimals that an average has beside those of its cells."""
 
 
@@ -300,7 +300,7 @@ _COUNTED_IN: Final = re.compile(
     re.IGNORECASE,
 )
 """Currencies, scales and units, as headers write them."""
-LONGEST_NOTE: Final = 60
+LONGEST_NOTE: Final = 60  # bound: tests/unit/test_edges_quotation.py
 _PLAIN: Final = re.compile(r"[^\W\d_]{1,5}|%|[A-Z]{3} (?:[a-z]{1,2}|M|Mio\.?|Mrd\.?)")
 """What stands behind a number as it is: "kg", "EUR k"; what does not stands in brackets: "in thousands"."""
 
@@ -326,6 +326,7 @@ def _note_of(header: str) -> str:
         bracketed = _NOTE.search(part)
         if bracketed and _COUNTED_IN.search(bracketed[1]):
             return bracketed[1]
+        # measured: tests/unit/test_edges_quotation.py
         if " / " in header and len(part.split()) < 3 and _COUNTED_IN.search(part):
             return part
     return ""

@@ -17,24 +17,24 @@ from numpy.typing import NDArray
 
 from cairn.domain.answer import AnswerStatus, ConfidenceWord, SelectionFeatures
 
-PRESENT_ENOUGH: Final = 0.30
+PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 """Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
 answer, and 78 % of what they do not."""
-NAMED_ENOUGH: Final = 0.15
+NAMED_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py
 """The same where the question names the document: who does knows that there is something in it."""
-SURE: Final = 0.5
+SURE: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """Confidence from which an answer counts as one, "likely"; below it is a guess that says so, "not sure"."""
-FOUND: Final = 0.75
+FOUND: Final = 0.75  # fitted: tests/benchmarks/fit_reading.py
 """Confidence from which a quotation that the reader has read is "found". Fitted as the lowest at which at most 2 wrong answers
 in 100 questions say so on families left out (tests/benchmarks/fit_reading.py, docs/quality.md)."""
-GUESS: Final = 0.45
+GUESS: Final = 0.45  # measured: tests/unit/test_edges_answer.py
 """Confidence of a guess at best."""
 
-PRESENT: Final[Mapping[str, float]] = {
+PRESENT: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_confidence.py
     "cosine_english": 3.35, "cosine_other": 1.86, "english": -0.46, "missing": -2.81, "topic_around": 2.46, "anywhere": 2.86,
     "lead": 1.46, "margin": 1.55, "row": 0.57, "": -4.66,
 }  # fmt: skip
-RIGHT: Final[Mapping[str, float]] = {
+RIGHT: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_confidence.py
     "cosine_english": 0.32, "cosine_other": 0.73, "english": -0.03, "anywhere": -0.77, "fits": 0.25, "misfits": -0.06,
     "score": 1.19, "margin": 2.55, "row": 0.55, "": -1.01,
 }  # fmt: skip
@@ -42,12 +42,12 @@ RIGHT: Final[Mapping[str, float]] = {
 asked of the passages found for them and of these without the documents that answer (tests/benchmarks/fit_confidence.py);
 docs/adr/0043-confidence.md has the figures for each set when it was left out."""
 
-PRESENT_READ: Final[Mapping[str, float]] = {
+PRESENT_READ: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_reading.py
     "cosine_english": 2.64, "cosine_other": 0.81, "english": -0.66, "missing": -2.32, "topic_around": 0.64,
     "anywhere": 0.65, "lead": 1.39, "margin": -0.16, "row": -0.55, "read_most": 0.80, "read": 1.11,
     "read_margin": 0.68, "": -1.17,
 }  # fmt: skip
-RIGHT_READ: Final[Mapping[str, float]] = {
+RIGHT_READ: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_reading.py
     "cosine_english": 0.94, "cosine_other": 1.20, "english": 0.34, "anywhere": 0.03, "fits": 0.14, "misfits": -0.09,
     "score": 0.06, "margin": 0.00, "row": 0.57, "read": 0.86, "read_margin": 2.89, "": -1.30,
 }  # fmt: skip
@@ -165,7 +165,7 @@ def _line(p: float, line: tuple[float, float]) -> float:
 
 # --- fitting ------------------------------------------------------------------------------------------------------------
 
-MOST_STEPS: Final = 50
+MOST_STEPS: Final = 50  # bound: tests/unit/test_edges_answer.py
 
 
 def fit_logistic(rows: Floats, labels: Floats, *, weights: Floats | None = None, ridge: float = 1.0) -> Floats:
@@ -179,6 +179,7 @@ def fit_logistic(rows: Floats, labels: Floats, *, weights: Floats | None = None,
         gradient = table.T @ (mass * (p - labels)) + penalty @ found
         step = np.linalg.solve((table * (mass * p * (1 - p))[:, None]).T @ table + penalty, gradient)
         found = found - step
+        # measured: tests/unit/test_edges_answer.py
         if float(np.abs(step).max()) < 1e-8:
             break
     return found
@@ -194,7 +195,7 @@ class JudgedConfidence:
     right: bool
 
 
-FEWEST_JUDGED: Final = 20
+FEWEST_JUDGED: Final = 20  # measured: tests/unit/test_edges_answer.py
 """Questions to fit two straight lines to."""
 
 

@@ -98,6 +98,7 @@ def _title(passage: Passage) -> str:
     return f"{name}{f' by {known}' if authors and known else f', {known}' if known else ''}{page}"
 
 
+# measured: tests/unit/test_edges_quotation.py
 def one_line(text: str, most: int = 200) -> str:
     """Of a header: no text can end it, or pose as the number of a source."""
     return " ".join(text.replace("[", "(").replace("]", ")").split())[:most]
@@ -134,10 +135,10 @@ def _shortened(passage: Passage, count: Count, max_tokens: int) -> Passage:
 GRAPH_HEADER: Final = "=== KNOWLEDGE GRAPH CONTEXT ==="
 DOCUMENT_HEADER: Final = "=== DOCUMENT CONTEXT ==="
 HINT: Final = "Read out of the sources whose numbers stand behind each line; cite those sources."
-MAX_SOURCE_CHUNKS_PER_ENTITY: Final = 20
-MAX_SOURCE_CHUNKS_FROM_GRAPH: Final = 100
+MAX_SOURCE_CHUNKS_PER_ENTITY: Final = 20  # bound: tests/unit/test_graph_section.py
+MAX_SOURCE_CHUNKS_FROM_GRAPH: Final = 100  # bound: tests/unit/test_graph_section.py
 """Numbers of sources behind one entity or relation, and in the whole section."""
-SHARE: Final = 0.2
+SHARE: Final = 0.2  # measured: tests/unit/test_edges_quotation.py
 """Of the token budget that the section may take; the rest is for the sources."""
 _UNTOLD: Final = frozenset({"name", "term", "topic"})
 """Kinds that say nothing about an entity."""
@@ -207,6 +208,7 @@ def _said(item: ContextEntity | ContextRelation) -> str:
     return f"{_plain(item.source)} - {how} - {_plain(item.target)}"
 
 
+# measured: tests/unit/test_edges_quotation.py
 def _plain(text: str, most: int = 200) -> str:
     """Names come from documents: on one line, and neither a number of a source nor a heading."""
     return one_line(text, most).replace("===", "=")

@@ -21,7 +21,7 @@ from cairn.domain.passage import Passage
 from cairn.language.tokens import WordIndex, spelled_terms
 from cairn.language.tokens import terms as words_of
 
-NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)
+NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)  # measured: tests/unit/test_edges_answer.py
 """Worth of a question word in the candidate, its headings or headers, the unit before, and the rest of the passage."""
 
 FEATURES: Final = (
@@ -262,9 +262,9 @@ def _follows_term(terms: QuestionTerms, candidate: Candidate) -> bool:
 
 _TERM_LINE: Final = re.compile(r"([^\n]{1,80})\n(?=[ ]{3}|[ ]{0,2}\t)[ \t]*+\S")
 """A line of its own, and below it, indented, what is said of it."""
-OF_TERM: Final = 0.5
+OF_TERM: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """Share of the words of a term that the question must have: "max_connections (integer)"."""
-DEFINED_BY: Final = 20
+DEFINED_BY: Final = 20  # measured: tests/unit/test_edges_answer.py
 """Characters for each word of what is defined, and after it, within which a definition says "is a"."""
 
 

@@ -56,15 +56,15 @@ from cairn.language.tokens import terms as words_of
 from cairn.providers.protocols import Embedder
 from cairn.settings import AnswerSettings
 
-NEAR: Final = 0.7
+NEAR: Final = 0.7  # measured: tests/unit/test_edges_quotation.py
 """By how much less than the best (in the selection's log odds) another place may score and still be named."""
-HALF: Final = 0.5
+HALF: Final = 0.5  # measured: tests/unit/test_edges_quotation.py
 """Agreement of a row's label with what is asked for, up to which it may be the label of something else."""
-AS_MUCH: Final = 0.9
+AS_MUCH: Final = 0.9  # measured: tests/unit/test_edges_quotation.py
 """Share of what the best holds of the question that it must hold."""
-OTHERS: Final = 2
+OTHERS: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Other places that are named where the best is not sure."""
-SAID: Final = 1.0
+SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
 MarksBehind = Callable[[Passage, int], Awaitable[Sequence[Landmark]]]

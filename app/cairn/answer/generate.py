@@ -20,16 +20,16 @@ from cairn.prompts import Prompt, prompt, prompt_part
 from cairn.providers.protocols import ChatModel, Message
 from cairn.settings import AnswerSettings
 
-MESSAGE_CHARS: Final = 2000
+MESSAGE_CHARS: Final = 2000  # bound: tests/unit/test_edges_shown.py
 """Of each of them, and of each issue of a failed check."""
-FIRST_PIECES: Final = 16
+FIRST_PIECES: Final = 16  # bound: tests/unit/test_edges_shown.py
 """After each of these who reads has a turn, so that the first words come at once also where a server sends all in one; a turn
 after each of hundreds would slow both."""
-LOOKED_FOR_LOOPS: Final = 200
+LOOKED_FOR_LOOPS: Final = 200  # bound: tests/unit/test_edges_shown.py
 """Characters between two looks for a loop."""
-CHARS_PER_TOKEN: Final = 8
+CHARS_PER_TOKEN: Final = 8  # bound: tests/unit/test_edges_shown.py
 """A reply with more characters for each token that it may have comes from a server that does not keep to the limit."""
-THOUGHTS: Final = 8
+THOUGHTS: Final = 8  # bound: tests/unit/test_edges_shown.py
 """How many times the limit of the answer a reply may have with its reasoning, and with white space that is not said."""
 
 

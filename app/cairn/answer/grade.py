@@ -18,11 +18,11 @@ from cairn.prompts import prompt
 from cairn.providers.protocols import ChatModel, Message
 from cairn.providers.reader import json_array
 
-PASSAGE_CHARS: Final = 2400
+PASSAGE_CHARS: Final = 2400  # bound: tests/unit/test_edges_ground.py
 """Of each passage; one of the default size is shown whole."""
-MAX_TOKENS: Final = 1024
+MAX_TOKENS: Final = 1024  # bound: tests/unit/test_edges_ground.py
 """Five grades need about 120; the rest is for models that think first."""
-SECONDS: Final = 10.0
+SECONDS: Final = 10.0  # measured: tests/unit/test_edges_ground.py
 """Longest that one batch may take, as for reranking."""
 
 _SAID: Final = {"yes": True, "true": True, "relevant": True, "no": False, "false": False, "irrelevant": False}
@@ -111,9 +111,9 @@ def _grade(item: Any) -> tuple[int, Grade]:
 
 # --- without a model --------------------------------------------------------------------------------------------------
 
-_INTERCEPT: Final = (-4.64, -5.56)
-_COSINE: Final = (5.95, 4.89)
-_SHARE: Final = 3.96
+_INTERCEPT: Final = (-4.64, -5.56)  # measured: tests/unit/test_fitted.py
+_COSINE: Final = (5.95, 4.89)  # measured: tests/unit/test_fitted.py
+_SHARE: Final = 3.96  # measured: tests/unit/test_fitted.py
 """Logistic regression for English and for other languages, whose questions MiniLM places less well: on the first 15 passages
 of 480 questions of xquad_en, hotpotqa100, musique100, cranfield and spf_fr, both classes and all sets equally frequent
 (docs/quality.md, "Grading")."""

@@ -21,16 +21,16 @@ from cairn.domain.passage import Passage
 from cairn.language.sentences import Span
 from cairn.providers.protocols import Embedder, Vectors
 
-DAMPING: Final = 0.85
-STEPS: Final = 50
+DAMPING: Final = 0.85  # measured: tests/unit/test_edges_quotation.py
+STEPS: Final = 50  # bound: tests/unit/test_edges_quotation.py
 """Power iterations; the error shrinks by DAMPING with each, so to 3e-4."""
-LIKENESS_WEIGHT: Final = 0.5
+LIKENESS_WEIGHT: Final = 0.5  # measured: tests/unit/test_edges_quotation.py
 """Share of unlikeness to what is chosen, against centrality."""
-SENTENCES_EMBEDDED: Final = 64
+SENTENCES_EMBEDDED: Final = 64  # bound: tests/unit/test_edges_quotation.py
 """At most; each costs some milliseconds of CPU."""
-FEWEST: Final = 2
+FEWEST: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Sentences of a summary of something short."""
-SHORTEST: Final = 4
+SHORTEST: Final = 4  # measured: tests/unit/test_edges_quotation.py
 """Words of a sentence that can stand in a summary."""
 
 Scores = NDArray[np.float64]

@@ -50,13 +50,13 @@ class Subject:
         return self.kind == "name" and self.text.islower() and self.text.isalpha()
 
 
-KEYWORDS: Final = 4
+KEYWORDS: Final = 4  # measured: tests/unit/test_edges_quotation.py
 """Words of content up to which a message without function words is a list of keywords, each of which counts."""
-INFLECTION: Final = 3
+INFLECTION: Final = 3  # measured: tests/unit/test_edges_quotation.py
 """Letters by which a name may be longer in one place than in another: Teslas, Iranian."""
-LONG_NOUN: Final = 8
-LEAST_MISSPELLED: Final = 5
-SHORTEST: Final = 3
+LONG_NOUN: Final = 8  # measured: tests/unit/test_edges_quotation.py
+LEAST_MISSPELLED: Final = 5  # measured: tests/unit/test_edges_quotation.py
+SHORTEST: Final = 3  # measured: tests/unit/test_edges_quotation.py
 """Letters of a lower-case word that may be a name."""
 _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
 _LIGHT: Final = every(lambda one: one.questions.light)
@@ -164,6 +164,7 @@ def mentioned(subject: Subject, text: str) -> bool:
     if any(re.search(pattern, plain) for pattern in subject.words):
         return True
     letters = re.sub(r"\.|s$", "", subject.text)
+    # measured: tests/unit/test_edges_quotation.py
     return letters.isupper() and 2 <= len(letters) <= 6 and letters.isalpha() and _stands_for(letters, text)
 
 
@@ -308,6 +309,7 @@ def word_pattern(word: str) -> str:
     if not plain.isalpha():
         parts = [re.escape(part) for part in re.split(r"[\W_]+", plain) if part]
         return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + r"s?($|[^a-z0-9])"
+    # measured: tests/unit/test_edges_quotation.py
     stem = plain[:-1] if len(plain) > 4 and plain.endswith(("s", "y")) else plain
     if len(stem) < SHORTEST + 1:
         return rf"(^|[^a-z]){stem}s?($|[^a-z])"

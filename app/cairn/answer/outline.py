@@ -22,11 +22,11 @@ from cairn.domain.passage import Passage
 from cairn.language.lexicon import replies
 from cairn.language.sentences import split_units
 
-SHORTEST: Final = 4
+SHORTEST: Final = 4  # measured: tests/unit/test_edges_quotation.py
 """Words of a sentence that can lead."""
-LONGEST: Final = 240
+LONGEST: Final = 240  # bound: tests/unit/test_edges_quotation.py
 """Characters of one, and of a citation."""
-FEWEST: Final = 3
+FEWEST: Final = 3  # measured: tests/unit/test_edges_quotation.py
 """Sections below which the next level of headings is taken, though it is cut."""
 
 Path = tuple[str, ...]

@@ -20,17 +20,17 @@ from cairn.language.tables import describe_row
 from cairn.language.text import fold
 from cairn.language.tokens import terms as words_of
 
-MOST_CHARS: Final = 250
+MOST_CHARS: Final = 250  # bound: tests/unit/test_edges_quotation.py
 """Of a quotation; a longer sentence is cut at a clause."""
-MOST_CODE: Final = 600
+MOST_CODE: Final = 600  # bound: tests/unit/test_edges_quotation.py
 """Of a block of code that is shown whole; of a longer one the best lines, at most MOST_CHARS."""
-IN_WORDS: Final = 4
+IN_WORDS: Final = 4  # measured: tests/unit/test_edges_quotation.py
 """Words of a cell that is read without its header."""
-SAME: Final = 0.7
+SAME: Final = 0.7  # measured: tests/unit/test_edges_quotation.py
 """Share of the words of two candidates that both have, from which on they say the same."""
-ADDS: Final = 0.4
+ADDS: Final = 0.4  # measured: tests/unit/test_edges_quotation.py
 """By how much better a neighbour must hold a word of the question to be quoted for it."""
-TOGETHER: Final = 0.5
+TOGETHER: Final = 0.5  # measured: tests/unit/test_edges_quotation.py
 """By how much less (in log odds) a neighbouring sentence may score to be quoted with the best."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from cairn.answer.evidence import FEATURES, Measured
 
-WEIGHTS: Final[Mapping[str, float]] = {
+WEIGHTS: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_selection.py
     "idf_direct": 3.98,
     "idf_around": 4.70,
     "fits": 0.87,

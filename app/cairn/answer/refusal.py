@@ -13,7 +13,7 @@ from cairn.language.text import fold
 
 _OURS: Final = tuple(text for one in languages() for text in (one.replies.refusal, *one.replies.wordings) if text)
 _NOTHING_THERE: Final = bounded("|".join(pattern for one in languages() for pattern in one.replies.says_nothing))
-LONGEST_REFUSAL: Final = 320
+LONGEST_REFUSAL: Final = 320  # bound: tests/unit/test_edges_answer.py
 """Characters; in a longer text such a beginning is an introduction to what the sources do say."""
 
 

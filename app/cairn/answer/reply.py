@@ -12,7 +12,7 @@ from cairn.language.text import normalise
 
 _OPEN = re.compile(r"<\s*(think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
 _CLOSE = re.compile(r"<\s*/\s*(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
-LONGEST_TAG: Final = 16
+LONGEST_TAG: Final = 16  # bound: tests/unit/test_edges_ground.py
 """Characters of the longest tag, with room for white space: so much of a piece's end may be the beginning of one."""
 
 
@@ -129,10 +129,10 @@ def _stands(text: str, unit: Unit) -> bool:
     return unit.kind not in ("prose", "item", "row") or bool(_ENDED.search(text[: unit.end]))
 
 
-LEAST_REPEATED: Final = 4
-LEAST_LOOP: Final = 400
+LEAST_REPEATED: Final = 4  # measured: tests/unit/test_edges_answer.py
+LEAST_LOOP: Final = 400  # measured: tests/unit/test_edges_answer.py
 """Characters. Shorter repetitions occur in lists, tables and songs."""
-LONGEST_PERIOD: Final = 600
+LONGEST_PERIOD: Final = 600  # bound: tests/unit/test_edges_answer.py
 
 
 def loop_start(text: str) -> int | None:
@@ -152,6 +152,7 @@ def _periods(tail: str) -> list[int]:
     """Distances at which the last characters of the text stand before: the only possible periods."""
     found: list[int] = []
     last, at = tail[-12:], len(tail) - 12
+    # measured: tests/unit/test_edges_answer.py
     while len(found) < 60 and (at := tail.rfind(last, 0, at + len(last) - 1)) >= 0:
         if (period := len(tail) - len(last) - at) > LONGEST_PERIOD:
             break

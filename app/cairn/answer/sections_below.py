@@ -16,14 +16,14 @@ from cairn.language.lexicon import languages
 from cairn.language.sentences import Span
 from cairn.language.text import fold
 
-FEWEST: Final = 2
-MOST: Final = 12
+FEWEST: Final = 2  # measured: tests/unit/test_sections_below.py
+MOST: Final = 12  # bound: tests/unit/test_sections_below.py
 """Sections that are a list."""
-DEEP: Final = 2
+DEEP: Final = 2  # measured: tests/unit/test_sections_below.py
 """Headings above an introduction from which on the sections behind it are what it is about; those of a whole document are its
 chapters, which must be announced right before them."""
 
-MOST_MARKS: Final = 200
+MOST_MARKS: Final = 200  # bound: tests/unit/test_sections_below.py
 """Beginnings of sections that are read behind a sentence."""
 
 _NUMBERS: Final = {

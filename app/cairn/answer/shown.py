@@ -21,25 +21,25 @@ from cairn.language.linear import bounded
 from cairn.language.sentences import Span, is_item, is_rule, split_sentences
 from cairn.language.text import fold
 
-MOST_SHOWN: Final = 900
+MOST_SHOWN: Final = 900  # bound: tests/unit/test_edges_shown.py
 """Characters, about: what a telephone shows at once."""
-SHORT_PROSE: Final = 600
+SHORT_PROSE: Final = 600  # measured: tests/unit/test_edges_shown.py
 """Of a section of paragraphs alone that is shown whole. In a longer one most of what is asked stands in a sentence and those
 around it."""
-INTRODUCTION: Final = 300
+INTRODUCTION: Final = 300  # bound: tests/unit/test_edges_shown.py
 """Of a paragraph that is shown whole before what it introduces, or around a sentence of it. A section that is shorter only begins
 what the sections below it say."""
-LABEL: Final = 80
+LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
-MOST_ANNOUNCED: Final = 1300
+MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
 """Up to the end of what a sentence announces: half a list says as little as none."""
-NEAR: Final = 5
+NEAR: Final = 5  # bound: tests/unit/test_edges_shown.py
 """Blocks behind a sentence among which is what it announces."""
-ON_THE_WAY: Final = 300
+ON_THE_WAY: Final = 300  # bound: tests/unit/test_edges_shown.py
 """Characters of prose, at most, between a sentence and the list or code that its section leads to, or the sections below."""
 LONG_ITEM: Final = MOST_SHOWN - INTRODUCTION
 """Of an item that is cut where the items and paragraphs in it begin."""
-WINDOW: Final = 4000
+WINDOW: Final = 4000  # bound: tests/unit/test_edges_shown.py
 """Of a passage, before and behind the quotation, that is read: chunkers of others may make long ones."""
 
 
@@ -502,7 +502,7 @@ def _lines(text: str) -> Iterator[str]:
         yield line
 
 
-SET_IN: Final = 3
+SET_IN: Final = 3  # measured: tests/unit/test_edges_shown.py
 """Blanks by which a line is set in that says what the line above it names."""
 HYPHEN: Final = "\u2010"
 """At the end of a printed line, where manual pages cut a word."""

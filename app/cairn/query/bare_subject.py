@@ -7,7 +7,7 @@ from typing import Final
 from cairn.language.lexicon import language
 from cairn.language.tokens import message_words
 
-LONGEST: Final = 4
+LONGEST: Final = 4  # bound: tests/unit/test_edges_query.py
 """Words of a side of a comparison that is a subject alone; longer ones say what is asked of it ("Nomad in terms of price")."""
 
 

@@ -15,9 +15,10 @@ from cairn.language.text import fold_line, window
 from cairn.language.tokens import words
 from cairn.query.entities import entities
 
+# measured: tests/unit/test_routing.py
 PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.5, 0.3
 """Confidences: a pattern matched; a factual question with a name, a date or a number; a question word; nothing."""
-_LEAD: Final = 4
+_LEAD: Final = 4  # measured: tests/unit/test_edges_query.py
 """Words among which a question word makes a question of a message without a question mark."""
 _START: Final = bounded(
     rf"^(?:[¿¡\"'(\s]|{'|'.join(opener for one in languages() for opener in one.questions.openers)})*"
@@ -122,7 +123,7 @@ def _said(match: re.Match[str]) -> str:
 
 # --- how much text and how much graph it deserves ---------------------------------------------------------------------
 
-WEIGHTS: Final[Mapping[QueryType, FusionWeights]] = {
+WEIGHTS: Final[Mapping[QueryType, FusionWeights]] = {  # measured: tests/unit/test_routing.py
     "FACTUAL": FusionWeights(0.7, 0.3, "HYBRID"),
     "RELATIONAL": FusionWeights(0.2, 0.8, "HYBRID"),
     "COMPARATIVE": FusionWeights(0.3, 0.7, "HYBRID"),
@@ -132,7 +133,7 @@ WEIGHTS: Final[Mapping[QueryType, FusionWeights]] = {
     "UNKNOWN": FusionWeights(0.6, 0.4, "HYBRID"),
 }
 """CogniDoc's table; its "vector" is text here, both legs together."""
-SURE: Final = 0.7
+SURE: Final = 0.7  # measured: tests/unit/test_routing.py
 """Confidence above which a factual question does without the graph."""
 
 

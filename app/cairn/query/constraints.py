@@ -12,15 +12,15 @@ from cairn.domain.plan import PromptConstraints
 from cairn.language.lexicon import any_of, languages
 from cairn.language.linear import bounded
 
-WINDOW: Final = 4000
-MOST: Final = 20
+WINDOW: Final = 4000  # bound: tests/unit/test_edges_query.py
+MOST: Final = 20  # bound: tests/unit/test_edges_query.py
 """More searches or openings than this are no constraint but a typo; what cannot be met is disclosed."""
-MOST_ITEMS: Final = 12
-MOST_WORDS: Final = 1000
+MOST_ITEMS: Final = 12  # bound: tests/unit/test_edges_query.py
+MOST_WORDS: Final = 1000  # bound: tests/unit/test_edges_query.py
 """Of an answer; more cannot be had in one reply."""
-SECTION_CHARS: Final = 40
+SECTION_CHARS: Final = 40  # bound: tests/unit/test_edges_query.py
 """Least text of a section that is worth its heading."""
-CHARS_PER_WORD: Final = 5
+CHARS_PER_WORD: Final = 5  # bound: tests/unit/test_edges_query.py
 
 _NUMBER_WORDS: Final = {word: value for one in languages() for word, value in one.orders.numbers.items()}
 _N: Final = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
@@ -32,7 +32,7 @@ _SEARCH_APART: Final = bounded(
     rf"\b{_SEARCHES} {any_of(lambda one: one.orders.separate_after)}\b",
     re.IGNORECASE,
 )
-_FEW: Final = 2
+_FEW: Final = 2  # measured: tests/unit/test_edges_query.py
 """Searches that are meant by "separate searches" of nothing in particular."""
 _OPENED: Final = any_of(lambda one: one.orders.texts)
 _READ, _AT_LEAST = any_of(lambda one: one.orders.read), any_of(lambda one: one.orders.at_least)
@@ -125,6 +125,7 @@ def _listed(text: str, head: re.Pattern[str]) -> tuple[str, ...]:
     return ()
 
 
+# measured: tests/unit/test_edges_query.py
 def _items(text: str, at: int, most_words: int = 8) -> tuple[str, ...]:
     """The list that begins at `at`: bullets, quoted names, or words between commas up to the sentence's end."""
     rest = text[at:]

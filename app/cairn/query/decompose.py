@@ -14,11 +14,11 @@ from typing import Final
 from cairn.language.lexicon import any_of, every, patterns
 from cairn.language.linear import bounded
 
-MAX_CHARS: Final = 2000
-MIN_CHARS: Final = 8
+MAX_CHARS: Final = 2000  # bound: tests/unit/test_edges_query.py
+MIN_CHARS: Final = 8  # bound: tests/unit/test_edges_query.py
 """A part that is shorter is no question: it is joined to the one before."""
 
-MAX_SUBQUESTIONS: Final = 4
+MAX_SUBQUESTIONS: Final = 4  # bound: tests/unit/test_edges_query.py
 """That a message is split into at most."""
 
 _AND: Final = any_of(lambda one: one.split.joins)
@@ -97,6 +97,7 @@ def _by_list(text: str) -> list[str]:
     if len(items) > 1:
         lead = _BULLET.split(text, maxsplit=1)[0].strip().rstrip(":").strip()
         asked = all(_ASKING.match(item) for item in items)
+        # measured: tests/unit/test_edges_query.py
         return [item if asked or not lead or len(lead) > 200 else f"{lead}: {item}" for item in items]
     pieces = text.split(";")
     return pieces if len(pieces) > 1 and all(_ASKING.match(piece.strip()) for piece in pieces) else []
@@ -128,6 +129,7 @@ def _by_clause(text: str) -> list[str]:
     found, start = [], 0
     for match in matches:
         head = text[start : match.start()]
+        # measured: tests/unit/test_edges_query.py
         if len(head) < MIN_CHARS or len(head.split()) < 3 or head.split()[-1].casefold() in _LIGHT:
             continue  # "how and why" is one question
         found.append(head)
@@ -158,6 +160,7 @@ def _by_comparison(text: str) -> list[str]:
             if (
                 all(sides)
                 and sides[0].casefold() != sides[1].casefold()
+                # measured: tests/unit/test_edges_query.py
                 and all(len(side.split()) <= 12 for side in sides)
             ):
                 return [f"{side}{tail}".strip() for side in _sides(*sides)]
@@ -197,6 +200,7 @@ def _by_names(text: str, whole: Sequence[str]) -> list[str]:
     head, tail = text[: match.start()], text[match.end() :]
     if not head.strip() or _ends_a_name(head) or _begins_a_name(tail):
         return []
+    # measured: tests/unit/test_edges_query.py
     if len(objects) < 3 and not _SEVERAL.search(head):
         return []  # "who wrote Pride and Prejudice?"
     return [f"{head}{one}{tail}" for one in objects]

@@ -22,11 +22,11 @@ from cairn.language.names import (
 from cairn.language.text import fold_line, window
 from cairn.language.tokens import ALL_IDLE_WORDS
 
-MOST: Final = 20
+MOST: Final = 20  # bound: tests/unit/test_edges_query.py
 """Entities of one message; more would be a list."""
-_RARE: Final = 0.01
+_RARE: Final = 0.01  # measured: tests/unit/test_edges_query.py
 """Share of passages up to which a lower-case word of the collection may be a name."""
-_MIN_PASSAGES: Final = 20
+_MIN_PASSAGES: Final = 20  # measured: tests/unit/test_edges_query.py
 _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
 _RULES: Final = NameRules(ALL_IDLE_WORDS, _QUESTION_WORDS, COMMON_OPENERS | every(lambda one: one.questions.yes_no))
 
@@ -62,6 +62,7 @@ def _rare_words(tokens: list[NameToken], vocabulary: Vocabulary) -> list[tuple[i
     counted = [
         (vocabulary.frequencies.get(token.word.casefold(), 0), token.start, token.word)
         for token in tokens
+        # measured: tests/unit/test_edges_query.py
         if len(token.word) > 3 and token.folded not in ALL_IDLE_WORDS and not token.word.isdigit()
     ]
     return [(start, word) for count, start, word in sorted(counted)[:12] if 0 < count <= most][:2]

@@ -21,17 +21,17 @@ from cairn.settings import RoutingSettings
 
 RETRIEVED: Final[frozenset[Intent]] = frozenset({"question", "command"})
 """Intents that are answered from the documents."""
-MOST_WORDS: Final = 20
+MOST_WORDS: Final = 20  # bound: tests/unit/test_edges_query.py
 """Longer messages have something to say: they are questions."""
-FOREIGN_LIKE: Final = 0.88
+FOREIGN_LIKE: Final = 0.88  # measured: tests/unit/test_edges_query.py
 """Cosine from which a message is like an exemplar that is not in English, which the local model speaks best."""
-AHEAD_OF_QUESTIONS: Final = 0.1
+AHEAD_OF_QUESTIONS: Final = 0.1  # measured: tests/unit/test_edges_query.py
 """By how much that must exceed the cosine to the nearest exemplar of a question."""
-UNDECIDED_FROM: Final = 0.45
+UNDECIDED_FROM: Final = 0.45  # measured: tests/unit/test_edges_query.py
 """Cosine from which on an undecided message may go to the intent model."""
-_BATCH: Final = 32
+_BATCH: Final = 32  # bound: tests/unit/test_edges_query.py
 _CODE = bounded(r"\w[_./]\w")
-_LIKE_A_COMMAND: Final = 0.6
+_LIKE_A_COMMAND: Final = 0.6  # measured: tests/unit/test_edges_query.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +162,5 @@ def _usual(intent: Intent) -> frozenset[str]:
 def _like(word: str, usual: frozenset[str]) -> bool:
     if word in usual or len(word) < 2:
         return True
+    # measured: tests/unit/test_edges_query.py
     return len(word) >= 5 and any(other[:4] == word[:4] and abs(len(other) - len(word)) <= 3 for other in usual)

@@ -19,8 +19,8 @@ from cairn.query.summarize import FILE_NAME
 from cairn.store import holdings
 from cairn.store.session import Database
 
-MAX_CHARS: Final = 1000
-MAX_WISHES: Final = 6
+MAX_CHARS: Final = 1000  # bound: tests/unit/test_edges_query.py
+MAX_WISHES: Final = 6  # bound: tests/unit/test_edges_query.py
 NO_FILTERS: Final[Mapping[str, Any]] = {}
 
 Kind = Literal["year", "years", "author", "topic", "document"]
@@ -152,7 +152,7 @@ def _in_documents(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 
 _ANY_DOCUMENTS: Final = bounded(rf"\b{_DOCUMENTS}\b", re.IGNORECASE)
-LONGEST_WITHIN: Final = 40
+LONGEST_WITHIN: Final = 40  # bound: tests/unit/test_edges_query.py
 """Characters of "according to all of the"."""
 _WITHIN: Final = bounded(rf"(?<!\w){any_of(lambda one: one.filters.within)}\s+\Z", re.IGNORECASE)
 
@@ -228,7 +228,7 @@ def scoped(query: str, documents: Sequence[str]) -> str:
     return f'{query} id:"{documents[0]}"'
 
 
-MAX_VALUE: Final = 200
+MAX_VALUE: Final = 200  # bound: tests/unit/test_edges_query.py
 """Longest value of an operator (cairn/retrieve/operators.py)."""
 
 

@@ -26,9 +26,9 @@ from cairn.query.small_talk import whole_message
 from cairn.settings import RoutingSettings
 
 INTENTS: Final[tuple[Intent, ...]] = get_args(Intent)
-MODEL_CONFIDENCE: Final = 0.70
+MODEL_CONFIDENCE: Final = 0.70  # measured: tests/unit/test_edges_query.py
 """Of layer 2."""
-REPLY_TOKENS: Final = 256
+REPLY_TOKENS: Final = 256  # bound: tests/unit/test_edges_query.py
 """Of the intent model; some models think first."""
 MALFORMED: Final = "the intent model's reply was not an intent"
 """Begins the reason of a match that stands in for a reply that could not be read; belongs into `degraded`."""
@@ -38,16 +38,16 @@ ONLY_STOP_WORDS: Final = "only stop words, in a conversation"
 
 # --- layer 0 ----------------------------------------------------------------------------------------------------------
 
-_SAME_CHARACTER: Final = 0.9
+_SAME_CHARACTER: Final = 0.9  # measured: tests/unit/test_edges_query.py
 """Share of one character above which a message is garbage."""
-_FEW_WORDS: Final = 5
+_FEW_WORDS: Final = 5  # measured: tests/unit/test_edges_query.py
 """Longest message that the stop word rule looks at."""
-_RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.8, 4.6, 5.2
+_RANDOM, _RANDOM_UNSEEN, _RANDOM_NAME = 4.8, 4.6, 5.2  # measured: tests/unit/test_edges_query.py
 """Strangeness of random keys: of a word; of one that the collection does not hold; of one written like a name."""
 _LANGUAGE_NAMES: Final = bounded(r"(?i)^(?:[cjf](?:\+\+|#)|[crd])[ ?!.]*$")
 _IDEOGRAPH: Final = bounded(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ROMAN: Final = bounded(r"(?i)(?=[IVXLCDM])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
-_ACRONYM: Final = 9
+_ACRONYM: Final = 9  # measured: tests/unit/test_edges_query.py
 """Capitals shorter than this are an abbreviation."""
 _CODE: Final = bounded(r"\d|[_./:@#+\\-]|[a-z][A-Z]")
 _TWO_LETTER_WORDS: Final = folded_words(
@@ -112,6 +112,7 @@ def _emoji(text: str) -> str | None:
 def _repeated(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
     """One character most of the time, or two in turn."""
     visible = [c for c in text.casefold() if not c.isspace()]
+    # measured: tests/unit/test_edges_query.py
     if len(visible) < 3 or _known(text, vocabulary):
         return None
     most = max(map(visible.count, set(visible)))
@@ -119,6 +120,7 @@ def _repeated(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
         return _rule("garbage", 1.0, "one character repeated")
     letters = "".join(c for c in visible if c.isalpha())
     written = _CODE.search(text) or _ROMAN.fullmatch(text) or (text.isupper() and len(text) < _ACRONYM)
+    # measured: tests/unit/test_edges_query.py
     if len(letters) >= 4 and len(set(letters)) <= 2 and letters not in _TWO_LETTER_WORDS and not written:
         return _rule("garbage", 0.95, "two characters repeated")
     return None
@@ -166,6 +168,7 @@ def _only_stop_words(text: str, has_history: bool, language: str) -> IntentMatch
 def _nonsense(text: str, vocabulary: Vocabulary | None) -> IntentMatch | None:
     """Keyboard play: every word of it, and none that the collection holds or that could be a name or an identifier."""
     spelled = WORD.findall(text)
+    # measured: tests/unit/test_edges_query.py
     if not spelled or len(spelled) > 12 or any(_known(word, vocabulary) for word in spelled):
         return None
     if all(fold_line(word) in known.NONSENSE for word in spelled):
@@ -192,8 +195,8 @@ def _known(word: str, vocabulary: Vocabulary | None) -> bool:
 
 # --- layer 2 ----------------------------------------------------------------------------------------------------------
 
-_SHOWN_CHARS: Final = 600
-_SHORT_REPLY: Final = 80
+_SHOWN_CHARS: Final = 600  # bound: tests/unit/test_edges_query.py
+_SHORT_REPLY: Final = 80  # measured: tests/unit/test_edges_query.py
 _WORDS = bounded(r"follow[-_ ]?up|off[-_ ]?topic|clarify[-_ ]?needed|[a-z_]+")
 
 

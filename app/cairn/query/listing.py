@@ -22,15 +22,15 @@ from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS
 from cairn.query.summarize import FILE_NAME
 
-LONGEST: Final = 300
+LONGEST: Final = 300  # bound: tests/unit/test_edges_query.py
 """Characters of a message that may be such a question."""
-LONGEST_TERM: Final = 6
+LONGEST_TERM: Final = 6  # bound: tests/unit/test_edges_query.py
 """Words of something that documents mention; more are a description, which is searched for."""
-NAMED_IN: Final = 3
+NAMED_IN: Final = 3  # measured: tests/unit/test_carry.py
 """Words of a name; a longer term may describe something, and documents that are about it say it otherwise."""
-_VALUE: Final = 160
+_VALUE: Final = 160  # bound: tests/unit/test_edges_query.py
 """Characters of a value."""
-MOST_CLAUSES: Final = 8
+MOST_CLAUSES: Final = 8  # bound: tests/unit/test_edges_query.py
 
 FORMATS: Final = {
     "pdf": "pdf", "docx": "word", "doc": "word", "word": "word", "markdown": "markdown", "md": "markdown", "html": "html",

@@ -10,7 +10,7 @@ from typing import Final
 from cairn.language.lexicon import in_order, languages
 from cairn.language.linear import bounded
 
-LONGEST: Final = 300
+LONGEST: Final = 300  # bound: tests/unit/test_edges_query.py
 """Code points of a question that is looked at; a longer one asks more than this."""
 _QUOTES: Final = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "\u00a0": " ", "\u202f": " "})
 _ENDS: Final = " \t\n?.!…\"'“”„«»"

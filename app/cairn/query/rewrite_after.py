@@ -21,6 +21,7 @@ def rewrite_after(
     words = content_words(question)
     astray = _share(words, irrelevant)
     helpful = _share(words, relevant)
+    # measured: tests/unit/test_edges_query.py
     kept = [word for word in words if astray[word] < 0.8 or helpful[word] > 0 or word[0].isupper()]
     led = _headwords(relevant, question)
     for terms in ((*words, *led), kept, words):  # the last: the question without its scaffolding

@@ -26,15 +26,15 @@ from cairn.providers.reader import json_array, json_object, without_thought
 from cairn.query.decompose import MAX_SUBQUESTIONS
 from cairn.settings import RewriteSettings
 
-SHOWN_CHARS: Final = 1200
+SHOWN_CHARS: Final = 1200  # bound: tests/unit/test_edges_query.py
 """Of each message of the conversation."""
-MESSAGE_CHARS: Final = 4000
-SHOWN_PASSAGES: Final = 5
-PASSAGE_CHARS: Final = 500
+MESSAGE_CHARS: Final = 4000  # bound: tests/unit/test_edges_query.py
+SHOWN_PASSAGES: Final = 5  # bound: tests/unit/test_edges_query.py
+PASSAGE_CHARS: Final = 500  # bound: tests/unit/test_edges_query.py
 """What is shown of the passages that were found, relevant or not, when another query is wanted."""
-MAX_GROWTH: Final = 400
+MAX_GROWTH: Final = 400  # bound: tests/unit/test_edges_query.py
 """Characters that a rewritten message may have beyond three times the message."""
-MAX_EXPANSIONS: Final = 3
+MAX_EXPANSIONS: Final = 3  # bound: tests/unit/test_edges_query.py
 
 _ITEM = bounded(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LABEL = bounded(r"^\s*(?:rewritten\s+)?(?:query|question|message)\s*:\s*", re.IGNORECASE)

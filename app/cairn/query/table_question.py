@@ -62,7 +62,7 @@ from cairn.query.table_words import (
     year_range,
 )
 
-MOST_CONDITIONS: Final = 3
+MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_question.py
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
 
 
@@ -79,6 +79,7 @@ def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCe
 def initials_of(name: str) -> str:
     """By which a name of several words is called, too: "NJ"."""
     words = tokens_of(name)
+    # measured: tests/unit/test_table_question.py
     return "".join(word[0] for word in words) if 1 < len(words) < 6 and all(map(str.isalpha, words)) else ""
 
 

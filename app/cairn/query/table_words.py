@@ -17,9 +17,9 @@ from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
 COMPARISONS: Final = ("at_least", "at_most", "more", "less")
 COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
 _PHRASES: Final = (*COMPUTED, "best", "worst", *COMPARISONS, "none", "top", "listing")
-LONGEST_NAME: Final = 12
+LONGEST_NAME: Final = 12  # bound: tests/unit/test_edges_query.py
 """Words of a name that is looked for."""
-MOST_TOKENS: Final = 60
+MOST_TOKENS: Final = 60  # bound: tests/unit/test_edges_query.py
 """Words of a question that is read; longer ones tell more than what to compute."""
 
 
@@ -67,7 +67,11 @@ _ALIKE: Final = tuple(group for one in languages() for group in (one.arithmetic.
 INHABITANTS: Final = _words("inhabitants")
 _RANGES: Final = frozenset(_phrases("ranges"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
-    f"{word}s": scale for one in languages() for word, scale in one.numbers.scales.items() if len(word) > 3
+    # measured: tests/unit/test_edges_query.py
+    f"{word}s": scale
+    for one in languages()
+    for word, scale in one.numbers.scales.items()
+    if len(word) > 3
 }
 UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {
     "percent", "usd", "eur", "us",
@@ -248,7 +252,7 @@ def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
 
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHORT_RANGE: Final = re.compile(r"(?<![^\W_])(\d\d)[-–_ /](\d\d)(?![^\W_])")
-_CENTURY_TURNS: Final = 50
+_CENTURY_TURNS: Final = 50  # measured: tests/unit/test_table_question.py
 """Two digits of a year from here on are of the century before."""
 
 
@@ -304,12 +308,14 @@ def same_word(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     if len(short) == len(long) and short.endswith("s") and long.endswith("s"):
         short, long = short[:-1], long[:-1]  # "públicas" and "públicos"
+    # measured: tests/unit/test_edges_query.py
     if len(short) < 4 or not short.isalpha() or not long.isalpha():
         return False
     if long.startswith(short):
         return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
     if short.endswith("y") and long == f"{short[:-1]}ies":
         return True
+    # measured: tests/unit/test_edges_query.py
     return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
 
 
@@ -375,7 +381,7 @@ def besides_date(header: str) -> str:
 
 # --- what a table is counted in -------------------------------------------------------------------------------------------
 
-_IN_SCALE: Final = (
+_IN_SCALE: Final = (  # measured: tests/unit/test_edges_query.py
     (re.compile(r"\bbillions?\b|\bbn\b|milliarden|milliards|miliardi|\bmrd\b", re.IGNORECASE), 10**9),
     (
         re.compile(

@@ -36,7 +36,7 @@ from cairn.store import cache, vectors
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-FORMAT = 4
+FORMAT = 4  # bound: tests/unit/test_edges_retrieve.py
 """Of keys and stored results: one more when either changes its meaning, so that old entries are never read."""
 _TRAILING = "?.!,;: "
 _QUICKLY = {"statement_timeout": "1000"}

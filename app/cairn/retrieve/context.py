@@ -27,7 +27,7 @@ from cairn.telemetry import record, span
 T = TypeVar("T")
 
 
-MOST_KNOWN: Final = 10_000
+MOST_KNOWN: Final = 10_000  # bound: tests/unit/test_edges_retrieve.py
 """Collections whose model is remembered."""
 
 

@@ -18,9 +18,9 @@ from cairn.retrieve.context import Retrieved, SearchContext
 from cairn.retrieve.weights import graph_weights, text_shares
 from cairn.settings import Settings
 
-KEPT: Final = 1
+KEPT: Final = 1  # measured: tests/unit/test_graph_rank.py
 """Best passages of the text retrievers that the graph does not move."""
-DEEPEST: Final = 50
+DEEPEST: Final = 50  # bound: tests/unit/test_edges_retrieve.py
 """Place in the order of the text retrievers below which the graph takes no passage to stand: their lists are as long in a search
 for few passages, and who asks for a hundred has the same ones first."""
 
@@ -40,6 +40,7 @@ def fuse(legs: Mapping[Leg, LegResult], form: FusionForm, settings: Settings) ->
     return [item._replace(score=min(1.0, item.score)) for item in reciprocal_rank_fusion(legs, parts, k)]
 
 
+# measured: tests/unit/test_fuse.py
 def reciprocal_rank_fusion(legs: Mapping[Leg, LegResult], weights: Mapping[Leg, float], k: int = 60) -> list[Fused]:
     """score(d) = sum over retrievers of weight / (k + rank), ranks from 1 (Cormack et al. 2009).
 

@@ -20,11 +20,11 @@ from typing import cast
 from cairn.domain.plan import Condition, Conditions, Field
 from cairn.language.identify import CONFIGURATIONS
 
-MAX_OPERATORS = 32
+MAX_OPERATORS = 32  # bound: tests/unit/test_edges_retrieve.py
 """A text with more is pasted data, not a query, and none of them counts."""
-MAX_VALUE = 200
+MAX_VALUE = 200  # bound: tests/unit/test_edges_retrieve.py
 """Characters of a phrase; a longer one is a quotation and is searched by its words."""
-MAX_KEYWORDS = 12
+MAX_KEYWORDS = 12  # bound: tests/unit/test_edges_retrieve.py
 """A query with more words outside quotes is a sentence."""
 
 # Atomic groups, so that no text takes more than linear time.

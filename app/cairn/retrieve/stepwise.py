@@ -26,7 +26,7 @@ from cairn.store.vectors import EmbeddingModel
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-MAX_DEPTH = 5000
+MAX_DEPTH = 5000  # bound: tests/unit/test_edges_retrieve.py
 """Passages per retriever beyond which grouping by document stops looking deeper."""
 
 

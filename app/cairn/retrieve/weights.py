@@ -14,9 +14,9 @@ from cairn.domain.plan import FusionWeights
 from cairn.retrieve.context import Retrieved, SearchContext
 from cairn.settings import Settings
 
-CONFIDENCE_THRESHOLD: Final = 0.3
+CONFIDENCE_THRESHOLD: Final = 0.3  # measured: tests/unit/test_graph_weights.py
 """A side that is less sure than this gives weight away."""
-MAX_SHIFT: Final = 0.3
+MAX_SHIFT: Final = 0.3  # measured: tests/unit/test_graph_weights.py
 """What a side gives away that found nothing."""
 
 
