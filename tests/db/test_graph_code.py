@@ -13,10 +13,11 @@ from cairn.domain.document import Indexed, Source
 from cairn.domain.passage import SearchRequest
 from cairn.graph.code.symbols import find_symbols, symbol_passages, wanted_symbols
 from cairn.service.documents import get_collection, index_now
-from cairn.service.search import run_search
+from cairn.service.search import get_trace, run_search
 from cairn.wiring import Services
 from tests.db.graphs import contents, remove
 from tests.db.runs import answered
+from tests.documents import find
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -232,3 +233,9 @@ async def test_a_broken_file_is_read_as_far_as_it_goes(services: Services) -> No
     broken = "def good():\n    return 1\n\n\nclass ((((\n\n\ndef also(x:\n    good()\n" + "(" * 10_000
     await index(services, {"a.py": broken})
     assert (await look_up(services, SymbolQuery("good")))[0].name == "a.py::good"
+
+
+async def test_a_search_follows_two_definitions_of_a_name(services: Services) -> None:
+    await index(services, {f"m{n}.py": f"def reckon(x):\n    return x + {n}\n" for n in range(4)})
+    found = await find(services, "What does reckon() return?", "code", legs=("graph",), explicit=True, cache=False)
+    assert (await get_trace(services, found.trace_id)).plan["graph"]["symbols"] == 2

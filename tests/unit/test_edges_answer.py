@@ -19,12 +19,15 @@ from cairn.answer.confidence import (
     JudgedConfidence,
     decide,
     fit_calibration,
+    fit_logistic,
     word_of,
 )
 from cairn.answer.evidence import COLUMN, FEATURES, measure, question_terms
 from cairn.answer.extract import extract
 from cairn.answer.refusal import is_refusal
 from cairn.answer.reply import loop_start
+from cairn.errors import InputError
+from cairn.evals.calibrate import calibrate
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
 
@@ -222,6 +225,7 @@ def test_a_short_text_that_begins_like_a_refusal_is_one(length: int, refuses: bo
     ("period", "times", "loops"),
     [
         (100, 4, True),
+        (150, 3, False),
         (100, 3, False),
         (99, 4, False),
         (99, 5, True),
@@ -246,3 +250,25 @@ def test_a_line_is_fitted_as_exactly_as_numbers_allow() -> None:
     judged = [JudgedConfidence(Confidence(p, 0.5), n % 10 < 10 * p, True) for p in (0.2, 0.5, 0.8) for n in range(10)]
     first, again = fit_calibration(judged), fit_calibration(judged[::-1])
     assert first.present == pytest.approx(again.present, abs=1e-12)
+
+
+@pytest.mark.parametrize(("run", "loops"), [(71, True), (72, False)])
+def test_sixty_periods_are_tried(run: int, loops: bool) -> None:
+    """Of a run of one letter each length is one, before the period that it stands in."""
+    assert (loop_start(("b" + "a" * run) * 20) is not None) is loops
+
+
+def test_a_fit_ends_after_fifty_steps() -> None:
+    """Of what can be told apart without a rest, each step makes the slope one steeper."""
+    slope, _ = fit_logistic(np.array([[-1.0], [1.0]]), np.array([0.0, 1.0]), ridge=0.0)
+    assert 49 < slope < 53
+
+
+@pytest.mark.parametrize(("count", "enough"), [(20, True), (19, False)])
+def test_twenty_judged_questions_make_a_calibration(count: int, enough: bool) -> None:
+    judged = [JudgedConfidence(Confidence(0.8, 0.7), n % 2 == 0, n % 2 == 0) for n in range(count)]
+    if enough:
+        assert calibrate(judged).calibration.questions == count
+    else:
+        with pytest.raises(InputError, match="too few"):
+            calibrate(judged)

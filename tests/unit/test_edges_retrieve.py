@@ -20,7 +20,7 @@ from cairn.providers.retry import now
 from cairn.retrieve.cache import FORMAT
 from cairn.retrieve.context import Retrieved, SearchContext, SearchDeps, ServingModels
 from cairn.retrieve.fuse import with_graph
-from cairn.retrieve.graph import _as_found
+from cairn.retrieve.graph import _as_found, search_at
 from cairn.retrieve.operators import parse_operators
 from cairn.retrieve.rerank import rerank
 from cairn.retrieve.stepwise import _deep_enough
@@ -111,3 +111,17 @@ async def test_a_reranker_has_a_second_more_than_it_gives_itself() -> None:
     await rerank(choice, "kestrel", [passage("a"), passage("b")], settings)
     end, asked = ends
     assert begun <= end - settings.rerank_seconds - 1.0 <= asked
+
+
+async def test_two_thousand_links_are_looked_at() -> None:
+    """Of each collection, as the database is asked."""
+    asked: list[Any] = []
+
+    class Connection:
+        async def fetch(self, *arguments: Any, timeout: float) -> list[Any]:
+            asked.extend(arguments)
+            return []
+
+    state = cast("Any", SimpleNamespace(id=UUID(int=1), epoch=1))
+    await search_at(Connection(), replace(searched(), text="Where is Tim Burton?"), state, fused(3))
+    assert 2000 in asked

@@ -78,6 +78,13 @@ def test_a_stretch_is_whole_units_and_nothing_is_left_out() -> None:
     assert len(long) == 1, "a unit that is longer stands alone"
 
 
+@pytest.mark.parametrize(("length", "stretches"), [(420, 1), (421, 2)])
+def test_a_stretch_has_420_characters(length: int, stretches: int) -> None:
+    text = f"Ships sail. X{'x' * (length - 14)}."
+    assert len(text) == length
+    assert len(cut_stretches(text)) == stretches
+
+
 def test_only_the_most_promising_stretches_are_read_best_first() -> None:
     sources = [
         passage("\n\n".join(f"Ship {n} of fleet {m} sails. " + "It is blue. " * 40 for n in range(5))) for m in range(5)
