@@ -77,13 +77,10 @@ def find_numbers(source: str, path: str) -> list[Number]:
     for statement, name, node in _literals(tree):
         end = node.end_col_offset or node.col_offset
         text = raw[node.lineno - 1][node.col_offset : end].decode()
-        at = _comments_above(lines, node.lineno) if statement is None else _lines_of(tree, statement)
-        own = (
-            range(statement.lineno, (statement.end_lineno or 0) + 1)
-            if statement
-            else range(node.lineno, node.lineno + 1)
-        )
-        told = next((marks for part in (own, at) if (marks := _marks(lines, part))), ())
+        first, last = (statement.lineno, statement.end_lineno) if statement else (node.lineno, node.lineno)
+        near = [range(first, (last or first) + 1), _with_comments(lines, first)]
+        near += [_lines_of(tree, statement)] if statement else []
+        told = next((marks for part in near if (marks := _marks(lines, part))), ())
         found.append(Number(path, name, node.lineno, node.col_offset, text, told))
     return sorted(found, key=lambda one: (one.line, one.column))
 
@@ -150,7 +147,7 @@ def _marks(lines: Sequence[str], part: range) -> tuple[tuple[str, str], ...]:
     return tuple(MARK.findall("\n".join(lines[line - 1] for line in part)))
 
 
-def _comments_above(lines: Sequence[str], line: int) -> range:
+def _with_comments(lines: Sequence[str], line: int) -> range:
     """A line with the comments right above it."""
     first = line
     while first > 1 and lines[first - 2].lstrip().startswith("#"):

@@ -22,7 +22,7 @@ from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars, _like, _retrieved, exemplars, has_subject
 from cairn.query.filters import scoped, wishes
 from cairn.query.intent import by_model, hard_rules, read_intent
-from cairn.query.listing import list_request
+from cairn.query.listing import list_request, says_much
 from cairn.query.related import ends_of
 from cairn.query.rewrite_after import rewrite_after
 from cairn.query.rewrite_by_model import (
@@ -478,3 +478,8 @@ def test_names_of_twelve_words_are_looked_for() -> None:
     found = read_question("what is the total " + " ".join(f"x{n}" for n in range(20)))
     assert found is not None
     assert max(len(name.split()) for name in found.names) == 12
+
+
+@pytest.mark.parametrize(("term", "describes"), [("old kestrel ship", False), ("old kestrel ship sails", True)])
+def test_a_name_has_three_words(term: str, describes: bool) -> None:
+    assert says_much(term) is describes

@@ -103,4 +103,4 @@ def speaks_of(number: Number, kind: str, by: str) -> bool:
         return False
     text, module = file.read_text(), number.path.removeprefix("app/").removesuffix(".py").replace("/", ".")
     package, _, name = module.rpartition(".")
-    return module in text or f"from {package} import {name}" in text or number.name in text
+    return number.path in text or module in text or f"from {package} import {name}" in text or number.name in text

@@ -32,19 +32,19 @@ WEIGHTS: Final[Mapping[str, float]] = {  # measured: tests/unit/test_routing.py
     "keyword_matches": 0.20,
     "low_confidence": 0.15,
 }
-TYPE_FACTOR: Final[Mapping[QueryType, float]] = {  # measured: tests/unit/test_routing.py
+TYPE_FACTOR: Final[Mapping[QueryType, float]] = {  # measured: tests/unit/test_edges_followup.py
     "FACTUAL": 0.0, "PROCEDURAL": 0.0, "RELATIONAL": 0.5, "EXPLORATORY": 0.5, "ANALYTICAL": 1.0, "COMPARATIVE": 1.0,
     "UNKNOWN": 0.5,
 }  # fmt: skip
 """UNKNOWN, which the source leaves open, is half way: what is not understood need not be simple."""
 SEVERAL_STEPS: Final = "several_steps"
 META_SCORE, AMBIGUOUS_SCORE = 0.75, 0.65  # measured: tests/unit/test_routing.py
-ENHANCED_FACTOR: Final = 1.5  # measured: tests/unit/test_routing.py
+ENHANCED_FACTOR: Final = 1.5  # measured: tests/unit/test_edges_followup.py
 """By which enhanced retrieval multiplies its depth (spec of CogniDoc)."""
-SHORT: Final = 15  # measured: tests/unit/test_routing.py
+SHORT: Final = 15  # measured: tests/unit/test_edges_followup.py
 """Characters under which a message may be ambiguous."""
 _QUESTION_ENDS = bounded(r"[?？؟]+")
-_OR_WORDS: Final = 10  # measured: tests/unit/test_routing.py
+_OR_WORDS: Final = 10  # measured: tests/unit/test_edges_followup.py
 
 
 def complexity(

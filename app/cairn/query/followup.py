@@ -29,23 +29,23 @@ from cairn.query.listing import list_request
 Names = Callable[[str, str], Sequence[str]]
 """Entities of a text in a language."""
 
-MAX_CHARS: Final = 400
+MAX_CHARS: Final = 400  # bound: tests/unit/test_edges_followup.py
 """Longer messages bring their own subject."""
-MAX_CONTENT: Final = 9
+MAX_CONTENT: Final = 9  # measured: tests/unit/test_edges_followup.py
 """And so do messages with more words that say something."""
-MAX_TEXT: Final = 600
+MAX_TEXT: Final = 600  # bound: tests/unit/test_edges_followup.py
 """Characters of what is searched for."""
-MAX_TERMS: Final = 6
+MAX_TERMS: Final = 6  # bound: tests/unit/test_edges_followup.py
 """Words, names or items that are carried."""
 
-REFERS_WITHIN: Final = 4
+REFERS_WITHIN: Final = 4  # measured: tests/unit/test_edges_followup.py
 """So many words of content before a word that refers back hold what it means; two where a comma stands between."""
-TOO_LITTLE: Final = 1
+TOO_LITTLE: Final = 1  # measured: tests/unit/test_carry.py
 """A message without names that has no more words of content is about the last question. Measured, as the others, on questions
 that stay with their subject and on others that do not (docs/quality.md, "Follow-ups and new subjects")."""
-BESIDE_A_KIND: Final = 3
+BESIDE_A_KIND: Final = 3  # measured: tests/unit/test_carry.py
 """Words that are carried where the message says which kind of thing it means ("this method")."""
-NEW_FOCUS: Final = 3
+NEW_FOCUS: Final = 3  # measured: tests/unit/test_edges_followup.py
 """Words of content that may follow "and" or "what about" as a new focus; more are a question of their own."""
 
 
@@ -245,6 +245,7 @@ def _answer_names(answer: str, question: str, language: str, names: Names) -> tu
     words = message_words(telling)
     bare = len(content_words(telling)) == len(words)  # no "In Paris"
     if (
+        # measured: tests/unit/test_edges_followup.py
         0 < len(words) <= 3 and bare and all(word.capital for word in words) and any(map(str.isupper, telling))
     ):  # no "1990s"
         return (telling.strip(" .!"),)
@@ -253,9 +254,9 @@ def _answer_names(answer: str, question: str, language: str, names: Names) -> tu
     )[:2]
 
 
-MAX_ANSWER: Final = 1500
+MAX_ANSWER: Final = 1500  # bound: tests/unit/test_edges_followup.py
 """Characters of an answer that are looked at."""
-MAX_ITEM: Final = 80
+MAX_ITEM: Final = 80  # bound: tests/unit/test_edges_followup.py
 _AND: Final = r"(?:and|or|et|ou|y|e|o|und|oder|sowie)"
 _BESIDE: Final = bounded(rf"\b{_AND}\b|,|\bvs\b|\bto\b")
 _CITATION: Final = bounded(r"\s*\[\d+\]")
@@ -393,7 +394,7 @@ class _Rules:
     """The same, whatever follows."""
 
 
-LAST: Final = -1
+LAST: Final = -1  # measured: tests/unit/test_carry.py
 """Number of "the last one"."""
 
 

@@ -26,7 +26,7 @@ LONGEST: Final = 300  # bound: tests/unit/test_edges_query.py
 """Characters of a message that may be such a question."""
 LONGEST_TERM: Final = 6  # bound: tests/unit/test_edges_query.py
 """Words of something that documents mention; more are a description, which is searched for."""
-NAMED_IN: Final = 3  # measured: tests/unit/test_carry.py
+NAMED_IN: Final = 3  # measured: tests/unit/test_edges_query.py
 """Words of a name; a longer term may describe something, and documents that are about it say it otherwise."""
 _VALUE: Final = 160  # bound: tests/unit/test_edges_query.py
 """Characters of a value."""

@@ -96,7 +96,7 @@ Form = Literal[
     "greeting", "gratitude", "farewell", "acknowledgement", "followup", "simplify", "deepen", "command", "off_topic"
 ]
 
-MAX_TOKENS: Final = 16
+MAX_TOKENS: Final = 16  # bound: tests/unit/test_edges_followup.py
 """Longer messages have something to say."""
 _PHRASES: Final[Mapping[Form, frozenset[Phrase]]] = {
     "command": COMMANDS,
@@ -121,6 +121,7 @@ def whole_message(
     """The form, the phrase it was known by, and whether that was spelled as in the table; None for other messages. `language`: of
     what was said, or of the collection, where the message does not tell its own."""
     folded = fold_line(text)
+    # measured: tests/unit/test_edges_followup.py
     if len(folded) > 200:
         return None
     loose = " ".join(_LOOSE.sub(" ", folded.replace("'", "")).split())
@@ -208,8 +209,10 @@ def _spelling(token: str, vocabulary: Vocabulary | None) -> str:
         return token
     if _LONG_RUN.search(token) and (meant := _BY_SKELETON.get(_ANY_RUN.sub(r"\1", token))):
         return meant
+    # measured: tests/unit/test_edges_followup.py
     if len(token) < 4 or token in REAL_WORDS or (vocabulary and vocabulary.frequencies.get(token)):
         return token
+    # measured: tests/unit/test_edges_followup.py
     return next((word for word in sorted(TYPO_PRONE) if len(word) >= 5 and _one_slip(token, word)), token)
 
 
@@ -219,6 +222,7 @@ def _one_slip(typed: str, meant: str) -> bool:
         return False
     start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
     a, b = typed[start:], meant[start:]
+    # measured: tests/unit/test_edges_followup.py
     wrong = a[1:] == b[1:] and len(meant) > 5  # "dance" is not "danke"
     return a[1:] == b or a == b[1:] or wrong or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
@@ -229,10 +233,11 @@ def _is_subject(text: str, vocabulary: Vocabulary | None) -> bool:
 
 
 def _subjects(tokens: Iterable[str]) -> list[str]:
+    # measured: tests/unit/test_edges_followup.py
     return [token for token in tokens if len(token) > 3 and token not in ALL_IDLE_WORDS and token not in _TOKENS]
 
 
-SUBJECT_SHARE: Final = 0.05
+SUBJECT_SHARE: Final = 0.05  # measured: tests/unit/test_edges_followup.py
 """Share of a collection's passages from which on a word is one of its subjects."""
 
 

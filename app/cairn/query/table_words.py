@@ -71,6 +71,7 @@ SCALES: Final = {word: scale for one in languages() for word, scale in one.numbe
     f"{word}s": scale
     for one in languages()
     for word, scale in one.numbers.scales.items()
+    # measured: tests/unit/test_edges_query.py
     if len(word) > 3
 }
 UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {

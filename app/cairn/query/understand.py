@@ -61,11 +61,11 @@ Find = Callable[[Sequence[Wish]], Awaitable[Restricted]]
 
 NO_RETRIEVAL: Final[frozenset[Intent]] = frozenset({"greeting", "gratitude", "garbage", "off_topic", "clarify_needed"})
 """Answered by a fixed reply; where hard rules say so, nothing else is asked."""
-BRIEFLY: Final = 80
+BRIEFLY: Final = 80  # bound: tests/unit/test_edges_followup.py
 """Characters by which a message without retrieval is typed and scored: pasted garbage costs no more than a greeting."""
-COMPUTING_SECONDS: Final = 2.0
+COMPUTING_SECONDS: Final = 2.0  # bound: tests/unit/test_edges_followup.py
 """Longest that one step of reading a message may compute. They take milliseconds; a server is blocked meanwhile."""
-WAITING_SECONDS: Final = 15.0
+WAITING_SECONDS: Final = 15.0  # bound: tests/unit/test_edges_followup.py
 """Longest that a plan may wait for the database and the embedding; models have their own time beside it."""
 ON_THE_LAST_ANSWER: Final[frozenset[Intent]] = frozenset({"followup", "simplify", "deepen"})
 
@@ -246,6 +246,7 @@ def _named(text: str, language: str) -> tuple[str, ...]:
 
 def _may_lean(ruled: Carried, message: str) -> bool:
     """Whether a model should look: the rules saw what it leans on, or the message is short and may name nothing."""
+    # measured: tests/unit/test_edges_followup.py
     return ruled.reason != "stands alone" or len(message.split()) <= 4
 
 

@@ -12,7 +12,7 @@ from cairn.providers.protocols import RerankerChoice
 from cairn.providers.retry import before, now
 from cairn.settings import RetrieveSettings, Settings
 
-GRACE: Final = 1.0
+GRACE: Final = 1.0  # bound: tests/unit/test_edges_retrieve.py
 """Seconds for a reranker that keeps its deadline itself: it knows why it failed, and counts it."""
 _REQUESTED = (
     "rerank asked for, but no reranker is configured: set COHERE_API_KEY, a chat model (OPENAI_API_KEY or "

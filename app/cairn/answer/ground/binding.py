@@ -27,7 +27,7 @@ from cairn.language.numbers import Quantity, rounds, same
 from cairn.language.text import fold
 from cairn.language.tokens import all_terms
 
-ALIKE: Final = 0.65
+ALIKE: Final = 0.65  # measured: tests/unit/test_edges_ground.py
 """Share of what a sentence is about (by rarity) that a place has, to speak of the same. Of .55, .65 and .75 this one catches all
 perturbed sentences of the tests and has the largest area on WiCE; docs/adr/0049-numbers-win.md."""
 _PRONOUNS: Final = every(lambda one: one.graph.pronouns)
@@ -136,7 +136,7 @@ def _shown(fact: Fact) -> str:
 
 # --- values of tables -----------------------------------------------------------------------------------------------------
 
-LONGEST_VALUE: Final = 4
+LONGEST_VALUE: Final = 4  # bound: tests/unit/test_edges_ground.py
 """Words of a cell that is compared."""
 
 
@@ -175,9 +175,9 @@ class _Name:
 
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-BETWEEN: Final = 6
+BETWEEN: Final = 6  # measured: tests/unit/test_edges_ground.py
 """Words between two names that say what one does to the other."""
-ASIDE: Final = 1
+ASIDE: Final = 1  # measured: tests/unit/test_edges_ground.py
 """Words of content that a source may have more there."""
 
 
@@ -242,7 +242,7 @@ def _passive(words: Sequence[str]) -> bool:
     return not _PASSIVE.isdisjoint(map(fold, words))
 
 
-SAME_SLOT: Final = 0.8
+SAME_SLOT: Final = 0.8  # measured: tests/unit/test_edges_ground.py
 """Share of a sentence's other words that a place has, for another name in the same slot to contradict it."""
 
 

@@ -30,18 +30,18 @@ from cairn.language.tokens import terms
 from cairn.providers.protocols import ChatModel, Embedder
 from cairn.settings import GroundSettings
 
-SUPPORTED: Final = 0.5
+SUPPORTED: Final = 0.5  # measured: tests/unit/test_edges_ground.py
 """Probability from which a sentence counts as supported; the model was fitted with both classes equally frequent."""
-GROUNDED_FROM: Final = 0.8
+GROUNDED_FROM: Final = 0.8  # measured: tests/unit/test_edges_ground.py
 """Score of the fast layer from which an answer is grounded (spec of DocuChat)."""
-NOT_GROUNDED_BELOW: Final = 0.3
+NOT_GROUNDED_BELOW: Final = 0.3  # measured: tests/unit/test_edges_ground.py
 """Score of the fast layer below which it is not."""
-CLEARLY_NOT: Final = 0.2
+CLEARLY_NOT: Final = 0.2  # measured: tests/unit/test_edges_ground.py
 """Score of the sentences below which few shared words settle that an answer is not supported; what a sentence with an
 invented number has at most."""
-BELOW_TOP_K: Final = 0.01
+BELOW_TOP_K: Final = 0.01  # measured: tests/unit/test_edges_ground.py
 """By how much the score of an answer that is not grounded stays below the threshold."""
-CHECKED_WHOLE: Final = 20
+CHECKED_WHOLE: Final = 20  # bound: tests/unit/test_edges_ground.py
 """Sources; of more, as summaries have them, only those that are cited are compared with the answer."""
 NO_CLAIM: Final = "the answer makes no claim that can be checked"
 NO_SOURCES: Final = "There are no sources."
@@ -270,9 +270,9 @@ def _judged(checked: _Checked, answer: str, decided: _Decision) -> tuple[Sentenc
     )
 
 
-ECHOED: Final = 0.75
+ECHOED: Final = 0.75  # measured: tests/unit/test_edges_ground.py
 """Share of a sentence's words that stand in an order, from which it is an echo."""
-MEANT: Final = 0.5
+MEANT: Final = 0.5  # measured: tests/unit/test_edges_ground.py
 """Share of a reason's words that the sentence which it speaks of has at least."""
 
 
@@ -287,8 +287,8 @@ def _meant(reason: str, claims: Sequence[_Claim], answer: str) -> int | None:
     return best if shares[best] >= MEANT or len(claims) == 1 else None
 
 
-MOST_ISSUES: Final = 10
-SHOWN: Final = 160
+MOST_ISSUES: Final = 10  # bound: tests/unit/test_edges_ground.py
+SHOWN: Final = 160  # bound: tests/unit/test_edges_ground.py
 """Characters of a sentence in an issue."""
 
 

@@ -32,7 +32,7 @@ _COMMANDS: Final = (
 )  # fmt: skip
 """A model that advises these without a source that does is dangerous. ("vacuum analyze" holds "vacuum".)"""
 
-WINDOW: Final = 1
+WINDOW: Final = 1  # bound: tests/unit/test_edges_ground.py
 """Neighbours on each side that a sentence is read with: its subject often stands before it."""
 
 
@@ -132,9 +132,9 @@ def content_words(words: Iterable[str]) -> list[str]:
 
 # --- a sentence of the answer ----------------------------------------------------------------------------------------
 
-READ: Final = 12
+READ: Final = 12  # bound: tests/unit/test_edges_ground.py
 """SourceText sentences that a sentence is compared with closely: those that share the most of its rare words."""
-PAIRED: Final = 8
+PAIRED: Final = 8  # bound: tests/unit/test_edges_ground.py
 """Of which pairs are tried: a sentence may draw on two places."""
 
 
@@ -258,7 +258,7 @@ def _pair(rarity: dict[str, float], best: Sequence[SourceSentence]) -> float:
     )
 
 
-NAME_LIKENESS: Final = 0.7
+NAME_LIKENESS: Final = 0.7  # measured: tests/unit/test_edges_ground.py
 """See terms.likeness: inflected, or one begins the other."""
 _ASSERTS: Final = every(lambda one: one.graph.asserts)
 _NAME = re.compile(r"[^\W_][\w'’-]*")

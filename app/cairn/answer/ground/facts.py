@@ -13,7 +13,7 @@ from cairn.language.lexicon import every
 from cairn.language.numbers import Quantity, agrees, quantities, rounds, same, scale_in, times, units_in
 
 _COMPUTING: Final = every(lambda one: one.claims.computing)
-MOST_TERMS: Final = 24
+MOST_TERMS: Final = 24  # bound: tests/unit/test_edges_ground.py
 """Numbers of the nearest places from which a sum or difference is made; of more, chance makes any number."""
 
 Readings = tuple[Date, ...]

@@ -15,9 +15,9 @@ from cairn.language.identify import certain_language
 from cairn.language.tokens import all_terms, is_stop_word
 from cairn.providers.protocols import Embedder
 
-WORD_SHARE: Final = 0.6
-TRIGRAM_SHARE: Final = 0.4
-CONTENT_IN_TRIGRAM: Final = 2
+WORD_SHARE: Final = 0.6  # measured: tests/unit/test_ground_fast.py
+TRIGRAM_SHARE: Final = 0.4  # measured: tests/unit/test_ground_fast.py
+CONTENT_IN_TRIGRAM: Final = 2  # measured: tests/unit/test_ground_fast.py
 """A trigram counts with at least so many content words."""
 
 Trigram = tuple[str, str, str]
@@ -71,13 +71,13 @@ def languages_differ(answer: str, sources: Sequence[str]) -> bool:
 # The logistic model was fitted by scripts/fit_grounding.py to the human labels of WiCE dev (349 claims) and of BEGIN dev
 # (wow, cmu, tc: 1,148 responses), each set with the same weight and both classes with the same, so that .5 is as probable
 # as not where nothing else is known. docs/quality.md has what it reaches in cross-validation.
-INTERCEPT: Final = -3.30
-COEFFICIENTS: Final = (4.56, 2.60, -0.41, -2.23, -1.87, -0.90)
+INTERCEPT: Final = -3.30  # fitted: scripts/fit_grounding.py
+COEFFICIENTS: Final = (4.56, 2.60, -0.41, -2.23, -1.87, -0.90)  # fitted: scripts/fit_grounding.py
 """Of `features`, in their order."""
-CONTRADICTED: Final = math.log(0.2 / 0.8)
+CONTRADICTED: Final = math.log(0.2 / 0.8)  # measured: tests/unit/test_fitted.py
 """Highest logit of a sentence with a number or a command that no source has, or that a source says the other way round. Of
 126 responses with such a number 5 are labelled as supported; turned sentences are too rare in the sets to be fitted."""
-STRANGE: Final = math.log(0.4 / 0.6)
+STRANGE: Final = math.log(0.4 / 0.6)  # measured: tests/unit/test_fitted.py
 """Highest logit of a sentence with a name that no source has: one of eleven such responses is labelled as supported."""
 
 
@@ -116,12 +116,12 @@ def combined(logits: Sequence[float]) -> float:
 # Most words cannot be shared there; meaning, numbers, names and cognates can. Fitted (scripts/fit_grounding.py --foreign)
 # to sentences of the parallel XQuAD paragraphs in English, Spanish and German, each against its own paragraph in another
 # language and against the next one: 1,440 pairs, AUC .94, by the cosine alone .85.
-FOREIGN_EMBEDDED: Final = 8
+FOREIGN_EMBEDDED: Final = 8  # bound: tests/unit/test_fitted.py
 """Source sentences embedded at most, those first that share numbers and names with the answer; each costs about 8 ms."""
-FOREIGN_INTERCEPT: Final = -2.2
-FOREIGN_COSINE: Final = 4.7
-FOREIGN_NEAR: Final = 14.3
-FOREIGN_NUMBERS: Final = -3.0
+FOREIGN_INTERCEPT: Final = -2.2  # fitted: scripts/fit_grounding.py
+FOREIGN_COSINE: Final = 4.7  # fitted: scripts/fit_grounding.py
+FOREIGN_NEAR: Final = 14.3  # fitted: scripts/fit_grounding.py
+FOREIGN_NUMBERS: Final = -3.0  # fitted: scripts/fit_grounding.py
 """Nearest source sentence by vectors, words in common with the best place, whether a number is in no source."""
 
 

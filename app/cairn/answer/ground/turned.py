@@ -19,9 +19,9 @@ _OPPOSITES: Final = tuple(
 )
 _TURNING: Final = frozenset(word for pair in _OPPOSITES for side in pair for word in side)
 
-ALIKE: Final = 0.75
+ALIKE: Final = 0.75  # measured: tests/unit/test_edges_ground.py
 """Share of a sentence's content words that a place in a source must have, for a difference to turn the meaning."""
-LOOSE: Final = 1.5
+LOOSE: Final = 1.5  # measured: tests/unit/test_edges_ground.py
 """A place is so many times as long as the sentence: a "not" elsewhere in a long source sentence turns nothing."""
 _ASIDE: Final = re.compile(r"^\W*(?:no|non|nein)\b[\s,.!]|\bnot (?:sure|really|certain)\b|\bno idea\b", re.IGNORECASE)
 
@@ -70,7 +70,7 @@ def _difference(said: Sequence[str], told: Sequence[str]) -> str:
 
 
 _PREFIXES: Final = ("un", "non", "dis", "in", "im", "ir")
-SHORTEST_ROOT: Final = 4
+SHORTEST_ROOT: Final = 4  # measured: tests/unit/test_edges_ground.py
 """Letters of what a prefix turns round ("paid", "unpaid")."""
 
 

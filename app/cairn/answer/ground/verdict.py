@@ -17,9 +17,9 @@ from cairn.providers.protocols import ChatModel, Message
 from cairn.providers.reader import storable_json, whole_values, without_thought
 from cairn.settings import GroundSettings
 
-MODEL_ISSUES: Final = 10
-ISSUE_CHARS: Final = 500
-CERTAIN: Final = 0.5
+MODEL_ISSUES: Final = 10  # bound: tests/unit/test_edges_ground.py
+ISSUE_CHARS: Final = 500  # bound: tests/unit/test_edges_ground.py
+CERTAIN: Final = 0.5  # measured: tests/unit/test_edges_ground.py
 """A verdict and a score on different sides of this contradict each other."""
 
 
