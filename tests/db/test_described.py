@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import math
 
 import pytest
 import pytest_asyncio
 from pptx import Presentation
 
+from cairn.answer.confidence import Calibration
 from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
+from cairn.store import collections
 from cairn.wiring import Services
-from tests.db.runs import answered
+from tests.db.runs import answered, fill
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -124,3 +127,16 @@ async def test_a_side_that_is_missing_is_said_and_a_slip_is_read_as_what_is_ther
     assert answer.answered != "no"
     for part in parts:
         assert part in answer.answer
+
+
+@pytest.mark.parametrize(("present", "shown"), [(0.151, True), (0.149, False)])
+async def test_what_a_named_document_says_is_shown_from_fifteen_in_a_hundred_on(
+    services: Services, present: float, shown: bool
+) -> None:
+    """Who names it knows that there is something in it. The collection answers with that probability, whatever is asked."""
+    await fill(services)
+    lines = Calibration((0.0, math.log(present / (1 - present))), (0.0, 2.0))
+    async with services.database.transaction(services.principal) as connection:
+        assert await collections.calibrate(connection, services.principal, "handbook", lines.as_json())
+    answer = await answered(services, "How many days of leave do employees have in leave.md?")
+    assert bool(answer.citations) is shown

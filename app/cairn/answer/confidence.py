@@ -20,7 +20,7 @@ from cairn.domain.answer import AnswerStatus, ConfidenceWord, SelectionFeatures
 PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 """Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
 answer, and 78 % of what they do not."""
-NAMED_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py
+NAMED_ENOUGH: Final = 0.15  # measured: tests/db/test_described.py
 """The same where the question names the document: who does knows that there is something in it."""
 SURE: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """Confidence from which an answer counts as one, "likely"; below it is a guess that says so, "not sure"."""

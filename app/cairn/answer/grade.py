@@ -22,7 +22,7 @@ PASSAGE_CHARS: Final = 2400  # bound: tests/unit/test_edges_ground.py
 """Of each passage; one of the default size is shown whole."""
 MAX_TOKENS: Final = 1024  # bound: tests/unit/test_edges_ground.py
 """Five grades need about 120; the rest is for models that think first."""
-SECONDS: Final = 10.0  # measured: tests/unit/test_edges_ground.py
+SECONDS: Final = 10.0  # bound: tests/unit/test_edges_ground.py
 """Longest that one batch may take, as for reranking."""
 
 _SAID: Final = {"yes": True, "true": True, "relevant": True, "no": False, "false": False, "irrelevant": False}

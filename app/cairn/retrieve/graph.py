@@ -44,12 +44,12 @@ from cairn.store.session import Database
 
 MOST_LINKS: Final = 2000  # bound: tests/unit/test_edges_retrieve.py
 """Links of one collection that are looked at, and passages of an entity that the query names."""
-PERHAPS: Final = 0.25  # measured: tests/unit/test_edges_retrieve.py
+PERHAPS: Final = 0.25  # measured: tests/db/test_graph_leg.py
 """How sure it is that words mean an entity whose name they are, if they are not written as one: with 1 instead, searches
 that asked the graph about such queries lost .055 nDCG@10 on cisi."""
-MOST_RELATIONS: Final = 50  # bound: tests/unit/test_edges_retrieve.py
+MOST_RELATIONS: Final = 50  # bound: tests/db/test_graph_leg.py
 """Relations that an answer is told of."""
-MOST_SYMBOLS: Final = 2  # bound: tests/unit/test_edges_retrieve.py
+MOST_SYMBOLS: Final = 2  # bound: tests/db/test_graph_code.py
 """Symbols of code that a query names, and definitions of one name, that are looked up."""
 LEAST_DEPTH: Final = 50  # bound: tests/unit/test_edges_retrieve.py
 """Passages that the retriever passes on at least, if there are any."""
