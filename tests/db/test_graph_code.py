@@ -236,6 +236,7 @@ async def test_a_broken_file_is_read_as_far_as_it_goes(services: Services) -> No
 
 
 async def test_a_search_follows_two_definitions_of_a_name(services: Services) -> None:
+    """As many as cairn.retrieve.graph looks up."""
     await index(services, {f"m{n}.py": f"def reckon(x):\n    return x + {n}\n" for n in range(4)})
     found = await find(services, "What does reckon() return?", "code", legs=("graph",), explicit=True, cache=False)
     assert (await get_trace(services, found.trace_id)).plan["graph"]["symbols"] == 2

@@ -170,12 +170,17 @@ def test_a_word_counts_less_the_further_from_the_quotation_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "defines"), [("max_connections (integer)", 1.0), ("max_connections (integer, restart)", 0.0)]
+    ("question", "term", "defines"),
+    [
+        ("What is max_connections?", "max_connections (integer)", 1.0),
+        ("What is max_connections?", "max_connections (integer, restart)", 0.0),
+        ("What is the kestrel heron merlin?", "kestrel heron merlin oak elm ash fir", 0.0),
+    ],
 )
-def test_half_the_words_of_a_term_must_be_asked_for(term: str, defines: float) -> None:
+def test_half_the_words_of_a_term_must_be_asked_for(question: str, term: str, defines: float) -> None:
     text = f"{term}\n   Sets how many sessions there may be at once.\n"
     found = candidates([passage(text)])
-    terms = question_terms("What is max_connections?", found)
+    terms = question_terms(question, found)
     assert measure(terms, found, [passage(text)])[:, COLUMN["defines"]].max() == defines
 
 

@@ -128,12 +128,12 @@ WEIGHTS: Final[Mapping[QueryType, FusionWeights]] = {  # measured: tests/unit/te
     "FACTUAL": FusionWeights(0.7, 0.3, "HYBRID"),
     "RELATIONAL": FusionWeights(0.2, 0.8, "HYBRID"),
     "COMPARATIVE": FusionWeights(0.3, 0.7, "HYBRID"),
-    "EXPLORATORY": FusionWeights(0.1, 0.9, "GRAPH_ONLY"),
+    "EXPLORATORY": FusionWeights(0.0, 1.0, "GRAPH_ONLY"),
     "PROCEDURAL": FusionWeights(0.8, 0.2, "HYBRID"),
     "ANALYTICAL": FusionWeights(0.5, 0.5, "HYBRID"),
     "UNKNOWN": FusionWeights(0.6, 0.4, "HYBRID"),
 }
-"""CogniDoc's table; its "vector" is text here, both legs together."""
+"""CogniDoc's table; its "vector" is text here, both legs together. For EXPLORATORY, .1 and .9 there, it asks the graph alone."""
 SURE: Final = 0.7  # measured: tests/unit/test_routing.py
 """Confidence above which a factual question does without the graph."""
 
@@ -147,8 +147,6 @@ def fusion_weights(classification: Classification, entities: Sequence[str], *, h
         return FusionWeights(1.0, 0.0, "TEXT_ONLY")
     if classification.type == "FACTUAL" and classification.confidence > SURE:
         return FusionWeights(1.0, 0.0, "TEXT_ONLY")
-    if classification.type == "EXPLORATORY":
-        return FusionWeights(0.0, 1.0, "GRAPH_ONLY")
     if classification.type == "RELATIONAL" and not entities:
         return FusionWeights(0.5, 0.5, "HYBRID")
     return WEIGHTS[classification.type]

@@ -16,8 +16,6 @@ WINDOW: Final = 4000  # bound: tests/unit/test_edges_query.py
 MOST: Final = 20  # bound: tests/unit/test_edges_query.py
 """More searches or openings than this are no constraint but a typo; what cannot be met is disclosed."""
 MOST_ITEMS: Final = 12  # bound: tests/unit/test_edges_query.py
-MOST_WORDS: Final = 1000  # bound: tests/unit/test_edges_query.py
-"""Of an answer; more cannot be had in one reply."""
 SECTION_CHARS: Final = 40  # bound: tests/unit/test_edges_query.py
 """Least text of a section that is worth its heading."""
 CHARS_PER_WORD: Final = 5  # bound: tests/unit/test_edges_query.py
@@ -72,7 +70,7 @@ def constraints_of(prompt: str) -> PromptConstraints:
     text = prompt[:WINDOW].replace("’", "'")
     sections = _listed(text, _SECTIONS)
     topics = _topics(text, sections)
-    words = max((_number(match, MOST_WORDS) for match in _WORDS.finditer(text)), default=0)
+    words = max((_number(match) for match in _WORDS.finditer(text)), default=0)
     quoted = tuple(dict.fromkeys(" ".join(match[0].split()) for match in _QUOTE.finditer(text)))
     conflict = _CONFLICT.search(text)
     return PromptConstraints(
@@ -89,20 +87,19 @@ def constraints_of(prompt: str) -> PromptConstraints:
     )
 
 
-def _number(match: re.Match[str], most: int = MOST) -> int:
+def _number(match: re.Match[str]) -> int:
     said = next(value for value in match.groupdict().values() if value is not None)
-    value = int(said) if said.isdecimal() else _NUMBER_WORDS[said.casefold()]
-    return min(value, most)
+    return int(said) if said.isdecimal() else _NUMBER_WORDS[said.casefold()]
 
 
 def _searches(text: str, topics: tuple[str, ...]) -> int:
-    counted = max((_number(match) for match in _SEARCH.finditer(text)), default=1)
+    counted = min(MOST, max((_number(match) for match in _SEARCH.finditer(text)), default=1))
     apart = max(_FEW, len(topics)) if _SEARCH_APART.search(text) else 1
     return max(1, counted, apart)
 
 
 def _openings(text: str) -> int:
-    counted = max((_number(match) for match in _OPEN.finditer(text)), default=0)
+    counted = min(MOST, max((_number(match) for match in _OPEN.finditer(text)), default=0))
     return max(counted, 1 if _OPEN_ONE.search(text) else 0)
 
 
