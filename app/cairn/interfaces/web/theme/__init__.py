@@ -34,7 +34,7 @@ COLORS: Final[Mapping[str, tuple[str, str]]] = {
 SIZES: Final[Mapping[str, str]] = {
     "size-small": ".8125rem", "size-note": ".875rem", "size-text": "1rem", "size-title": "1.25rem", "size-value": "2rem",
     "space-1": ".25rem", "space-2": ".5rem", "space-3": ".75rem", "space-4": "1rem", "space-6": "1.5rem", "space-8": "2.5rem",
-    "radius": ".5rem", "radius-large": ".875rem", "radius-full": "999px", "measure": "33em", "column": "42rem",
+    "radius": ".5rem", "radius-large": ".875rem", "radius-full": "999px", "measure": "31em", "column": "42rem",
 }  # fmt: skip
 """Type scale, spacing, radius; how wide a line of text is (about 70 characters of whichever size), and a column."""
 TEXT_ON: Final[Mapping[str, tuple[str, ...]]] = {
