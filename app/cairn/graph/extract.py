@@ -166,7 +166,9 @@ def _entities(text: str, language: str | None, lines: Lines) -> list[_Named]:
     found = [
         _Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name) and not _is_label(name)
     ]
-    found += [_Named(start, end, name, "identifier") for start, end, name in _identifiers(tokens, bare) if _is_name(name)]
+    found += [
+        _Named(start, end, name, "identifier") for start, end, name in _identifiers(tokens, bare) if _is_name(name)
+    ]
     if not loud(bare):
         proper = [_whole_name(one, bare) for one in _join_lines(list(_proper_names(tokens, bare, language)), bare)]
         found += _carry_kinds(list(_names_proper(proper, tokens, bare, lines)))
@@ -341,7 +343,8 @@ def _carry_kinds(found: Sequence[_Named]) -> Iterator[_Named]:
         told.setdefault(key_of(one.name), Counter())[one.kind] += 1
     for one in found:
         times = told[key_of(one.name)]
-        kinds = [kind for kind, _ in times.most_common() if kind != "name"] or [one.kind]
+        told_kinds: list[EntityKind] = [kind for kind, _ in times.most_common() if kind != "name"]
+        kinds = told_kinds or [one.kind]
         seldom = kinds[0] == "place" and times["place"] * _PLACE_SHARE < times.total()
         yield replace(one, kind="name" if seldom else kinds[0])
 
