@@ -97,7 +97,9 @@ def test_stream_over_http(
 
 def test_the_program_in_the_guide_of_the_library_runs(used_home: Path, tmp_path: Path) -> None:
     """On an embedded PostgreSQL of its own."""
-    programs = re.findall(r"^```python\n(.*?)^```$", (REPO / "docs" / "library.md").read_text(), re.MULTILINE | re.DOTALL)
+    programs = re.findall(
+        r"^```python\n(.*?)^```$", (REPO / "docs" / "library.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     (program,) = [text for text in programs if "import cairn" in text]
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "handbook").mkdir()
