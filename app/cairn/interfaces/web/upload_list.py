@@ -208,9 +208,9 @@ def _end(page: Page, files: Mapping[str, _File], job: Job) -> None:
     for one in files.values():
         one.state, one.note = ("failed", why) if why else ("unchanged", "")
     for failed in result.get("failed", ()):
-        if one := files.get(failed["external_id"]):
-            one.state, one.note = "failed", failed["error"]
+        if found := files.get(failed["external_id"]):
+            found.state, found.note = "failed", failed["error"]
     for done in result.get("uploaded", ()):
-        if one := files.get(done["external_id"]):
-            one.state = done["change"]
-            one.note = page.text("documents.left", notes="; ".join(done["notes"])) if done.get("notes") else ""
+        if found := files.get(done["external_id"]):
+            found.state = done["change"]
+            found.note = page.text("documents.left", notes="; ".join(done["notes"])) if done.get("notes") else ""

@@ -158,13 +158,13 @@ class _Room:
 
     async def _create(self) -> None:
         if made := await create_collection(self.page):
-            self.picker.set_options({**self.picker.options, made.name: made.shown_name}, value=made.name)
+            self.picker.set_options({**dict(self.picker.options), made.name: made.shown_name}, value=made.name)
 
     async def _rename(self) -> None:
         with shown_errors():
             found = await documents.get_collection(await self.page.session.services("read"), self.collection)
             if renamed := await rename_collection(self.page, found):
-                self.picker.set_options({**self.picker.options, renamed.name: renamed.shown_name}, value=renamed.name)
+                self.picker.set_options({**dict(self.picker.options), renamed.name: renamed.shown_name}, value=renamed.name)
 
     async def _reread(self, document: Document | None = None) -> None:
         with shown_errors():
