@@ -222,6 +222,7 @@ class ShownTurn:
     def _draw_unfold(self, around: ui.html) -> None:
         text = self.page.text
         more = ui.button(text("ask.show_more"), icon="expand_more").props("flat dense aria-expanded=false")
+        more.classes("self-start more")
 
         def toggle() -> None:
             around.classes(toggle="folded")
