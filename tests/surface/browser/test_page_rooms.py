@@ -223,7 +223,7 @@ def test_a_way_between_two_and_what_is_around_an_entity(stocked: Api, tab: Page,
     expect(tab.get_by_text("Nobody Known").last).to_be_visible()
     tab.get_by_label("Find a name").fill("harbour")
     expect(tab.get_by_role("list").first.get_by_role("listitem")).to_have_count(1)
-    tab.get_by_role("button", name="Harbour Lights").click()
+    tab.get_by_role("button", name="Harbour Lights", exact=True).click()
     expect(tab.get_by_role("heading", name="Harbour Lights")).to_be_visible()
     expect(tab.get_by_role("img", name="A drawing of")).to_be_visible()
     expect(tab.locator("canvas")).to_be_visible()
