@@ -100,7 +100,7 @@ def test_the_program_in_the_guide_of_the_library_runs(used_home: Path, tmp_path:
     programs = re.findall(
         r"^```python\n(.*?)^```$", (REPO / "docs" / "library.md").read_text(), re.MULTILINE | re.DOTALL
     )
-    (program,) = [text for text in programs if "import cairn" in text]
+    (program,) = [text for text in programs if "cairn.open()" in text]
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "leave.md").write_text(LEAVE)

@@ -149,7 +149,7 @@ def test_graphml_is_read_by_others_and_holds_the_whole_graph(cairn: Cairn) -> No
     assert any("<Paris>" in values["evidence"] for _, _, values in graph.edges(data=True)), (
         "what XML would take for markup"
     )
-    listed = cairn.json("graph", "entities", "-c", COLLECTION, "--limit", "1000")
+    listed = cairn.json("graph", "entities", "-c", COLLECTION, "--everything", "--limit", "1000")
     assert {(one["id"], one["name"], one["passage_count"]) for one in listed} == {
         (node, values["name"], values["passage_count"]) for node, values in graph.nodes(data=True)
     }

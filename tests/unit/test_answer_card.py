@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from cairn.domain.ids import new_id
 from cairn.domain.question import SourceRef
 from cairn.interfaces.web.answer_card import AnswerCard, card_of
+from cairn.interfaces.web.prose import render
 
 TABLE = "| Region | Year | Revenue |\n| --- | --- | --- |\n" + "".join(
     f"| {region} | {year} | {amount} |\n"
@@ -38,6 +40,22 @@ def test_of_a_row_of_two_cells_the_one_with_a_figure_is_the_value() -> None:
     shown = card(f"Pressure: Value 15 bar; Note at the pump [1]\n\n{PRESS}", "Pressure | 15 bar | at the pump")
     assert (shown.value, shown.about) == ("15 bar [1]", "Pressure · Value")
     assert [shown.body[a:b] for a, b in shown.marks] == ["15 bar"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("- 1,234", "\\- 1,234"), ("+ 3 %", "\\+ 3 %"), ("1.", "1\\."), ("1475", "1475")]
+)
+def test_a_value_is_no_list_and_keeps_its_sign(cell: str, value: str) -> None:
+    shown = card(f"Net income | 2023 | {cell} [1]\n\n| | 2023 |\n|---|---|\n| Net income | {cell} |\n| Tax | 7 |", cell)
+    assert shown.value == f"{value} [1]"
+    assert render(shown.value) == f"<p>{cell} [1]</p>\n"
+
+
+def test_a_line_of_sources_is_read_in_linear_time() -> None:
+    table = "| a | b |\n|---|---|\n| c | 4 |"
+    begun = time.thread_time()
+    assert card("[1]" * 16_000 + f"x\n\n{table}", "x").value == ""
+    assert time.thread_time() - begun < 2  # the square of it takes eleven
 
 
 def test_groups_and_headers_above_a_column_are_named_as_one_says_them() -> None:

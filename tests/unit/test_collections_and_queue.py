@@ -24,3 +24,7 @@ def test_a_head_start_is_less_the_larger_the_files() -> None:
 )  # fmt: skip
 def test_a_name_is_made_of_what_people_call_it(words: str, name: str) -> None:
     assert name_from(words).startswith(name)
+
+
+def test_names_of_which_letters_were_lost_are_told_apart() -> None:
+    assert len({name_from(words) for words in ("Договоры 2024", "Счета 2024", "会議 2024", "2024")}) == 4

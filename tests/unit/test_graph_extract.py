@@ -202,7 +202,8 @@ def test_any_text_gives_mentions_inside_their_passages(text: str, language: str)
         assert all(span.start <= r.start <= r.end <= span.end for r in found.relations)
 
 
-@pytest.mark.parametrize("text", ["A " * 100_000, "Ab. " * 50_000, "a_b " * 50_000, "(" * 200_000, "x y " * 50_000])
+@pytest.mark.parametrize("text", ["A " * 100_000, "Ab. " * 50_000, "a_b " * 50_000, "(" * 200_000, "x y " * 50_000,
+             "Foo Bar" + ", Inc" * 30_000, "Foo" + " Inc" * 30_000])  # fmt: skip
 def test_long_texts_of_one_kind_are_read_in_linear_time(text: str) -> None:
     began = time.thread_time()
     spans = [PassageSpan(at, min(at + 2000, len(text))) for at in range(0, len(text), 1800)]

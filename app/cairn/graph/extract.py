@@ -89,9 +89,11 @@ _LABELS: Final = LABELS | STOPS | LEGAL_FORMS | CALENDAR | CONNECTORS
 _WORD: Final = re.compile(r"[^\W_]+")
 _ROMAN: Final = re.compile(r"[ivx]{2,6}")
 _LINK: Final = re.compile(r"(?<=\])\([^()\s]{1,400}\)|\bhttps?://[^\s<>|)\]]{1,400}")
-_DOTTED: Final = re.compile(r"(?:.*\s)?(?:[A-Z]\.)+[A-Z]")
+_DOTTED: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _FORM: Final = re.compile(r"(?:, ?| )([A-Za-z](?:[A-Za-z]|\.(?=[A-Za-z])){1,11})(?![\w-])\.?")
 """A legal form behind a name, with its full stop."""
+MOST_FORMS: Final = 2
+"""Of one name, as in "Best Buy Co., Inc."."""
 _LABEL_BEFORE: Final = re.compile(r"(?<!\w)([A-Z]\w{2,20}) (?:and|et|y|und|e) $")
 _LONGEST_LABEL: Final = 30
 _NO_IDENTIFIER: Final = re.compile(r"(?:0x)?(?:[0-9a-f]{4,80}|[0-9A-F]{4,80})|_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
@@ -234,12 +236,14 @@ def _whole_name(one: _Named, text: str) -> _Named:
     ):
         joined = fold(before[1]) in LABELS
         one = replace(one, start=before.start(), name=text[before.start() : one.end]) if joined else one
-    end = one.end + (_DOTTED.fullmatch(one.name) is not None and text.startswith(".", one.end))
+    last = one.name.rsplit(None, 1)[-1]
+    end = one.end + (_DOTTED.fullmatch(last) is not None and text.startswith(".", one.end))
     if longer := CONTINUED.match(text, one.start):
         end = max(end, longer.end())
     legal = False
-    while form := _FORM.match(text, end):
-        if not form[1][0].isupper() or fold(form[1].replace(".", "")) not in LEGAL_FORMS:
+    for _ in range(MOST_FORMS):
+        form = _FORM.match(text, end)
+        if form is None or not form[1][0].isupper() or fold(form[1].replace(".", "")) not in LEGAL_FORMS:
             break
         end, legal = form.end(), True
     if end == one.end:

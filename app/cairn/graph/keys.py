@@ -25,8 +25,6 @@ _DOTTED: Final = re.compile(r"\b(?:[^\W\d_]\.)+(?:[^\W\d_](?!\w)\.?|(?<=\..\.))"
 _TITLE_TAIL: Final = bounded(r"\s*(?:\([^()]*\)|,\s.*)$", re.DOTALL)
 _EXPANDED: Final = re.compile(r"\(\s{0,2}(?:the )?[\"“«]?(?P<acronym>[A-Z][A-Za-z0-9&.\-]{1,9})[\"”»]?\s{0,2}\)")
 _WORD: Final = re.compile(r"[^\W_]+")
-_CAPITALS: Final = re.compile(r"[A-Z][A-Z.]+\W*$")
-"""A last word in capitals: "SA" is a legal form, "sa" a word."""
 
 
 @lru_cache(maxsize=8192)
@@ -42,10 +40,16 @@ def key_of(name: str, kind: EntityKind = "name") -> str:
     if kind == "term" and words:
         words[-1] = singular(words[-1])
     while (
-        len(words) > 1 and words[-1] in LEGAL_FORMS and (words[-1] not in ALL_STOP_WORDS or _CAPITALS.search(dotless))
+        len(words) > 1 and words[-1] in LEGAL_FORMS and (words[-1] not in ALL_STOP_WORDS or _ends_in_capitals(dotless))
     ):
         words.pop()
     return " ".join(words)[:LONGEST_KEY]
+
+
+def _ends_in_capitals(name: str) -> bool:
+    """Whether its last word is: "SA" is a legal form, "sa" a word."""
+    last = _WORD.findall(name)[-1:]
+    return bool(last) and len(last[0]) > 1 and last[0].isupper()
 
 
 def singular(word: str) -> str:

@@ -94,10 +94,13 @@ def check_display_name(name: str) -> str:
 
 
 def name_from(display_name: str) -> str:
-    """A collection name made of what people call it: "Personnel 2024" is Personnel-2024, one without Latin letters a number."""
+    """A collection name made of what people call it: "Personnel 2024" is Personnel-2024. Where other than Latin letters were
+    lost, a number tells names apart."""
     plain = unicodedata.normalize("NFKD", display_name).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:100].strip("-._")
-    return name or f"collection-{zlib.crc32(display_name.encode()):08x}"
+    lost = any(sign.isalnum() and not unicodedata.normalize("NFKD", sign)[0].isascii() for sign in display_name)
+    number = f"{zlib.crc32(display_name.encode()):08x}"
+    return f"{name or 'collection'}-{number}" if lost or not name else name
 
 
 async def create_collection(

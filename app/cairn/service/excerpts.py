@@ -33,10 +33,6 @@ class QuotedText:
     marked: tuple[int, int] | None
     moved: bool = False
 
-    @property
-    def is_whole(self) -> bool:
-        return len(self.text) == self.length
-
 
 @reads_contents
 async def read_excerpt(

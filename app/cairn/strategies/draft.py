@@ -32,10 +32,11 @@ from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
 from cairn.domain.question import Turn
 from cairn.errors import BudgetExceededError, ProviderError
-from cairn.language.lexicon import DEFAULT, refusals, replies
+from cairn.language.lexicon import DEFAULT, language, refusals, replies
 from cairn.language.quoted import quotations_in
 from cairn.language.text import fold
 from cairn.language.tokens import terms
+from cairn.prompts import prompt_part
 from cairn.query.bare_subject import as_question
 from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Material as Material
@@ -166,10 +167,17 @@ async def _generate(run: Run, material: Material, context: Context, attempt: int
             on_text=lambda text: run.emit(Token(text)),
             feedback=issues,
             history=run.history,
-            task=material.task,
+            task="\n\n".join(filter(None, (material.task, _in_language(run)))),
         )
     finally:
         run.record.spent("answer", began)
+
+
+def _in_language(run: Run) -> str:
+    """What a model is told where the answer is wanted in another language than the question."""
+    if not run.plan.asked_in:
+        return ""
+    return prompt_part("converse", "language", language=language(run.plan.language).name)
 
 
 async def settle(run: Run, material: Material, context: Context, best: Checked, *, strict: bool) -> Outcome:

@@ -9,8 +9,6 @@ from cairn.answer.advice import empty_collection
 from cairn.domain.answer import NOTHING_TO_READ
 from cairn.domain.event import Progress, Token
 from cairn.domain.passage import Passage
-from cairn.language.lexicon import language
-from cairn.prompts import prompt_part
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, searching
@@ -36,14 +34,7 @@ async def fast(run: Run) -> Outcome:
         return computed
     passages = _read_of_simple(run, material.passages)
     more = {**material.more, "read": len(passages)}
-    return await answer_from(run, replace(material, passages=passages, task=_in_language(run), more=more))
-
-
-def _in_language(run: Run) -> str:
-    """What a model is told where the answer is wanted in another language than the question."""
-    if not run.plan.asked_in:
-        return ""
-    return prompt_part("converse", "language", language=language(run.plan.language).name)
+    return await answer_from(run, replace(material, passages=passages, more=more))
 
 
 def _read_of_simple(run: Run, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:

@@ -36,13 +36,16 @@ def entities(
     ] = None,
     collection: Collection = None,
     kind: Annotated[str | None, typer.Option(help="Only of this kind: person, place, class, ...")] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Also headings, phrases and what is on nearly every page.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, those most spoken of first.")] = 20,
     json: Json = False,
 ) -> int:
     """List what the documents speak of."""
     from cairn.interfaces.cli import graph_show
 
-    return _run(graph_show.entities(" ".join(text or ()), collection, kind, limit, json))
+    return _run(graph_show.entities(" ".join(text or ()), collection, kind, limit, json, everything=everything))
 
 
 @group.command()

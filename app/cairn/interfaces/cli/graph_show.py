@@ -22,13 +22,16 @@ _QUOTE = 240
 _NEIGHBOURS = 50
 
 
-async def entities(text: str, collection: str | None, kind: str | None, limit: int, as_json: bool) -> int:
+async def entities(
+    text: str, collection: str | None, kind: str | None, limit: int, as_json: bool, *, everything: bool
+) -> int:
     """Exit code 0 also when there are none."""
     async with services() as opened:
         found = await require_documents(opened, collection)
         listed = await graph_service.list_entities(
-            opened, found.name, text=text, kinds=[kind] if kind else [], everything=kind is not None, limit=limit
-        )
+            opened, found.name, text=text, kinds=[kind] if kind else [], everything=everything or kind is not None,
+            limit=limit,
+        )  # fmt: skip
         hint = "" if listed else await _why_none(opened, found, text, kind)
     if as_json:
         say_json([_entity_json(one) for one in listed])

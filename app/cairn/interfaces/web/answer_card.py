@@ -25,12 +25,14 @@ LONG_BODY: Final = 600
 """Of what stands around it, before it is folded."""
 ROWS_AROUND: Final = 2
 """Rows of a table that are shown before the one that answers, and behind it."""
-_CITES: Final = re.compile(r"(?:\s?\[\d{1,3}\])+[ \t]*\Z")
+_LAST_CITE: Final = re.compile(r"\s?\[\d{1,3}\]\Z")
 _CITES_HERE: Final = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
 _ALSO: Final = re.compile(r"\n\n([^\n|]{3,60}:\n(?:- [^\n]*\[\d{1,3}\][ \t]*(?:\n|\Z))+)\Z")
 _STEP: Final = re.compile(r"\d{1,3}[.)] ")
 _DIGIT: Final = re.compile(r"\d")
 _IN_ONE_LINE: Final = re.compile(r"\s+")
+_AS_A_BLOCK: Final = re.compile(r"\A(\d*)([-+#>.)])")
+"""What Markdown would take for a list, a heading or a quotation: a value such as "- 1,234" or "1." is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,14 @@ def card_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any])
     return AnswerCard(made.value, made.about, made.lead, made.body, made.marks, further)
 
 
+def _split_cites(line: str) -> tuple[str, str]:
+    """A line, and the numbers of sources at its end."""
+    at = end = len(line.rstrip(" \t"))
+    while found := _LAST_CITE.search(line, max(0, at - 6), at):
+        at = found.start()
+    return (line[:at], line[at:]) if at < end else (line, "")
+
+
 def _without_lonely_cites(text: str) -> str:
     """Numbers of sources alone in the last line, as behind code: the chips below say as much."""
     before, line, last = text.rpartition("\n")
@@ -76,7 +86,7 @@ def _made_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]
     if table and not rest[: table.span[0]].strip() and (row := _from_row(first, rest, table)):
         return row
     if notes.get("confidence_word") == "computed" and "\n" not in first:
-        shown = len(_CITES.sub("", first))
+        shown = len(_split_cites(first)[0])
         return AnswerCard(value=first, body=rest) if shown <= LONGEST_VALUE else AnswerCard(lead=first, body=rest)
     if not sources:
         return AnswerCard(body=text)  # small talk, a question back
@@ -91,7 +101,7 @@ def _sentence_first(text: str) -> AnswerCard:
     if (
         is_text
         and len(first) <= LONGEST_LEAD
-        and (not rest or rest.startswith("\n") or _CITES.sub("", first).endswith(":"))
+        and (not rest or rest.startswith("\n") or _split_cites(first)[0].endswith(":"))
     ):
         return AnswerCard(lead=first, body=rest.strip("\n"))
     return AnswerCard(body=text)
@@ -125,9 +135,7 @@ def _balanced(said: str) -> str:
 
 def _from_row(first: str, body: str, table: Table) -> AnswerCard | None:
     """A row of the table below: its value, what it is of, and the rows around it with the cell marked."""
-    cites = _CITES.search(first)
-    line = first[: cites.start()] if cites else first
-    tail = first[cites.start() :] if cites else ""
+    line, tail = _split_cites(first)
     if "\n" in line:
         return None
     found = _named_cell(line, table) or _told_cells(line, table)
@@ -139,7 +147,7 @@ def _from_row(first: str, body: str, table: Table) -> AnswerCard | None:
     shown, mark = _rows_around(body, table, at, cells.cell_spans[column])
     if not value or len(value) > LONGEST_VALUE:
         return AnswerCard(lead=first, body=shown, marks=(mark,))
-    return AnswerCard(value=value + tail, about=about, body=shown, marks=(mark,))
+    return AnswerCard(value=_AS_A_BLOCK.sub(r"\1\\\2", value) + tail, about=about, body=shown, marks=(mark,))
 
 
 def _named_cell(line: str, table: Table) -> tuple[int, int, str] | None:

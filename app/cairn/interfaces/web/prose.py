@@ -32,12 +32,12 @@ _PRIVATE: Final = re.compile(f"[{_BEGINS}{_ENDS}]")
 _MARKUP: Final = " \t\n|*_~`#>"
 _ITEM: Final = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _CITED: Final = re.compile(r"\[(\d{1,3})\]")
-_PIECES: Final = re.compile(r"(<[^>]*>)")
+_PIECES: Final = re.compile(r"(<[^<>]*>)")
 _WORD: Final = re.compile(r"\w+")
 _FRONT: Final = re.compile(r"\A---[ \t]*\n[\w$@\"'][^\n]{0,200}:[ \t\n]")
 _FRONT_ENDS: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$\n?", re.MULTILINE)
 _MOST_FRONT: Final = 64_000
-_WEB: Final = ("https://", "http://", "mailto:")
+_WEB: Final = ("https://", "http://")
 _TAG: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]{0,20})(?:\s[^<>]*)?/?>|<[!?][^<>]*>")
 _UNSHOWN: Final = (("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>"))
 """What a text has between these is not for readers."""
@@ -51,6 +51,9 @@ _TAG_NAMES: Final = (
 )  # fmt: skip
 _TAGS: Final = frozenset(_TAG_NAMES.split())
 """Of HTML; others in angle brackets are names that a text gives, such as <your-domain>."""
+_LEFT_OPEN: Final = frozenset({"br", "hr", "img", "li", "p", "td", "th", "tr", "dt", "dd", "wbr"})
+"""Of these those that people do not close. Of the others one that no text closes is a word of it, too: "cp <source> <time>"."""
+_CLOSING: Final = re.compile(r"</([a-zA-Z][a-zA-Z0-9]{0,20})")
 _FOLLOW: Final = """(event) => {
   const copy = event.target.closest('.copy');
   if (copy) {
@@ -75,7 +78,8 @@ def render(
 ) -> str:
     """The text as HTML. `marks`: spans (code points of the text) to be marked. `cited`: numbers of sources that [n] leads to.
     `copy`: on a button beside code, before and after it is pressed; None: there is none."""
-    rendered = _parser().render(_with_sentinels(text, marks), {"copy": copy})
+    closed = frozenset(name.lower() for name in _CLOSING.findall(text))
+    rendered = _parser().render(_with_sentinels(text, marks), {"copy": copy, "closed": closed})
     return "".join(_finished(rendered, frozenset(cited)))
 
 
@@ -229,26 +233,26 @@ def _image(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: A
 
 
 def _no_tag(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    return _without_tags(tokens[at].content)
+    return _without_tags(tokens[at].content, env["closed"])
 
 
 def _no_block(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     said = tokens[at].content
     code = re.search(r"<pre\b", said, re.IGNORECASE)
-    shown = _without_tags(said).strip()
+    shown = _without_tags(said, env["closed"]).strip()
     if not shown:
         return ""
     return f"<pre><code>{shown}</code></pre>\n" if code else f"<p>{shown}</p>\n"
 
 
-def _without_tags(said: str) -> str:
-    """Escaped, without the tags of HTML; line ends for those that end lines."""
+def _without_tags(said: str, closed: Collection[str]) -> str:
+    """Escaped, without the tags of HTML; line ends for those that end lines. `closed`: names of those that the text closes."""
     for opens, closes in _UNSHOWN:
         said = _cut_out(said, opens, closes)
     shown, at = [], 0
     for tag in _TAG.finditer(said):
         name = (tag[1] or "").lower()
-        if name and name not in _TAGS:
+        if name and not (name in _TAGS and (name in closed or name in _LEFT_OPEN or "=" in tag[0])):
             continue
         shown += [html.escape(html.unescape(said[at : tag.start()]), quote=False), "<br>" if name == "br" else ""]
         at = tag.end()
@@ -256,10 +260,11 @@ def _without_tags(said: str) -> str:
 
 
 def _cut_out(said: str, opens: str, closes: str) -> str:
-    parts, at, lower = [], 0, said.lower()
-    while (start := lower.find(opens, at)) >= 0 and (end := lower.find(closes, start)) >= 0:
-        parts.append(said[at:start])
-        at = end + len(closes)
+    parts, at = [], 0
+    begins, ends = (re.compile(re.escape(sign), re.IGNORECASE) for sign in (opens, closes))
+    while (start := begins.search(said, at)) and (end := ends.search(said, start.end())):
+        parts.append(said[at : start.start()])
+        at = end.end()
     return "".join((*parts, said[at:]))
 
 
