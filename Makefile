@@ -108,7 +108,7 @@ mutants: install $(STAMPS)/test ## change N=20 numbers that decide answers, draw
 	@$(PY) scripts/mutants.py --seed $(SEED) --count $(N) $(ARGS)
 
 screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
-	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q -m '' tests/surface/browser/test_page_ask.py -k pictures_of_the_readme $(ARGS)
+	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q -m '' tests/surface/browser/test_pictures.py $(ARGS)
 
 bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 	@BENCH_PEERS="$(abspath $(PEERS_VENV))" $(PY) -m pytest -q -s tests/benchmarks/bench_*.py $(ARGS)

@@ -283,22 +283,3 @@ def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, s
     tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(tab).not_to_have_url(re.compile("conversation="))
     expect(listed.get_by_role("link", name="Travelling")).to_have_count(0)
-
-
-@pytest.mark.siege
-def test_pictures_of_the_readme(handbook: Api, tab: Page, shoot: Shoot) -> None:
-    """What `make screenshots` keeps in docs/images."""
-    open_room(handbook, tab)
-    for number, question in enumerate(
-        ("How many days of leave do employees have?", "Which class are trips by train booked in?")
-    ):
-        ask(tab, question)
-        expect(tab.locator(".answer")).to_have_count(number + 1)
-        expect(tab.locator(".conversations").get_by_role("link", name="How many days of leave").first).to_be_visible()
-    ask(tab, "How many tons of granite did the quarry sell in 2024?")
-    expect(tab.locator(".answer")).to_have_count(3)
-    tab.evaluate("window.scrollTo(0, 0)")
-    shoot(tab, "ask")
-    tab.get_by_role("button", name="Open source 1").last.click()
-    expect(tab.locator(".viewer .spot").first).to_be_visible()
-    shoot(tab, "page")
