@@ -17,7 +17,7 @@ from cairn.domain.passage import Passage
 from cairn.domain.question import SourceRef, Turn
 from cairn.language.identify import by_words
 from cairn.query.entities import entities
-from cairn.query.followup import Carried, carry, listed
+from cairn.query.followup import Carried, carry, listed, parts_alone
 from cairn.query.rewrite_after import rewrite_after
 from tests.waiting import patience
 
@@ -308,6 +308,52 @@ def test_what_is_compared_with_something_is_asked_of_both(
 @pytest.mark.parametrize("message", ["compare the fees with those of 2019", "compare that", "compare Bonn with Kiel"])
 def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str) -> None:
     assert after(message, *FRANCE).parts == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (FRANCE, "Compared with 2022, how did revenue change in 2023?"),
+        (FRANCE, "Compared to Nomad, what does Kubernetes cost?"),
+        (FRANCE, "Versus Oracle, what are the advantages of PostgreSQL?"),
+        (FRANCE, "In comparison with contractors, sick pay"),
+        (FRANCE, "Compare to last year the number of employees in sales"),
+        (DOM, "Im Vergleich zum Vorjahr, wie hat sich der Umsatz entwickelt?"),
+        (DOM, "Im Vergleich zu 2022 ist der Umsatz wie stark gestiegen?"),
+        (CLIO, "Par rapport à 2022, comment a évolué le chiffre d'affaires ?"),
+        (TOWER, "Respecto al teletrabajo, ¿cuántos días puedo trabajar en casa?"),
+        (TOWER, "Frente a un incendio, ¿qué debo hacer?"),
+        (("Quanto costa il biglietto per Roma?", "50 euro."), "Rispetto al 2022, quanto è cresciuto il fatturato?"),
+    ],
+)
+def test_a_question_that_begins_with_a_comparison_is_its_own(said: tuple[str, str], message: str) -> None:
+    assert after(message, *said).parts == ()
+
+
+def test_a_comparison_inside_a_message_is_one_part_of_it() -> None:
+    parts = ("What does Kubernetes cost?", "How does it compare to Nomad?")
+    assert parts_alone(parts, "en", names) == ("What does Kubernetes cost?", "What does Nomad cost?")
+
+
+HOTELS = ("Which costs are not covered for hotels?", "Breakfast. [1]")
+VISA = ("What is the visa fee in Spain?", "80 euros. [1]")
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "text"),
+    [
+        (HOTELS, "and for meals?", "Which costs are not covered for meals?"),
+        (HOTELS, "and not for meals?", "Which costs are not covered for hotels not for meals?"),
+        (VISA, "and France?", "What is the visa fee in France?"),
+        (VISA, "and not in France?", "What is the visa fee in Spain not in France?"),
+        (VISA, "and without France?", "What is the visa fee in Spain without France?"),
+        (DOM, "Und nicht das Ulmer Münster?", "Wann wurde der Kölner Dom gebaut nicht das Ulmer Münster?"),
+        (CLIO, "Et sans la Peugeot 208 ?", "Quel est le prix de la Renault Clio sans la Peugeot 208 ?"),
+        (TOWER, "¿y sin la Torre del Oro?", "¿Cuándo se construyó la Torre Eiffel sin la Torre del Oro?"),
+    ],
+)
+def test_a_negation_in_a_new_focus_is_kept(said: tuple[str, str], message: str, text: str) -> None:
+    assert after(message, *said).text == text
 
 
 def test_what_was_compared_is_what_the_next_question_is_about() -> None:

@@ -49,6 +49,11 @@ def test_three_words_behind_and_are_a_new_focus(words: int, focus: bool) -> None
     assert (read(f"and {' '.join(WORDS[:words])}?").new_focus() is not None) is focus
 
 
+@pytest.mark.parametrize(("words", "other"), [(3, True), (4, False)])
+def test_three_words_are_what_is_compared_with(words: int, other: bool) -> None:
+    assert (read(f"compare that with {' '.join(WORDS[:words])}").compared() is not None) is other
+
+
 def test_what_is_searched_for_has_six_hundred_characters() -> None:
     assert len(after("and why?", f"What is the {'kestrel ' * 99}?", "It is.").text) == 600
 

@@ -46,7 +46,7 @@ that stay with their subject and on others that do not (docs/quality.md, "Follow
 BESIDE_A_KIND: Final = 3  # measured: tests/unit/test_carry.py
 """Words that are carried where the message says which kind of thing it means ("this method")."""
 NEW_FOCUS: Final = 3  # measured: tests/unit/test_edges_followup.py
-"""Words of content that may follow "and" or "what about" as a new focus; more are a question of their own."""
+"""Words of content that may follow "and", "what about" or "compared with" as a new focus; more are a question of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,15 @@ def parts_alone(parts: Sequence[str], language: str, names: Names) -> tuple[str,
     return (
         parts[0],
         *(
-            resolve(part, first, language, names).text if asking else part
+            _asked_alone(resolve(part, first, language, names)) if asking else part
             for part, asking in zip(parts[1:], asks[1:], strict=True)
         ),
     )
+
+
+def _asked_alone(made: Carried) -> str:
+    """Of a comparison only what is asked anew: the question before it is a part already."""
+    return made.parts[-1] if made.parts else made.text
 
 
 def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
@@ -336,11 +341,17 @@ class _Message:
         return match if match and not self.holds_before(match.start(), REFERS_WITHIN) else None
 
     def compared(self) -> str | None:
-        """What "that" is to be compared with, which is all that the message says."""
+        """What "that" is to be compared with, which is all that the message says: "compared with 2022, how did sales go?" asks
+        something of its own."""
         match = self.rules.compares.match(self.folded)
         if match is None or match.lastindex is None:
             return None
-        return self.rules.article.sub("", self.text[slice(*match.span(match.lastindex))].strip())
+        other = self.text[slice(*match.span(match.lastindex))].strip()
+        words = [word for word in self.words if word.start >= match.start(match.lastindex)]
+        asks = any(word.folded in self.rules.questions for word in words)
+        if asks or "," in other or sum(word.content for word in words) > NEW_FOCUS:
+            return None
+        return self.rules.article.sub("", other)
 
     def says_nothing_besides(self, match: re.Match[str]) -> bool:
         """Whether no other word of it says or asks something."""
@@ -381,6 +392,7 @@ class _Rules:
 
     words: Carry
     questions: frozenset[str]
+    negations: frozenset[str]
     ordinals: Mapping[str, int]
     nothing: re.Pattern[str]
     defines: re.Pattern[str]
@@ -410,6 +422,7 @@ def _rules(code: str) -> _Rules:
     return _Rules(
         words=raw,
         questions=frozenset(map(fold, known.questions.words)),
+        negations=known.claims.negations,
         ordinals=ordinals,
         nothing=_any(raw.nothing),
         defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
@@ -464,9 +477,11 @@ def _about_the_last(message: str, topic: Topic, found: _Message) -> Carried:
 
 def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carried:
     """ "and Germany?" after "What is the capital of France?": the question before, with Germany in it. A name takes the place of
-    the only name, a number of the only number; else what is new stands behind."""
+    the only name, a number of the only number; else what is new stands behind, as "not in France" does, which would be lost."""
     reason = f"the last question with {focus!r} in it"
     question = topic.question
+    if any(word.folded in found.rules.negations for word in message_words(focus)):
+        return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
     for old, new in ((topic.names, found.names), (_NUMBER.findall(question), _NUMBER.findall(focus))):
         if len(old) == 1 and new and not any(one in question for one in new):
             numbered = re.search(rf"{re.escape(new[0])}(?:\s+\d+)?", focus)
