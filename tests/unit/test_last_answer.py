@@ -3,6 +3,7 @@ its sources is that: right, or nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -10,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from cairn.answer.asked_on import BEHIND, find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
-from cairn.answer.candidates import candidates
+from cairn.answer.candidates import Candidate, candidates
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import SourceRef, Turn
@@ -64,9 +65,10 @@ def test_what_says_more_is_a_question_of_its_own(message: str) -> None:
 
 
 def test_a_long_message_is_none() -> None:
-    padded = "give me an example" + " please" * 20
-    assert len(padded) > LONGEST
-    assert wish_of(padded) is None
+    words = "for what reason"
+    assert wish_of(words + "?" * (LONGEST - len(words))) == REASON
+    assert wish_of(words + "?" * (LONGEST + 1 - len(words))) is None
+    assert LONGEST == 120
     assert wish_of("give me an example please") == EXAMPLE
 
 
@@ -135,7 +137,7 @@ def passage(content: str) -> Passage:
 
 
 def extremes(content: str, names: tuple[str, ...], wish: LastAnswerWish) -> list[str]:
-    return [one.text for one in find_extreme(candidates([passage(content)]), names, wish)]
+    return [one.text for one in find_extreme(candidates([passage(content)]), names, wish, ["en"])]
 
 
 def test_the_shortest_is_that_with_the_least_of_what_all_have() -> None:
@@ -154,6 +156,38 @@ def test_hours_and_minutes_are_one_time_and_units_are_compared() -> None:
     names = ("Wool", "Cotton", "Quick")
     assert extremes(programmes, names, SHORTEST) == ["Cotton: 1 hour 40 minutes."]
     assert extremes(programmes, names, LONGEST_ONE) == ["Wool: 1 hour 50 minutes."]
+
+
+@pytest.mark.parametrize(
+    ("mill", "chapel", "shortest"),
+    [
+        ("It lasts 2 hours and has a break of 10 minutes", "It lasts 2 hours 5 minutes", "Mill"),
+        ("5 h on foot, 2 h 10 min by bike", "5 h 5 min", "Mill"),
+        ("2 hours and 10 minutes", "2 hours 5 minutes", "Chapel"),
+        ("1 day 2 hours 10 minutes", "1 day 2 hours 5 minutes", "Chapel"),
+        ("2 h; 10 min more with children", "2 h 5 min", "Mill"),
+    ],
+)
+def test_only_what_stands_together_is_one_time(mill: str, chapel: str, shortest: str) -> None:
+    found = extremes(f"- Mill Path: {mill}.\n- Chapel Way: {chapel}.\n", ("Mill Path", "Chapel Way"), SHORTEST)
+    assert [one.split()[0] for one in found] == [shortest]
+
+
+CHEAPEST = LastAnswerWish("extreme", ("money",), least=True, word="cheapest")
+
+
+def test_what_is_denied_is_no_amount() -> None:
+    plans = "- Alder costs no more than it did, 10 euros.\n- Birch has no fee of 5 euros.\n"
+    assert extremes(plans, ("Alder", "Birch"), CHEAPEST) == []
+    plans += "- Birch is 12 euros, not with a card.\n"
+    assert extremes(plans, ("Alder", "Birch"), CHEAPEST) == ["Alder costs no more than it did, 10 euros."]
+
+
+def test_an_age_asks_for_no_extreme() -> None:
+    assert wish_of("Was ist das Alter?") is None
+    oldest = wish_of("Welche davon ist die ältere?")
+    assert oldest is not None
+    assert (oldest.measures, oldest.least) == (("year",), True)
 
 
 def test_the_oldest_is_that_of_the_first_year() -> None:
@@ -177,17 +211,42 @@ def test_all_that_have_the_least_are_named() -> None:
 
 
 def test_prices_in_two_currencies_are_not_compared() -> None:
-    cheapest = LastAnswerWish("extreme", ("money",), least=True, word="cheapest")
-    assert extremes("- Alder: 5 euros.\n- Birch: 7 dollars.\n", ("Alder", "Birch"), cheapest) == []
-    assert extremes("- Alder: 5 euros.\n- Birch: 7 euros.\n", ("Alder", "Birch"), cheapest) == ["Alder: 5 euros."]
+    assert extremes("- Alder: 5 euros.\n- Birch: 7 dollars.\n", ("Alder", "Birch"), CHEAPEST) == []
+    assert extremes("- Alder: 5 euros.\n- Birch: 7 euros.\n", ("Alder", "Birch"), CHEAPEST) == ["Alder: 5 euros."]
 
 
 def test_what_a_sentence_says_of_one_of_them_needs_no_number() -> None:
     found = candidates([passage("The tariffs are Basic and Pro. Nothing is cheaper. Basic is cheaper than Pro.")])
-    stated = find_stated(found, ("Basic", "Pro"), "cheaper")
+    stated = find_stated(found, ("Basic", "Pro"), "cheaper", ["en"])
     assert stated is not None
     assert stated.text == "Basic is cheaper than Pro."
-    assert find_stated(found, ("Basic", "Pro"), "cheap") is None
+    assert find_stated(found, ("Basic", "Pro"), "cheap", ["en"]) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "word", "told"),
+    [
+        ("en", "Mill Path is the shortest.", "shortest", True),
+        ("en", "Mill Path is not the shortest.", "shortest", False),
+        ("en", "Mill Path isn't the shortest.", "shortest", False),
+        ("en", "Mill Path is no longer the cheapest.", "cheapest", False),
+        ("en", "Mill Path is shorter than the old road, but steep.", "shorter", False),
+        ("en", "Mill Path is the shorter one.", "shorter", True),
+        ("en", "Mill Path costs at least 20 euros.", "least", False),
+        ("en", "Mill Path is loved by most hikers.", "most", False),
+        ("es", "Mill Path es la más corta.", "mas corta", True),
+        ("es", "Mill Path no es la más corta.", "mas corta", False),
+        ("fr", "Mill Path n'est pas le plus court.", "plus court", False),
+        ("fr", "Mill Path est plus court que l'ancienne route.", "plus court", False),
+        ("fr", "Mill Path est le plus court.", "plus court", True),
+        ("de", "Mill Path ist seit Mai am kürzesten.", "kurzesten", True),
+        ("de", "Mill Path ist nicht am kürzesten.", "kurzesten", False),
+        ("it", "Mill Path è il più corto.", "piu corto", True),
+        ("it", "Mill Path non è il più corto.", "piu corto", False),
+    ],
+)
+def test_only_the_shortest_of_them_is_called_so(code: str, text: str, word: str, told: bool) -> None:
+    assert (find_stated(candidates([passage(text)]), ("Mill Path", "Chapel Way"), word, [code]) is not None) is told
 
 
 def test_an_item_is_told_by_what_is_said_of_it_alone() -> None:
@@ -202,8 +261,12 @@ def test_an_item_is_told_by_what_is_said_of_it_alone() -> None:
     )
 
 
+def fits(wish: LastAnswerWish, code: str = "en") -> Callable[[Candidate], bool]:
+    return lambda one: gives(wish, code, one.text)
+
+
 def reason_behind(text: str, quoted: int) -> str | None:
-    given = find_reason(candidates([passage(text)]), [quoted], gives(REASON))
+    given = find_reason(candidates([passage(text)]), [quoted], fits(REASON))
     return given.text if given else None
 
 
@@ -228,13 +291,34 @@ def test_the_example_is_of_the_section_that_was_quoted() -> None:
     )
     found = candidates([passage(text)])
     hotel = next(at for at, one in enumerate(found) if one.text.startswith("Hotels"))
-    given = find_example(found, [hotel], "What is paid?", gives(EXAMPLE))
+    given = find_example(found, [hotel], "What is paid?", fits(EXAMPLE))
     assert given is not None
     assert "Bonn" in given.text
-    elsewhere = find_example(found, [], "When are taxis paid?", gives(EXAMPLE))
+    elsewhere = find_example(found, [], "When are taxis paid?", fits(EXAMPLE))
     assert elsewhere is not None
     assert "airport" in elsewhere.text
-    assert find_example(found, [], "Who directs the harbour?", gives(EXAMPLE)) is None
+    assert find_example(found, [], "Who directs the harbour?", fits(EXAMPLE)) is None
+
+
+@pytest.mark.parametrize(
+    ("wish", "code", "sentence", "given"),
+    [
+        (REASON, "fr", "Le train est cher car il est rapide.", True),
+        (REASON, "en", "They may rent a car of the middle class.", False),
+        (REASON, "fr", "Il est gratuit grâce au sponsor.", True),
+        (REASON, "en", "The grace period is ten days.", False),
+        (REASON, "de", "Damit fährt man nach Bonn.", False),
+        (REASON, "en", "Revenue is shown since 2020.", False),
+        (REASON, "en", "The hall is shut, since it is damp.", True),
+        (EXAMPLE, "de", "Das Ticket kostet etwa 49 Euro.", False),
+        (EXAMPLE, "de", "Das gilt zum Beispiel für Hotels.", True),
+        (EXAMPLE, "en", "Zum Beispiel is a song.", False),
+    ],
+)
+def test_a_sentence_gives_it_by_words_of_its_own_language(
+    wish: LastAnswerWish, code: str, sentence: str, given: bool
+) -> None:
+    assert gives(wish, code, sentence) is given
 
 
 def test_what_was_quoted_is_found_by_its_place() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.answer.answer_type import outcome_told, read_asked
+from cairn.answer.answer_type import gives_reason, outcome_told, read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.evidence import question_terms
 from cairn.answer.question_form import about_the_same, verdict
@@ -49,6 +49,7 @@ def test_an_outcome_is_said_of_what_is_named_where_nothing_is_denied(question: s
         ("The board rejected the offer.", "Rejected"),
         ("The board rejected what the members had approved.", None),
         ("It was never approved.", None),
+        ("It wasn't approved.", None),
         ("L'assemblée a rejeté la motion.", "Rejeté"),
         ("Der Antrag wurde abgelehnt.", "Abgelehnt"),
         ("La moción fue aprobada.", "Aprobado"),
@@ -102,3 +103,10 @@ def test_entries_of_a_table_of_contents_and_addresses_are_no_candidates() -> Non
 )
 def test_a_fact_is_said_briefly_and_a_way_is_not(question: str, briefly: bool) -> None:
     assert read_asked(question).said_briefly == briefly
+
+
+def test_a_reason_is_given_by_words_of_the_language_of_the_question() -> None:
+    assert gives_reason("They may rent a car.", None)
+    assert not gives_reason("They may rent a car.", "en")
+    assert gives_reason("Sales rose, mainly abroad, because of the weather.", "en")
+    assert gives_reason("Il loue une voiture car il est pressé.", "fr")

@@ -46,7 +46,6 @@ PRESENT: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_across.p
     "cosine": 7.36, "passages": 3.53, "words": 1.25, "margin": 0.30, "short": 0.51, "apart": 4.23, "": -4.17,
 }  # fmt: skip
 # fitted: tests/benchmarks/fit_across.py
-# fitted: tests/benchmarks/fit_across.py
 RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
 """Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
 fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from cairn.language.lexicon import AskedKinds, every, languages, patterns
+from cairn.language.lexicon import AskedKinds, every, language, languages, patterns
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line
 
@@ -39,7 +40,7 @@ _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.f
     lambda one: one.questions.yes_no
 )
 _TIMES: Final = _words(lambda asked: asked.times)
-_REASONS: Final = _words(lambda asked: asked.reasons)
+_REASONS: Final = {one.code: one.compiled(*one.asked.reasons, *one.asked.may_reason) for one in languages()}
 _DEFINES: Final = _words(lambda asked: asked.defines)
 _MOST: Final = _words(lambda asked: asked.most)
 _LEAST: Final = _words(lambda asked: asked.least)
@@ -112,14 +113,24 @@ def tells_outcome(text: str) -> bool:
 def outcome_told(text: str) -> str | None:
     """What became of what was proposed, in one word, where a sentence tells just one thing and denies nothing."""
     told = [said for said, pattern in _OUTCOMES.items() if pattern.search(text)]
-    if len(told) != 1 or not _NEGATIONS.isdisjoint(_WORDS.findall(fold_line(text))):
-        return None
-    return told[0]
+    return None if len(told) != 1 or denies(text) else told[0]
 
 
-def gives_reason(text: str) -> bool:
-    """Whether words of the text bring a reason or a purpose."""
-    return bool(_REASONS.search(text))
+def denies(text: str, code: str | None = None) -> bool:
+    """Whether a word of the text is a negation, in the language of this code, else in any of them (German "Mai" is Italian
+    "mai"). Of "isn't" the "t" is one."""
+    words = _WORDS.findall(fold_line(text))
+    negations = _NEGATIONS if code is None else language(code).claims.negations
+    return not negations.isdisjoint(words) or any(
+        word == "t" and before.endswith("n") for before, word in pairwise(words)
+    )
+
+
+def gives_reason(text: str, code: str | None) -> bool:
+    """Whether words of the text may bring a reason or a purpose, in the language of this code, else in any of them: French "car"
+    is no reason in English."""
+    folded = fold_line(text.replace("’", "'"))
+    return any(pattern.search(folded) for spoken, pattern in _REASONS.items() if code in (None, spoken))
 
 
 def gives_definition(text: str) -> bool:

@@ -2,7 +2,8 @@
 cheapest ... of them. Pure.
 
 Right or silent: a sentence gives a reason where it says so ("because") and stands where the answer was quoted from; of things the
-shortest is known where each of them has a length.
+shortest is known where each of them has a length, or a sentence calls one of them so. What is denied is neither. `spoken` is the
+language of each passage, by its rank: words of one mean something else in another.
 """
 
 from __future__ import annotations
@@ -12,35 +13,36 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from cairn.answer.answer_type import denies
 from cairn.answer.candidates import Candidate
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import SourceRef
+from cairn.language.lexicon import language
 from cairn.language.linear import bounded
 from cairn.language.numbers import Quantity, quantities
 from cairn.language.text import fold
 from cairn.language.tokens import terms
 
-BEHIND: Final = 2
+Gives = Callable[[Candidate], bool]
+BEHIND: Final = 2  # measured: tests/unit/test_last_answer.py
 """Sentences behind the one that was quoted, of the same section, that may give the reason for it."""
 
 
-def find_reason(found: Sequence[Candidate], quoted: Sequence[int], gives: Callable[[str], bool]) -> Candidate | None:
+def find_reason(found: Sequence[Candidate], quoted: Sequence[int], gives: Gives) -> Candidate | None:
     """In the quotation itself, else in what follows it. `quoted`: places of what the answer quotes."""
     return next(
         (
             found[at]
             for first in quoted
             for at in range(first, min(first + BEHIND + 1, len(found)))
-            if _same_section(found[first], found[at]) and gives(found[at].text)
+            if _same_section(found[first], found[at]) and gives(found[at])
         ),
         None,
     )
 
 
-def find_example(
-    found: Sequence[Candidate], quoted: Sequence[int], asked: str, gives: Callable[[str], bool]
-) -> Candidate | None:
+def find_example(found: Sequence[Candidate], quoted: Sequence[int], asked: str, gives: Gives) -> Candidate | None:
     """Of the section that was quoted, else the one that has most words of the question in or above it; None where no example has
     one."""
     words = frozenset(terms(asked))
@@ -50,7 +52,7 @@ def find_example(
         distance = min((abs(at - first) for first in quoted), default=0)
         return here, len(words & (found[at].words | found[at].lead)), -distance
 
-    given = [at for at, candidate in enumerate(found) if gives(candidate.text)]
+    given = [at for at, candidate in enumerate(found) if gives(candidate)]
     best = max(given, key=nearness, default=None)
     return found[best] if best is not None and any(nearness(best)[:2]) else None
 
@@ -77,10 +79,17 @@ def _same_section(one: Candidate, other: Candidate) -> bool:
 # --- the shortest of them ------------------------------------------------------------------------------------------------
 
 
-def find_stated(found: Sequence[Candidate], items: Sequence[str], word: str) -> Candidate | None:
-    """A sentence that says the very word of one of the things."""
-    said = bounded(rf"(?<!\w){word}(?!\w)")
-    return next((one for one in found if said.search(fold(one.text)) and _named_in(one.text, items)), None)
+def find_stated(found: Sequence[Candidate], items: Sequence[str], word: str, spoken: Sequence[str]) -> Candidate | None:
+    """A sentence that says of one of the things that it is "the shortest"; of "shorter" one that names two of them, for
+    "shorter than the old road" says nothing of the others."""
+
+    def says(one: Candidate) -> bool:
+        text, known, named = fold(one.text), language(spoken[one.rank]), _named_in(one.text, items)
+        forms = known.last_answer.stated if len(named) == 1 else ("<x>",)
+        said = known.compiled(*(form.replace("<x>", word) for form in forms))
+        return bool(named) and bool(said.search(text)) and not denies(one.text, known.code)
+
+    return next(filter(says, found), None)
 
 
 def find_item(found: Sequence[Candidate], item: str, items: Sequence[str]) -> Candidate | None:
@@ -89,9 +98,15 @@ def find_item(found: Sequence[Candidate], item: str, items: Sequence[str]) -> Ca
     return next((one for one in own if len(one.text) > len(item) + 1), None)
 
 
-def find_extreme(found: Sequence[Candidate], items: Sequence[str], wish: LastAnswerWish) -> tuple[Candidate, ...]:
+def find_extreme(
+    found: Sequence[Candidate], items: Sequence[str], wish: LastAnswerWish, spoken: Sequence[str]
+) -> tuple[Candidate, ...]:
     """The one that has the least or most of what all have, several where they have the same; none where one of them lacks it."""
-    told = {item: [one for one in found if _named_in(one.text, items) == (item,)] for item in items}
+    told: dict[str, list[_Told]] = {item: [] for item in items}
+    for one in found:
+        named = _named_in(one.text, items)
+        if len(named) == 1:
+            told[named[0]].append((one, _amounts(one.text, spoken[one.rank])))
     for measure in _comparable(told, wish.measures):
         values = [_first(ones, measure) for ones in told.values()]
         amounts = [amount for value in values if value for amount in [value[1]]]
@@ -100,31 +115,39 @@ def find_extreme(found: Sequence[Candidate], items: Sequence[str], wish: LastAns
     return ()
 
 
-def _comparable(told: dict[str, list[Candidate]], measures: Sequence[str]) -> list[str]:
+_Told = tuple[Candidate, dict[str, float]]
+_CLAUSE: Final = bounded(r"[,;:.()](?=\s|$)|\s\(")
+
+
+def _comparable(told: dict[str, list[_Told]], measures: Sequence[str]) -> list[str]:
     """Of the measures asked for, those that all things have; of "any" the only one."""
-    kinds = [{kind for one in ones for kind in _amounts(one.text)} for ones in told.values()]
+    kinds = [{kind for _, amounts in ones for kind in amounts} for ones in told.values()]
     shared = set.intersection(*kinds) if kinds else set()
     if "any" in measures:
         return list(shared) if len(shared) == 1 else []
     return [kind for measure in measures for kind in sorted(shared) if kind.split(":")[0] == measure]
 
 
-def _first(ones: Sequence[Candidate], measure: str) -> tuple[Candidate, float] | None:
-    return next(((one, amounts[measure]) for one in ones if measure in (amounts := _amounts(one.text))), None)
+def _first(ones: Sequence[_Told], measure: str) -> tuple[Candidate, float] | None:
+    return next(((one, amounts[measure]) for one, amounts in ones if measure in amounts), None)
 
 
-def _amounts(text: str) -> dict[str, float]:
-    """The first amount of each kind of quantity that the text has; "2 hours 10 minutes" is one."""
+def _amounts(text: str, code: str) -> dict[str, float]:
+    """The first amount of each kind of quantity that the text has, in clauses that deny nothing ("no fee of 5 euros");
+    "2 hours 10 minutes" is one."""
     found: dict[str, float] = {}
-    before: Quantity | None = None
-    for one in quantities(text):
-        name = f"{one.kind}:{one.measures}"
-        amount = float(one.value) if one.kind == "year" and one.value.isdigit() else one.amount
-        if amount is not None and one.kind and (one.unit or one.kind == "year"):
-            if before and before.measures == one.measures == "time" and _is_smaller(one, before) and name in found:
-                found[name] += amount
-            found.setdefault(name, amount)
-        before = one
+    for clause in (each for each in _CLAUSE.split(text) if not denies(each, code)):
+        counted: Quantity | None = None
+        for one in quantities(clause):
+            name = f"{one.kind}:{one.measures}"
+            amount = float(one.value) if one.kind == "year" and one.value.isdigit() else one.amount
+            before, counted = counted, None
+            if amount is None or not one.kind or not (one.unit or one.kind == "year"):
+                continue
+            if name not in found:
+                found[name], counted = amount, one
+            elif before and one.joined and before.measures == one.measures == "time" and _is_smaller(one, before):
+                found[name], counted = found[name] + amount, one
     return found
 
 

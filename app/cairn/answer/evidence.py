@@ -18,6 +18,7 @@ from cairn.answer.answer_type import Asked, gives_definition, gives_reason, hold
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
+from cairn.language.identify import by_words
 from cairn.language.tokens import WordIndex, spelled_terms
 from cairn.language.tokens import terms as words_of
 
@@ -147,7 +148,7 @@ def _measure_one(
         float(fits is True),
         float(fits is False),
         float(terms.asked.definition and _defines(terms, candidate)),
-        float(terms.asked.reason and gives_reason(candidate.text)),
+        float(terms.asked.reason and gives_reason(candidate.text, by_words(terms.text))),
         *_row(terms, candidate),
         float(row),
         float(row and fits is True),

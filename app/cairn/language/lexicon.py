@@ -546,7 +546,9 @@ class AskedKinds(_Section):
     times: Patterns = ()
     """Words for spans and points of time, beside numbers."""
     reasons: Patterns = ()
-    """Words that bring a reason or a purpose."""
+    """Words that bring a reason;"""
+    may_reason: Patterns = ()
+    """that do so here and there, or bring a purpose."""
     defines: Patterns = ()
     """Words that say what something is."""
     measures: Words = NONE
@@ -794,14 +796,14 @@ class LastAnswer(_Section):
     examples: Patterns = ()
     reasons: Patterns = ()
     example_marks: Patterns = ()
-    """By which a sentence of a document is known as an example;"""
-    reason_marks: Patterns = ()
-    """and one that gives a reason."""
+    """By which a sentence of a document is known as an example; as a reason by `asked.reasons`."""
     extremes: Patterns = ()
     """"Which of them is the <x>", where <x> is one of the words of `least` and `most`, by kinds of quantities
     (cairn/language/numbers.py); "any": of whichever all have."""
     least: Mapping[str, Patterns] = Field(default_factory=dict)
     most: Mapping[str, Patterns] = Field(default_factory=dict)
+    stated: Patterns = ()
+    """How a document says of one thing alone that it is the <x>."""
     in_language: Patterns = ()
     """"In <tongue> please"."""
     in_language_alone: Patterns = ()

@@ -17,13 +17,15 @@ from cairn.language.text import fold
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """`value` in canonical spelling; `unit` is "" where none of the known ones follows. `noun`: the word after a number without a
-    unit, folded. `rough`: it is said to be about, over or under so much; `scaled`: it is written with a "million"."""
+    unit, folded. `rough`: it is said to be about, over or under so much; `scaled`: it is written with a "million". `joined`:
+    nothing but the unit of the number before it, and an "and", stands between them ("2 hours and 10 minutes")."""
 
     value: str
     unit: str = ""
     noun: str = field(default="", compare=False)
     rough: bool = field(default=False, compare=False)
     scaled: bool = field(default=False, compare=False)
+    joined: bool = field(default=False, compare=False)
 
     @property
     def amount(self) -> float | None:
@@ -98,6 +100,7 @@ BEFORE: Final = 3
 def quantities(text: str) -> Iterator[Quantity]:
     """In order; a number in words counts as its digits."""
     done, words = 0, list[str]()
+    last: int | None = None
     for found in _NUMBER.finditer(text):
         if found.start() < done:
             continue
@@ -113,6 +116,7 @@ def quantities(text: str) -> Iterator[Quantity]:
             if _ends_a_span_of_years(text, found.start()):
                 continue
             number, done = _canonical(found["digits"]), found.end()
+        joined = last is not None and _is_unit_alone(text[last : found.start()])
         unscaled = done
         number, done = _scaled(number, text, done)
         unit, noun, done = _unit(text, done)
@@ -123,8 +127,15 @@ def quantities(text: str) -> Iterator[Quantity]:
             rough=not _APPROXIMATE.isdisjoint(words[-BEFORE:])
             or text[max(0, found.start() - 1) : found.start()] in ("~", "≈"),
             scaled=done > unscaled and "." not in number and number.endswith("000"),
+            joined=joined,
         )
-        words = []
+        last, words = done, []
+
+
+def _is_unit_alone(between: str) -> bool:
+    """Whether what stands between two numbers is only the unit of the first, and perhaps an "and"."""
+    unit, *rest = fold(between).split() or [""]
+    return bool(_unit_name(unit)) and _JOINS.issuperset(rest)
 
 
 def _read_words(word: str, text: str, at: int) -> tuple[int, int] | None:

@@ -16,7 +16,6 @@ from cairn.language.tokens import words
 from cairn.query.entities import entities
 
 # measured: tests/unit/test_routing.py
-# measured: tests/unit/test_routing.py
 PATTERN, STRONG, FALLBACK_FACTUAL, FALLBACK_ANALYTICAL, NONE = 0.8, 0.8, 0.6, 0.5, 0.3
 """Confidences: a pattern matched; a factual question with a name, a date or a number; a question word; nothing."""
 _LEAD: Final = 4  # measured: tests/unit/test_edges_query.py

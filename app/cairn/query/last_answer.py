@@ -8,7 +8,7 @@ question of its own (docs/adr/0107-wishes-about-the-last-answer.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -21,7 +21,7 @@ from cairn.language.text import fold
 from cairn.query.intent import hard_rules
 from cairn.query.listing import tongues
 
-LONGEST: Final = 120
+LONGEST: Final = 120  # bound: tests/unit/test_last_answer.py
 """Characters of such a message."""
 
 
@@ -70,10 +70,10 @@ def question_again(history: Sequence[Turn]) -> tuple[str, tuple[Turn, ...]] | No
     return None
 
 
-def gives(wish: LastAnswerWish) -> Callable[[str], bool]:
-    """Whether a sentence gives what is wanted: an example, or a reason. Of all languages, for documents may be in another one."""
-    marks = _marks(wish.wants)
-    return lambda sentence: any(mark.search(fold(sentence.replace("’", "'"))) for mark in marks)
+def gives(wish: LastAnswerWish, code: str, sentence: str) -> bool:
+    """Whether a sentence in this language gives what is wanted: an example, or a reason. By the words of no other language: in
+    an English one a "car" is no French "because"."""
+    return bool(_marks(wish.wants, code).search(fold(sentence.replace("’", "'"))))
 
 
 # --- patterns ------------------------------------------------------------------------------------------------------------
@@ -119,6 +119,6 @@ def _framed(code: str, frames: Sequence[str], name: str, words: Sequence[str]) -
 
 
 @cache
-def _marks(wants: str) -> tuple[re.Pattern[str], ...]:
-    key = "example_marks" if wants == "example" else "reason_marks"
-    return tuple(one.compiled(*getattr(one.last_answer, key)) for one in languages())
+def _marks(wants: str, code: str) -> re.Pattern[str]:
+    known = language(code)
+    return known.compiled(*(known.last_answer.example_marks if wants == "example" else known.asked.reasons))

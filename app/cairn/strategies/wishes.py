@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from cairn.answer.across import written_in
 from cairn.answer.asked_on import find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
@@ -40,16 +41,19 @@ async def grant(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> O
     wish = run.plan.wish
     assert wish is not None
     found = candidates(originals)
+    spoken = [written_in(passage) or run.plan.words_in for passage in originals]
     if wish.wants == "extreme":
-        return await _extreme(run, exchange, originals, found, wish)
+        return await _extreme(run, exchange, originals, found, wish, spoken)
     if wish.wants == "item":
         told = find_item(found, wish.word, _items(run))
         return _quoted(run, exchange, originals, told) if told else await fast(run)
     quoted = places_quoted(found, originals, exchange.answer.sources)
-    if wish.wants == "reason":
-        given = find_reason(found, quoted, gives(wish))
-    else:
-        given = find_example(found, quoted, exchange.question, gives(wish))
+
+    def fits(one: Candidate) -> bool:
+        return gives(wish, spoken[one.rank], one.text)
+
+    reason = wish.wants == "reason"
+    given = find_reason(found, quoted, fits) if reason else find_example(found, quoted, exchange.question, fits)
     return _quoted(run, exchange, originals, given) if given else None
 
 
@@ -68,14 +72,20 @@ def _quoted(run: Run, exchange: Exchange, originals: Sequence[Passage], given: C
 
 
 async def _extreme(
-    run: Run, exchange: Exchange, originals: Sequence[Passage], found: Sequence[Candidate], wish: LastAnswerWish
+    run: Run,
+    exchange: Exchange,
+    originals: Sequence[Passage],
+    found: Sequence[Candidate],
+    wish: LastAnswerWish,
+    spoken: Sequence[str],
 ) -> Outcome:
-    """By a sentence that says it, else by the numbers of what was listed or compared."""
+    """By the numbers of what was listed or compared, else by a sentence that says it; none says of what "the most" is most."""
     items = _items(run)
     if len(items) < FEWEST:
         return await fast(run)
-    stated = find_stated(found, items, wish.word)
-    chosen = (stated,) if stated else find_extreme(found, items, wish)
+    chosen = find_extreme(found, items, wish, spoken)
+    stated = None if chosen or "any" in wish.measures else find_stated(found, items, wish.word, spoken)
+    chosen = chosen or ((stated,) if stated else ())
     if chosen:
         cited = [
             (citation(n, originals[one.rank], (one.unit.start, one.unit.end)), one) for n, one in enumerate(chosen, 1)
