@@ -95,7 +95,7 @@ KINDS = {
     "since when": Kind(("Is the museum closed on Mondays?",), "since when?", "2011", "museum.md"),
     "more about a part": Kind((CANCEL,), "tell me more about the fee", "25 euros", "cancel.md"),
     "is it free": Kind(("What does the museum app do?",), "is it free?", "free of charge", "museum.md"),
-    "which of them": Kind(("What are the tariffs?",), "which of them is cheaper?", "cheaper", "tariffs.md"),
+    "which of them": Kind(("What are the tariffs?",), "which of them is cheaper?", "Basic costs 5 euros", "tariffs.md"),
     "what else": Kind(("What does the canteen serve?",), "what else?", "noon", "canteen.md"),
     "a new subject after small talk": Kind(
         (TIMEOUT, "thanks!"), "When does the canteen open?", "noon", "canteen.md"
@@ -172,6 +172,31 @@ async def test_everyday_follow_ups_are_answered_from_the_right_passage(services:
 async def test_follow_ups_in_french_spanish_german_and_italian(services: Services) -> None:
     await index(services, OTHER_LANGUAGES)
     await check(services, IN_OTHER_LANGUAGES)
+
+
+ROUTES = (
+    "# Routes\n\nThe routes are Alder, Birch and Cedar. Alder is the shortest in name. Alder takes 5 hours. Birch takes 3 hours."
+    " Cedar takes 4 hours. Cedar is the most expensive.\n\n"
+    "# Rental\n\nGuests of the mountain lodge travel by train. They may rent a car of the middle class."
+)
+
+
+async def test_numbers_say_which_is_the_shortest_and_a_sentence_where_there_are_none(services: Services) -> None:
+    await index_now(services, "guide", [text_source("routes.md", ROUTES)])
+    for message, quoted in (
+        ("which one is the shortest?", "Birch takes 3 hours."),
+        ("which one is the most expensive?", "Cedar is the most expensive."),
+    ):
+        await say(services, "What are the routes?", message)
+        answer = await say(services, message, message)
+        assert (answer.answered, [one.quote for one in answer.citations]) == ("yes", [quoted])
+
+
+async def test_a_word_of_another_language_gives_no_reason(services: Services) -> None:
+    await index_now(services, "guide", [text_source("routes.md", ROUTES)])
+    await say(services, "How do guests of the mountain lodge travel?", "lodge")
+    answer = await say(services, "why?", "lodge")
+    assert answer.answered == "unsure"
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import SourceRef, Turn
 from cairn.language.lexicon import languages
-from cairn.query.last_answer import LONGEST, gives, language_wished, question_again, wish_of
+from cairn.query.last_answer import gives, language_wished, question_again, wish_of
 
 EXAMPLE, REASON = LastAnswerWish("example"), LastAnswerWish("reason")
 SHORTEST = LastAnswerWish("extreme", ("length", "time"), least=True, word="shortest")
+CHEAPEST = LastAnswerWish("extreme", ("money",), least=True, word="cheapest")
 LONGEST_ONE = LastAnswerWish("extreme", ("length", "time"), word="longest")
 
 
@@ -64,12 +65,10 @@ def test_what_says_more_is_a_question_of_its_own(message: str) -> None:
     assert wish_of(message) is None
 
 
-def test_a_long_message_is_none() -> None:
+@pytest.mark.parametrize(("characters", "wish"), [(120, REASON), (121, None)])
+def test_a_wish_has_a_hundred_and_twenty_characters(characters: int, wish: LastAnswerWish | None) -> None:
     words = "for what reason"
-    assert wish_of(words + "?" * (LONGEST - len(words))) == REASON
-    assert wish_of(words + "?" * (LONGEST + 1 - len(words))) is None
-    assert LONGEST == 120
-    assert wish_of("give me an example please") == EXAMPLE
+    assert wish_of(words + "?" * (characters - len(words))) == wish
 
 
 @pytest.mark.parametrize(
@@ -173,9 +172,6 @@ def test_only_what_stands_together_is_one_time(mill: str, chapel: str, shortest:
     assert [one.split()[0] for one in found] == [shortest]
 
 
-CHEAPEST = LastAnswerWish("extreme", ("money",), least=True, word="cheapest")
-
-
 def test_what_is_denied_is_no_amount() -> None:
     plans = "- Alder costs no more than it did, 10 euros.\n- Birch has no fee of 5 euros.\n"
     assert extremes(plans, ("Alder", "Birch"), CHEAPEST) == []
@@ -217,10 +213,10 @@ def test_prices_in_two_currencies_are_not_compared() -> None:
 
 def test_what_a_sentence_says_of_one_of_them_needs_no_number() -> None:
     found = candidates([passage("The tariffs are Basic and Pro. Nothing is cheaper. Basic is cheaper than Pro.")])
-    stated = find_stated(found, ("Basic", "Pro"), "cheaper", ["en"])
+    stated = find_stated(found, ("Basic", "Pro"), replace(CHEAPEST, word="cheaper"), ["en"])
     assert stated is not None
     assert stated.text == "Basic is cheaper than Pro."
-    assert find_stated(found, ("Basic", "Pro"), "cheap", ["en"]) is None
+    assert find_stated(found, ("Basic", "Pro"), replace(CHEAPEST, word="cheap"), ["en"]) is None
 
 
 @pytest.mark.parametrize(
@@ -246,7 +242,16 @@ def test_what_a_sentence_says_of_one_of_them_needs_no_number() -> None:
     ],
 )
 def test_only_the_shortest_of_them_is_called_so(code: str, text: str, word: str, told: bool) -> None:
-    assert (find_stated(candidates([passage(text)]), ("Mill Path", "Chapel Way"), word, [code]) is not None) is told
+    found, wish = candidates([passage(text)]), replace(SHORTEST, word=word)
+    assert (find_stated(found, ("Mill Path", "Chapel Way"), wish, [code]) is not None) is told
+
+
+def test_what_is_the_most_does_not_say_of_what() -> None:
+    found = candidates([passage("Mill Path gets the most visitors.")])
+    most = wish_of("which one has the most?")
+    assert most is not None
+    assert find_stated(found, ("Mill Path", "Chapel Way"), most, ["en"]) is None
+    assert find_stated(found, ("Mill Path", "Chapel Way"), replace(most, measures=("length",)), ["en"]) is not None
 
 
 def test_an_item_is_told_by_what_is_said_of_it_alone() -> None:

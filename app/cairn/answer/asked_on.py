@@ -79,17 +79,19 @@ def _same_section(one: Candidate, other: Candidate) -> bool:
 # --- the shortest of them ------------------------------------------------------------------------------------------------
 
 
-def find_stated(found: Sequence[Candidate], items: Sequence[str], word: str, spoken: Sequence[str]) -> Candidate | None:
+def find_stated(
+    found: Sequence[Candidate], items: Sequence[str], wish: LastAnswerWish, spoken: Sequence[str]
+) -> Candidate | None:
     """A sentence that says of one of the things that it is "the shortest"; of "shorter" one that names two of them, for
-    "shorter than the old road" says nothing of the others."""
+    "shorter than the old road" says nothing of the others. None for "the most", which does not say of what."""
 
     def says(one: Candidate) -> bool:
         text, known, named = fold(one.text), language(spoken[one.rank]), _named_in(one.text, items)
         forms = known.last_answer.stated if len(named) == 1 else ("<x>",)
-        said = known.compiled(*(form.replace("<x>", word) for form in forms))
+        said = known.compiled(*(form.replace("<x>", wish.word) for form in forms))
         return bool(named) and bool(said.search(text)) and not denies(one.text, known.code)
 
-    return next(filter(says, found), None)
+    return None if "any" in wish.measures else next(filter(says, found), None)
 
 
 def find_item(found: Sequence[Candidate], item: str, items: Sequence[str]) -> Candidate | None:

@@ -79,12 +79,12 @@ async def _extreme(
     wish: LastAnswerWish,
     spoken: Sequence[str],
 ) -> Outcome:
-    """By the numbers of what was listed or compared, else by a sentence that says it; none says of what "the most" is most."""
+    """By the numbers of what was listed or compared, else by a sentence that says it."""
     items = _items(run)
     if len(items) < FEWEST:
         return await fast(run)
     chosen = find_extreme(found, items, wish, spoken)
-    stated = None if chosen or "any" in wish.measures else find_stated(found, items, wish.word, spoken)
+    stated = None if chosen else find_stated(found, items, wish, spoken)
     chosen = chosen or ((stated,) if stated else ())
     if chosen:
         cited = [
