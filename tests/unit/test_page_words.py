@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from string import Formatter
 from typing import Final, get_args
 
 import pytest
 
+import cairn
 from cairn.domain.code import CodeRelation
 from cairn.domain.graph import SYMMETRIC, EntityKind
 from cairn.domain.passage import FusionForm, Leg, Mode
@@ -55,6 +58,27 @@ ENUMERATIONS: Final = {
 def test_no_text_has_a_word_that_only_machines_use(language: str) -> None:
     said = {key: f" {_without_places(text).casefold()} " for key, text in load_words(language).items()}
     assert not [(word, key) for word in (*EVERYWHERE, *OF_MACHINES[language]) for key in said if word in said[key]]
+
+
+def test_every_text_of_a_room_is_used() -> None:
+    """By its whole key, or as `room.{name}` where the name is written in the same file or is one of the domain's; a name after a
+    prefix (`ask.doing_{step}`) may be anybody's."""
+    app = Path(cairn.__file__).parent
+    files = [path.read_text("utf-8") for path in sorted((app / "interfaces" / "web").rglob("*.py"))]
+    domain = _quoted("".join(path.read_text("utf-8") for path in (app / "domain").glob("*.py")))
+    anywhere = _quoted("".join(path.read_text("utf-8") for path in app.rglob("*.py")))
+    used = set().union(*map(_quoted, files))
+    for file in files:
+        for room, prefix in re.findall(r"""f["'](\w+)\.(\w*)\{""", file):
+            used |= {f"{room}.{prefix}{name}" for name in (anywhere if prefix else domain | _quoted(file))}
+        for room in re.findall(r"""f["'](\w+)\.\{\w+\}_\{'one' if""", file):
+            used |= {f"{room}.{name}_{number}" for name in _quoted(file) for number in ("one", "many")}
+    tables = {*ENUMERATIONS, "stages", "work"}
+    assert not [key for key in load_words("en") if key not in used and key.partition(".")[0] not in tables]
+
+
+def _quoted(source: str) -> set[str]:
+    return set(re.findall(r"""["']([\w.-]+)["']""", source))
 
 
 def _without_places(text: str) -> str:

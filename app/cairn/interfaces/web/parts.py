@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from cairn.domain.document import Document
+from cairn.interfaces.web.texts import Texts
 from cairn.service import documents
 from cairn.wiring import Services
 
@@ -40,11 +41,6 @@ async def list_shown_names(services: Services, *others: str) -> dict[str, str]:
     often = Counter(found.values())
     named = {name: f"{shown} ({name})" if often[shown] > 1 else shown for name, shown in found.items()}
     return dict(sorted(({one: one for one in others} | named).items(), key=lambda item: item[1].casefold()))
-
-
-async def list_names(services: Services) -> list[str]:
-    """Of the collections, as a choice offers them."""
-    return [one.name for one in await documents.list_collections(services, limit=COLLECTIONS_SHOWN)]
 
 
 def choose_from(names: list[str], wanted: str, usual: str) -> str:
@@ -138,10 +134,10 @@ def bytes_of(size: int) -> str:
     return f"{amount:.1f} GB"
 
 
-def cost_of(usage: Mapping[str, Any] | None) -> str:
+def cost_of(text: Texts, usage: Mapping[str, Any] | None) -> str:
     """Tokens and money of calls of chat models, as far as they are known; "" where there was none."""
     tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0) if usage else 0
     if not usage or not tokens:
         return ""
     cost = usage.get("cost")
-    return f"{tokens:,} tokens" + ("" if cost is None else f" · {cost:.4f}")
+    return text("ask.tokens", count=f"{tokens:,}") + ("" if cost is None else f" · {cost:.4f}")

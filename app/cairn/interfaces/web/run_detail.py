@@ -16,12 +16,13 @@ from cairn.domain.answer import PROBABLE
 from cairn.domain.event import TERMINAL, Progress
 from cairn.domain.trace import RunTrace
 from cairn.errors import ConflictError, NotFoundError
+from cairn.interfaces.web.badge import show_worth
 from cairn.interfaces.web.candidates import Candidates, load_shown
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, icon_button, show_facts
+from cairn.interfaces.web.parts import BAD, LINE, icon_button, list_shown_names, show_facts
 from cairn.interfaces.web.prose import show_text
+from cairn.interfaces.web.turn import step_in_words
 from cairn.interfaces.web.viewer import ShownPlace, open_document
-from cairn.language.lexicon import replies
 from cairn.service import runs, search
 from cairn.wiring import Services
 
@@ -55,7 +56,7 @@ class RunDetail:
 
     async def _fill(self, services: Services, trace: RunTrace) -> None:
         with self.body:
-            self._draw_head(trace)
+            self._draw_head(trace, await list_shown_names(services))
             if trace.outcome == "running":
                 await self._follow(services)
                 return
@@ -79,7 +80,7 @@ class RunDetail:
     def _heading(self, key: str) -> None:
         ui.label(self.page.text(key)).classes("text-lg font-medium").props("role=heading aria-level=2")
 
-    def _draw_head(self, trace: RunTrace) -> None:
+    def _draw_head(self, trace: RunTrace, names: Mapping[str, str]) -> None:
         text = self.page.text
         ui.label(trace.question or text("runs.no_words")).classes("text-xl break-words").props(
             "role=heading aria-level=1"
@@ -87,7 +88,8 @@ class RunDetail:
         total = trace.timings_ms.get("total")
         facts = [
             text(f"runs.{trace.outcome}"), text(f"runs.{trace.kind}"), trace.strategy and text.say("ways", trace.strategy),
-            trace.started_at, f"{total:,.0f} ms" if total is not None else "", ", ".join(trace.collections),
+            trace.started_at, f"{total:,.0f} ms" if total is not None else "",
+            ", ".join(names.get(one, one) for one in trace.collections),
         ]  # fmt: skip
         show_facts(*facts, classes="text-sm opacity-70")
         for problem in (trace.error, *trace.degraded):
@@ -112,7 +114,7 @@ class RunDetail:
                 async for item in events:
                     if isinstance(item.event, Progress):
                         with steps:
-                            ui.label(f"{item.event.percent} % · {item.event.message or item.event.step}")
+                            ui.label(f"{item.event.percent} % · {step_in_words(self.page, item.event)}")
                     elif isinstance(item.event, TERMINAL):
                         with self.body:  # when its trace is written, which follows the last event
                             ui.timer(LOOK_SECONDS / 4, self._reload, once=True)
@@ -131,14 +133,18 @@ class RunDetail:
             show_text(str(answer["text"])).classes("measure")
         elif answer.get("source_deleted_at"):
             ui.label(text("runs.blanked")).classes("opacity-80")
-        facts = [
-            text("runs.answered", value=answer.get("answered")),
-            *self._worth(answer),
-        ]
-        if answer.get("grounded") is not None:
+        confidence = answer.get("confidence")
+        word, grounded = answer.get("confidence_word"), answer.get("grounded")
+        facts = [text(f"ask.answered_{answer['answered']}")] if answer.get("answered") else []
+        if word in PROBABLE:
+            facts.append(text("runs.confidence", value=_number(confidence)))
+        if grounded is not None:
             score = _number(answer.get("groundedness_score"))
-            facts.append(text("runs.grounded", value=str(answer["grounded"]).lower(), score=score))
-        ui.label(" · ".join(facts)).classes("text-sm opacity-80")
+            told = text("ask.grounded" if grounded else "ask.not_grounded")
+            facts.append(f"{told} ({score})")
+        with ui.row().classes("items-center gap-2"):
+            show_worth(self.page, answer.get("answered"), grounded, word, confidence)
+            ui.label(" · ".join(facts)).classes("text-sm opacity-80")
         for lacking in answer.get("insufficiencies", ()):
             ui.label(str(lacking)).classes("text-sm break-words")
         with ui.row().classes("gap-1"):
@@ -148,14 +154,6 @@ class RunDetail:
                         "format_quote", text("ask.open_source", number=citation["n"], title=""),
                         partial(self._open, citation),
                     ).props(f'label="{int(citation["n"])}"')  # fmt: skip
-
-    def _worth(self, answer: Mapping[str, Any]) -> list[str]:
-        """The word, and the number where it says something."""
-        word = answer.get("confidence_word")
-        said = [replies(self.page.text.language).confidence[word]] if word else []
-        if word in PROBABLE:
-            said.append(self.page.text("runs.confidence", value=_number(answer.get("confidence"))))
-        return said
 
     async def _open(self, citation: Mapping[str, Any]) -> None:
         place = ShownPlace(

@@ -12,28 +12,19 @@ from uuid import UUID
 
 from nicegui import ui
 
-from cairn.domain.answer import PROBABLE, ConfidenceWord
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Judgement, Progress, Token
 from cairn.domain.question import SavedMessage, SourceRef
 from cairn.interfaces.web.answer_card import AnswerCard, card_of
+from cairn.interfaces.web.badge import show_worth
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import cost_of, icon_button
 from cairn.interfaces.web.prose import render, show_answer
 from cairn.interfaces.web.viewer import SourcePanel, open_source
-from cairn.language.lexicon import replies
 from cairn.service import runs
 from cairn.service.ask import sources_of
 
 REFRESH_SECONDS: Final = 0.1
 """Between two looks of a page at what has been said since."""
-SHOWN_WORDS: Final[Mapping[ConfidenceWord, ConfidenceWord]] = {
-    "found": "found", "exact": "found", "computed": "found", "likely": "likely", "recognised": "likely", "not_sure": "not_sure",
-}  # fmt: skip
-"""The three that a badge says; how it is known stands where somebody points at it."""
-WORD_LOOKS: Final[Mapping[ConfidenceWord, tuple[str, str]]] = {
-    "found": ("good", "check_circle"), "likely": ("", "check_circle_outline"), "not_sure": ("warn", "help_outline"),
-}  # fmt: skip
-"""Class and icon of each."""
 SHOWN_NUMBERS: Final = 6
 """Of citations of one place, on its chip."""
 SHOWN_SOURCES: Final = 8
@@ -182,7 +173,10 @@ class ShownTurn:
                     ui.label(remark).classes("break-words min-w-0")
             if not refused:
                 with ui.row().classes("items-center gap-2 w-full"):
-                    self._show_verdict(notes)
+                    show_worth(
+                        self.page, notes.get("answered"), notes.get("grounded"), notes.get("confidence_word"),
+                        notes.get("confidence"),
+                    )  # fmt: skip
                     self._show_sources(sources)
             with ui.row().classes("items-center gap-1 w-full foot") as foot:
                 if run_id is not None:
@@ -251,16 +245,6 @@ class ShownTurn:
                     ).props("outline dense").classes("px-3")
         self._show_sources(sources, words("ask.nearest"))
 
-    def _show_verdict(self, notes: Mapping[str, Any]) -> None:
-        """One word of three at most, on what it is worth; small talk has none."""
-        words, answered, grounded = self.page.text, notes.get("answered"), notes.get("grounded")
-        word: ConfidenceWord | None = notes.get("confidence_word") or ("not_sure" if answered == "unsure" else None)
-        if word:
-            show_word(self.page, word, notes.get("confidence"))
-        elif grounded is not None and (not grounded or answered == "yes"):
-            told = words("ask.grounded" if grounded else "ask.not_grounded")
-            _draw_badge(self.page, "found" if grounded else "not_sure", told)
-
     async def _open(self, source: SourceRef) -> None:
         await open_source(self.page, source, self.panel)
 
@@ -316,7 +300,7 @@ class ShownTurn:
     def _show_details(self, notes: Mapping[str, Any], foot: ui.row) -> None:
         """Behind a word: what was done, what a model's server said; in sight, which model wrote and what it cost."""
         text, steps, details = self.page.text, notes.get("steps") or (), notes.get("details") or ()
-        written_by, cost = notes.get("written_by"), cost_of(notes.get("usage"))
+        written_by, cost = notes.get("written_by"), cost_of(text, notes.get("usage"))
         with foot:
             if steps or details:
                 more = ui.button(text("ask.details"), icon="expand_more").props("flat dense aria-expanded=false")
@@ -375,23 +359,6 @@ def step_in_words(page: Page, step: Progress) -> str:
         return page.text(f"ask.doing_{step.step}")
     except KeyError:
         return step.message or step.step.replace("_", " ")
-
-
-def show_word(page: Page, word: ConfidenceWord, confidence: float | None = None) -> None:
-    """A badge that says what an answer is worth, and what the word means where somebody points at it."""
-    told = [page.text(f"ask.word_{word}")]
-    if confidence and word in PROBABLE:
-        told.append(page.text("ask.confidence_hint", share=f"{confidence:.0%}"))
-    _draw_badge(page, SHOWN_WORDS[word], ". ".join(told))
-
-
-def _draw_badge(page: Page, word: ConfidenceWord, told: str) -> None:
-    look, icon = WORD_LOOKS[word]
-    with ui.element("span").classes(f"word {look}").props("tabindex=0") as badge:
-        ui.icon(icon, size="1rem").props("aria-hidden=true")
-        ui.label(replies(page.text.language).confidence[word])
-        ui.tooltip(told)
-    badge.props["aria-description"] = told
 
 
 class Feedback:

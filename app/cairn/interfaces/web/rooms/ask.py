@@ -17,7 +17,7 @@ from cairn.domain.question import Question, SavedMessage
 from cairn.interfaces.http.asking import measure
 from cairn.interfaces.web.conversation_list import ConversationList
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import choose_from, keep_address, list_names, read_address, show_empty
+from cairn.interfaces.web.parts import choose_from, keep_address, list_shown_names, read_address, show_empty
 from cairn.interfaces.web.turn import ShownTurn
 from cairn.interfaces.web.viewer import SourcePanel
 from cairn.service.ask import Task, model_name, start, strategy_names
@@ -51,8 +51,8 @@ _TO_LAST: Final = """{
 async def show(page: Page) -> None:
     """Draw it into the open frame."""
     services = await page.session.services("read")
-    names, settings = await list_names(services), services.settings.current
-    collection = choose_from(names, read_address("collection"), settings.rag.collection_name)
+    names, settings = await list_shown_names(services), services.settings.current
+    collection = choose_from(list(names), read_address("collection"), settings.rag.collection_name)
     task = _find_run(services, read_address("run"))
     session = read_address("conversation") or (task.question.session_id if task else None) or new_session()
     room = _Room(page, collection, session, model=model_name(services))
@@ -79,7 +79,7 @@ class _Room:
     def __post_init__(self) -> None:
         self.list = ConversationList(self.page, lambda: self.session_id, lambda: self.collection)
 
-    def draw(self, names: list[str]) -> None:
+    def draw(self, names: dict[str, str]) -> None:
         text = self.page.text
         ui.add_body_html(f"<script>{_KEYS}</script>")
         columns = ui.row().classes("w-full items-start gap-6 no-wrap max-lg:flex-col")
@@ -100,7 +100,7 @@ class _Room:
             with self.empty:
                 ui.label(text("ask.read_only")).classes("self-center")
 
-    def _show_empty(self, names: list[str]) -> None:
+    def _show_empty(self, names: dict[str, str]) -> None:
         text = self.page.text
         if not names:
             show_empty("upload_file", text("ask.no_documents_title"), text("ask.no_documents_hint"))
@@ -110,7 +110,7 @@ class _Room:
             return
         show_empty("forum", text("ask.empty_title"), text("ask.empty_hint" if self.model else "ask.empty_hint_quotes"))
 
-    def _draw_form(self, names: list[str]) -> None:
+    def _draw_form(self, names: dict[str, str]) -> None:
         text = self.page.text
         with ui.column().classes("w-full gap-1 sticky bottom-0 form pt-2 pb-3"):
             with ui.row().classes("w-full items-end gap-2 no-wrap"):
@@ -125,7 +125,7 @@ class _Room:
                 self.stop.props["aria-label"] = text("ask.stop")
                 self.stop.set_visibility(False)
             with ui.row().classes("w-full items-center gap-2"):
-                options = sorted({*names, self.collection})
+                options = {self.collection: self.collection} | names
                 ui.select(options, value=self.collection, label=text("ask.collection"), on_change=self._choose).props(
                     "dense options-dense borderless"
                 ).classes("min-w-36")

@@ -24,6 +24,7 @@ from cairn.interfaces.web.parts import (
     confirm,
     icon_button,
     keep_address,
+    list_shown_names,
     read_address,
     show_facts,
 )
@@ -193,7 +194,7 @@ async def _show_cache(page: Page, services: Services) -> None:
 
 
 async def _show_models(page: Page, services: Services) -> None:
-    text, found = page.text, await models.list_models(services)
+    text, found, names = page.text, await models.list_models(services), await list_shown_names(services)
     _heading(text("operation.embedding_models"))
     for model in found.models:
         _fact(model.name, text("operation.dimensions", count=model.dimensions))
@@ -201,24 +202,27 @@ async def _show_models(page: Page, services: Services) -> None:
     if not found.collections:
         ui.label(text("operation.no_collections")).classes("opacity-80")
     for one in found.collections:
-        _fact(one.collection, " · ".join(filter(None, (one.model, one.state))))
+        _fact(names.get(one.collection, one.collection), " · ".join(filter(None, (one.model, one.state))))
     _heading(text("operation.indexes"))
     vector = services.settings.current.vector
     for collection in await documents.list_collections(services, limit=RECALLS_SHOWN):
+        shown = names.get(collection.name, collection.name)
         way = "exact" if collection.chunk_count < vector.exact_below else "approximate"
         with ui.row().classes("w-full items-center no-wrap gap-2"):
-            _fact(collection.name, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
+            _fact(shown, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
             if page.session.may("write"):
-                label = text("operation.reindex", collection=collection.name)
-                icon_button("autorenew", label, partial(_reindex, page, collection.name))
+                label = text("operation.reindex", collection=shown)
+                icon_button("autorenew", label, partial(_reindex, page, collection.name, shown))
     recalls = await documents.list_recall(services, RECALLS_SHOWN)
     for name, recall in recalls.items():
-        _fact(text("operation.recall", collection=name), f"{recall:.3f}", bad=recall < vector.min_recall)
+        _fact(
+            text("operation.recall", collection=names.get(name, name)), f"{recall:.3f}", bad=recall < vector.min_recall
+        )
 
 
-async def _reindex(page: Page, collection: str) -> None:
+async def _reindex(page: Page, collection: str, shown: str) -> None:
     text = page.text
-    question = text("operation.reindex_question", collection=collection)
+    question = text("operation.reindex_question", collection=shown)
     if not await confirm(question, text("operation.reindex_yes"), text("ask.cancel")):
         return
     with shown_errors():

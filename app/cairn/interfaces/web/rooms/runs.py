@@ -11,6 +11,7 @@ from uuid import UUID
 from nicegui import ui
 
 from cairn.domain.trace import RunSummary
+from cairn.interfaces.web.badge import show_worth
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import (
     BAD,
@@ -18,12 +19,12 @@ from cairn.interfaces.web.parts import (
     cost_of,
     icon_button,
     keep_address,
+    list_shown_names,
     read_address,
     show_empty,
     show_facts,
 )
 from cairn.interfaces.web.run_detail import RunDetail
-from cairn.language.lexicon import replies
 from cairn.service import runs
 
 SHOWN: Final = 25
@@ -34,7 +35,6 @@ IDLE_SECONDS: Final = 4.0
 TROUBLED_SECONDS: Final = 30.0
 """Until the next look after one that failed."""
 _AGAIN: Final = {"query": "runs.again", "search": "runs.search_again"}
-_SURE: Final = ("found", "exact", "computed")
 COLORS: Final = {"ok": "positive", "error": "negative", "running": "primary", "cancelled": "grey"}
 
 
@@ -60,12 +60,16 @@ async def _show_one(page: Page, wanted: str) -> None:
 
 @dataclass
 class _Room:
+    """`names`: what people call the collections, by name."""
+
     page: Page
+    names: dict[str, str] = field(default_factory=dict)
     found: list[RunSummary] = field(default_factory=list)
     shown: int = SHOWN
 
     async def draw(self) -> None:
         text = self.page.text
+        self.names = await list_shown_names(await self.page.session.services("read"))
         with ui.row().classes("w-full items-center gap-2"):
             self.words = ui.input(text("runs.words"), value=read_address("words"), on_change=self._filter)
             self.words.props("clearable dense debounce=300")
@@ -133,8 +137,9 @@ class _Room:
         text = self.page.text
         facts = (
             run.started_at, text(f"runs.{run.kind}"), run.strategy and text.say("ways", run.strategy),
-            ", ".join(run.collections), f"{run.timings_ms['total']:,.0f} ms" if "total" in run.timings_ms else "",
-            cost_of(run.usage),
+            ", ".join(self.names.get(one, one) for one in run.collections),
+            f"{run.timings_ms['total']:,.0f} ms" if "total" in run.timings_ms else "",
+            cost_of(text, run.usage),
         )  # fmt: skip
         with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 no-wrap {LINE}").props("role=listitem"):
             with ui.column().classes("grow gap-0 min-w-0"):
@@ -149,16 +154,14 @@ class _Room:
                 icon_button("replay", text(_AGAIN[run.kind]), partial(_ask_again, run))
 
     def _draw_badge(self, run: RunSummary) -> None:
-        """What became of it, where that is not plain: what the answer is worth, or that there is none."""
-        text, word = self.page.text, run.confidence_word
+        """What became of it: what the answer is worth, as where it was given, or that there is none."""
+        text = self.page.text
         if run.outcome != "ok":
             ui.badge(text(f"runs.{run.outcome}"), color=COLORS[run.outcome]).props("outline")
         elif run.answered == "no":
             ui.badge(text("ask.answered_no"), color="grey").props("outline")
-        elif word:
-            color = "positive" if word in _SURE else "warning" if word == "not_sure" else "primary"
-            badge = ui.badge(replies(text.language).confidence[word], color=color).props("outline")
-            badge.tooltip(text(f"ask.word_{word}"))
+        else:
+            show_worth(self.page, run.answered, run.grounded, run.confidence_word)
 
 
 def _ask_again(run: RunSummary) -> None:
