@@ -23,8 +23,11 @@ PEOPLE = {
 
 @pytest.fixture(scope="module")
 def stocked(api: Api) -> Api:
+    leave = {"external_id": "leave", "title": "Leave", "text": LEAVE}
+    indexed = api.client.post("/index", json={"collection": "handbook", "documents": [leave]})
+    assert indexed.status_code == 200, indexed.text
     api.index(
-        "handbook", leave=LEAVE, lift="The lift is closed on Mondays, and the stairs are open.",
+        "handbook", lift="The lift is closed on Mondays, and the stairs are open.",
         canteen="The canteen serves lunch from noon. It has no seats for guests.",
     )  # fmt: skip
     api.index("people", **PEOPLE)
