@@ -162,6 +162,7 @@ def test_hours_and_minutes_are_one_time_and_units_are_compared() -> None:
     [
         ("It lasts 2 hours and has a break of 10 minutes", "It lasts 2 hours 5 minutes", "Mill"),
         ("5 h on foot, 2 h 10 min by bike", "5 h 5 min", "Mill"),
+        ("5 h on foot and 2 h 10 min by bike", "5 h 5 min", "Mill"),
         ("2 hours and 10 minutes", "2 hours 5 minutes", "Chapel"),
         ("1 day 2 hours 10 minutes", "1 day 2 hours 5 minutes", "Chapel"),
         ("2 h; 10 min more with children", "2 h 5 min", "Mill"),
