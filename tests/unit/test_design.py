@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from cairn.interfaces.web import theme
-from cairn.interfaces.web.theme import COLORS, EDGES_ON, SIZES, TEXT_ON
+from cairn.interfaces.web.theme import COLORS, DRAWN, EDGES_ON, SIZES, TEXT_ON
 
 SHEET = resources.files(theme).joinpath("cairn.css").read_text("utf-8")
 LIGHT_AND_DARK = (0, 1)
@@ -44,6 +45,20 @@ def test_text_and_edges_are_seen_on_every_ground_that_they_stand_on(shade: int) 
 
     assert too_weak(dict(TEXT_ON), 4.5) == []
     assert too_weak(dict(EDGES_ON), 3) == []
+
+
+def test_what_is_drawn_once_for_both_is_seen_in_light_and_in_dark() -> None:
+    grounds = [COLORS[name][shade] for name in ("ground", "surface") for shade in LIGHT_AND_DARK]
+    assert {
+        name: least for name, color in DRAWN.items() if (least := min(contrast(color, one) for one in grounds)) < 3
+    } == {}
+
+
+def test_rooms_have_no_colors_of_their_own() -> None:
+    web = Path(theme.__file__).parent.parent
+    own = re.compile(r"#[0-9a-fA-F]{6}\b|-(?:gray|slate|red|amber|yellow|green|blue|violet)-\d{2,3}\b")
+    rooms = [path for path in web.rglob("*.py") if path.parent.name != "theme"]
+    assert [(path.name, found) for path in rooms for found in own.findall(path.read_text("utf-8"))] == []
 
 
 def test_every_name_of_the_design_is_used_and_every_one_that_is_used_is_there() -> None:

@@ -11,17 +11,17 @@ from cairn.domain.trace import DayOfAnswers
 from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.parts import LINE
 from cairn.interfaces.web.texts import Texts
+from cairn.interfaces.web.theme import DRAWN
 from cairn.service import runs
 from cairn.wiring import Services
 
 DAYS: Final = 30
 _ZONE: Final = "Intl.DateTimeFormat().resolvedOptions().timeZone"
-_GREY: Final = "#888888"
 _PARTS: Final[dict[str, tuple[str, Callable[[DayOfAnswers], int]]]] = {
-    "other": ("#94a3b8", lambda day: day.questions - day.unsure - day.refused - day.failed),
-    "unsure": ("#d97706", lambda day: day.unsure),
-    "refused": ("#7c3aed", lambda day: day.refused),
-    "failed": ("#dc2626", lambda day: day.failed),
+    "other": (DRAWN["muted"], lambda day: day.questions - day.unsure - day.refused - day.failed),
+    "unsure": (DRAWN["warn"], lambda day: day.unsure),
+    "refused": (DRAWN["accent"], lambda day: day.refused),
+    "failed": (DRAWN["bad"], lambda day: day.failed),
 }
 """Of a bar, from below: colour, and how many."""
 _COLUMNS: Final = ("questions", "unsure", "refused", "failed", "good", "bad")
@@ -49,10 +49,10 @@ def _draw_bars(text: Texts, days: Sequence[DayOfAnswers]) -> None:
     ]  # fmt: skip
     chart = ui.echart(
         {
-            "animation": False, "legend": {"textStyle": {"color": _GREY}, "type": "scroll", "top": 0},
+            "animation": False, "legend": {"textStyle": {"color": DRAWN["muted"]}, "type": "scroll", "top": 0},
             "tooltip": {"trigger": "axis"}, "grid": {"left": 40, "right": 10, "bottom": 30},
-            "xAxis": {"type": "category", "data": [f"{day.day}" for day in days], "axisLabel": {"color": _GREY}},
-            "yAxis": {"type": "value", "minInterval": 1, "axisLabel": {"color": _GREY}}, "series": series,
+            "xAxis": {"type": "category", "data": [f"{day.day}" for day in days], "axisLabel": {"color": DRAWN["muted"]}},
+            "yAxis": {"type": "value", "minInterval": 1, "axisLabel": {"color": DRAWN["muted"]}}, "series": series,
         }
     ).classes("w-full h-64")  # fmt: skip
     chart.props["role"], chart.props["aria-label"] = "img", text("quality.days_picture")

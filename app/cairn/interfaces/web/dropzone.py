@@ -54,7 +54,7 @@ class DropZone:
         text = self.page.text
         formats = text("documents.formats", formats=describe_formats(), most=bytes_of(self.file_bytes))
         large = ui.column().classes(
-            "w-full items-center gap-2 px-4 py-8 rounded-lg border-2 border-dashed border-gray-400 text-center"
+            "w-full items-center gap-2 px-4 py-8 rounded-lg border-2 border-dashed border-[var(--edge)] text-center"
         )
         with large:
             ui.icon("upload_file", size="2.5rem").props("aria-hidden=true").classes("opacity-70")

@@ -12,13 +12,13 @@ from cairn.domain.evaluation import EvalRun
 from cairn.interfaces.web.answer_days import show_days
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import LINE, show_empty, show_facts
+from cairn.interfaces.web.theme import DRAWN
 from cairn.service import evaluation
 from cairn.wiring import Services
 
 SHOWN: Final = 50
 MEASURES: Final = 8
 """In one drawing."""
-_GREY: Final = "#888888"
 
 
 async def show_evaluations(page: Page, services: Services) -> None:
@@ -82,10 +82,10 @@ class _Evaluations:
         with self.stage:
             chart = ui.echart(
                 {
-                    "animation": False, "legend": {"textStyle": {"color": _GREY}, "type": "scroll", "top": 0},
+                    "animation": False, "legend": {"textStyle": {"color": DRAWN["muted"]}, "type": "scroll", "top": 0},
                     "tooltip": {"trigger": "axis"}, "grid": {"left": 40, "right": 10, "bottom": 60},
-                    "xAxis": {"type": "category", "data": names, "axisLabel": {"color": _GREY, "rotate": 30}},
-                    "yAxis": {"type": "value", "axisLabel": {"color": _GREY}}, "series": series,
+                    "xAxis": {"type": "category", "data": names, "axisLabel": {"color": DRAWN["muted"], "rotate": 30}},
+                    "yAxis": {"type": "value", "axisLabel": {"color": DRAWN["muted"]}}, "series": series,
                 }
             ).classes("w-full h-72")  # fmt: skip
             chart.props["role"], chart.props["aria-label"] = "img", self.page.text("quality.picture")

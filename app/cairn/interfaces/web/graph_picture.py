@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from nicegui import events, ui
@@ -11,10 +11,10 @@ from nicegui import events, ui
 from cairn.domain.graph import SYMMETRIC, EntitySummary
 from cairn.domain.graph_view import Relation
 from cairn.interfaces.web.texts import Texts
+from cairn.interfaces.web.theme import DRAWN
 
 LARGEST, SMALLEST = 46, 14
 """Pixels of a node."""
-_GREY: Final = "#888888"
 
 
 def draw_graph(
@@ -31,8 +31,8 @@ def draw_graph(
         {
             "name": str(one.id), "value": one.name, "category": kinds.index(one.kind),
             "symbolSize": SMALLEST + (LARGEST - SMALLEST) * (one.passage_count / most) ** 0.5,
-            "itemStyle": {"borderColor": "#f59e0b", "borderWidth": 4} if one.id == centre else {},
-            "label": {"show": True, "formatter": _short(one.name), "color": _GREY, "position": "right"},
+            "itemStyle": {"borderColor": DRAWN["warn"], "borderWidth": 4} if one.id == centre else {},
+            "label": {"show": True, "formatter": _short(one.name), "color": DRAWN["muted"], "position": "right"},
         }
         for one in entities
     ]  # fmt: skip
@@ -42,13 +42,13 @@ def draw_graph(
             "lineStyle": {"width": 1 + 3 * min(1.0, one.weight)},
             "label": {
                 "show": few and one.kind not in SYMMETRIC, "formatter": text.say("relations", one.kind), "fontSize": 10,
-                "color": _GREY,
+                "color": DRAWN["muted"],
             },
         }
         for one in relations
     ]  # fmt: skip
     options: dict[str, Any] = {
-        "legend": [{"data": words, "textStyle": {"color": _GREY}, "type": "scroll", "top": 0}],
+        "legend": [{"data": words, "textStyle": {"color": DRAWN["muted"]}, "type": "scroll", "top": 0}],
         "animation": False,
         "series": [
             {

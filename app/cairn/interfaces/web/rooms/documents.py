@@ -106,7 +106,7 @@ class _Room:
             with ui.column().classes("gap-0 ml-2"):
                 self.counts = ui.label().classes("text-sm opacity-80")
                 self.model = ui.label().classes("text-xs opacity-70")
-        with ui.row().classes("w-full items-center gap-2 rounded p-2 bg-amber-100 dark:bg-amber-950") as self.outdated:
+        with ui.row().classes("notice") as self.outdated:
             ui.icon("update").props("aria-hidden=true")
             self.outdated_said = ui.label().classes("grow break-words min-w-0")
             if may_write:
