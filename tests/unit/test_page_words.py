@@ -73,6 +73,7 @@ def test_every_text_of_a_room_is_used() -> None:
             used |= {f"{room}.{prefix}{name}" for name in (anywhere if prefix else domain | _quoted(file))}
         for room in re.findall(r"""f["'](\w+)\.\{\w+\}_\{'one' if""", file):
             used |= {f"{room}.{name}_{number}" for name in _quoted(file) for number in ("one", "many")}
+    used |= {f"{key}_one" for file in files for key in re.findall(r"""count\(\s*["']([\w.]+)["']""", file)}
     tables = {*ENUMERATIONS, "stages", "work"}
     assert not [key for key in load_words("en") if key not in used and key.partition(".")[0] not in tables]
 
@@ -91,6 +92,15 @@ def test_what_the_rooms_show_of_enumerations_has_words(language: str) -> None:
     for table, names in ENUMERATIONS.items():
         for name in names:
             assert words.get(f"{table}.{name.replace(' ', '_')}"), (table, name)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_is_said_otherwise_than_several(language: str) -> None:
+    text = texts_in(language)
+    for key in ("documents.passages", "graph.entity", "graph.evidence", "search.found"):
+        one, several = (text.count(key, number, kind="", title="", best=1) for number in (1, 2000))
+        assert one.replace("1", "2,000") != several
+        assert "2,000" in several
 
 
 def test_a_name_that_a_plugin_brings_is_said_as_it_is_without_underscores() -> None:

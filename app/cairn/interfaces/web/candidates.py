@@ -101,7 +101,7 @@ class Candidates:
                 ui.label(text.say("fates", fate)).classes("text-xs opacity-70")
                 icon_button("help_outline", text("search.why"), partial(explain, self.page, self.run_id, key))
         if len(dropped) > DROPPED_SHOWN:
-            ui.label(text("search.more_dropped", count=len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
+            ui.label(text.count("search.more_dropped", len(dropped) - DROPPED_SHOWN)).classes("text-sm opacity-70")
         if not dropped:
             ui.label(text("search.none_dropped")).classes("text-sm")
 

@@ -56,7 +56,7 @@ class _Evaluations:
                 ui.label(" ".join(filter(None, (run.name or run.data_set, run.mode)))).classes(
                     "font-medium break-words"
                 )
-                queries = self.page.text("quality.queries", count=run.query_count)
+                queries = self.page.text.count("quality.queries", run.query_count)
                 show_facts(run.started_at, run.kind, run.collection, queries)
                 ui.label(" · ".join(measures)).classes("text-sm break-words")
 

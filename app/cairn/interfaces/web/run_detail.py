@@ -217,7 +217,7 @@ class RunDetail:
             with ui.column().classes(f"w-full gap-0 py-1 {LINE}"):
                 ui.label(f"{one['n']}. {one['query']}").classes("break-words")
                 facts = [
-                    one["purpose"], text("runs.found", count=one["found"]), f"{one.get('total_ms') or 0:,.1f} ms",
+                    one["purpose"], text.count("runs.found", one["found"]), f"{one.get('total_ms') or 0:,.1f} ms",
                     " · ".join(f"{text.say('finders', leg)} {sure:.2f}" for leg, sure in one["confidence"].items()),
                     text("search.cached") if one.get("from_cache") else "",
                     text("search.reranked", name=one["reranker"]) if one.get("reranker") else "",

@@ -266,7 +266,7 @@ class ShownTurn:
                     self._draw_source(source)
                 return
             more = (
-                ui.button(words("ask.read_besides", count=len(others)))
+                ui.button(words.count("ask.read_besides", len(others)))
                 .props("flat dense aria-expanded=false")
                 .classes("more")
             )

@@ -155,7 +155,7 @@ class UploadList:
             for one in shown[:SHOWN]:
                 self._draw_file(one)
             if len(shown) > SHOWN:
-                ui.label(self.page.text("search.more_dropped", count=len(shown) - SHOWN)).classes("text-sm opacity-70")
+                ui.label(self.page.text.count("search.more_dropped", len(shown) - SHOWN)).classes("text-sm opacity-70")
 
     def _say(self, files: Sequence[_File], under_way: int) -> str:
         text = self.page.text

@@ -196,9 +196,9 @@ class _Room:
                 self._show(listed, old, any_at_all=bool(found.document_count or listed))
             serving = (await models.get_embedding(services, self.collection)).get(self.collection)
             self.model.text = serving.model.partition(":")[0] if serving and serving.model else ""
-            self.counts.text = self.page.text(
-                "documents.counts", documents=f"{found.document_count:,}", passages=f"{found.passage_count:,}"
-            )
+            text = self.page.text
+            passages = text.count("documents.passages", found.passage_count)
+            self.counts.text = f"{text.count('documents.documents', found.document_count)} · {passages}"
 
     def _tell_outdated(self, count: int) -> None:
         said = "documents.outdated_one" if count == 1 else "documents.outdated_many"
@@ -255,7 +255,7 @@ class _Room:
                 if document.title != name:
                     ui.label(name).classes("text-sm opacity-70 break-all")
                 size, passages = bytes_of(document.byte_size), document.passage_count
-                about = text("documents.size", size=size, passages=f"{passages:,}") if passages else size
+                about = text.count("documents.size", passages, size=size) if passages else size
                 show_facts(
                     about, text("viewer.version", version=document.version) if document.version > 1 else None,
                     (text("documents.updated"), document.updated_at), text("documents.is_outdated") if outdated else None,
@@ -296,11 +296,11 @@ class _Room:
         self._show_selected()
 
     def _show_selected(self) -> None:
-        self.delete_selected.text = self.page.text("documents.selected", count=len(self.selected))
+        self.delete_selected.text = self.page.text.count("documents.selected", len(self.selected))
         self.delete_selected.set_visibility(bool(self.selected))
 
     async def _delete_selected(self) -> None:
-        await self._delete_ids(list(self.selected), self.page.text("documents.delete_some", count=len(self.selected)))
+        await self._delete_ids(list(self.selected), self.page.text.count("documents.delete_some", len(self.selected)))
 
     async def _delete(self, listed: list[Document]) -> None:
         await self._delete_ids(

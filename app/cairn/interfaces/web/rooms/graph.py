@@ -155,7 +155,7 @@ class _Room:
                     show_empty("hub", text("graph.empty_title"), text("graph.empty_hint"))
 
     def _draw_entity(self, one: EntitySummary) -> None:
-        said = self.page.text("graph.entity", kind=self.page.text.say("kinds", one.kind), count=one.passage_count)
+        said = self.page.text.count("graph.entity", one.passage_count, kind=self.page.text.say("kinds", one.kind))
         with ui.column().classes(f"w-full gap-0 {LINE}").props("role=listitem"):
             opener = ui.button(one.name, on_click=partial(self._open, str(one.id)))
             opener.props("flat dense no-caps align=left").classes("max-w-full break-words text-left")
@@ -183,11 +183,11 @@ class _Room:
             self.stage.clear()
             with self.stage:
                 ui.label(centre.name).classes("text-xl break-words").props("role=heading aria-level=2")
-                facts = text(
-                    "graph.about", kind=text.say("kinds", centre.kind), passages=f"{detail.passages:,}",
-                    documents=f"{detail.documents:,}", relations=f"{detail.relation_count:,}",
-                )  # fmt: skip
-                ui.label(facts).classes("text-sm opacity-70")
+                where = text.count("graph.entity", detail.passages, kind=text.say("kinds", centre.kind))
+                where += f" {text.count('graph.of_documents', detail.documents)}"
+                ui.label(f"{where} · {text.count('graph.connections', detail.relation_count)}").classes(
+                    "text-sm opacity-70"
+                )
                 other = [name.name for name in detail.names if name.name != centre.name]
                 if other:
                     ui.label(text("graph.other_names", names=", ".join(other[:10]))).classes("text-sm break-words")
@@ -219,7 +219,7 @@ class _Room:
             with ui.column().classes("grow gap-0 min-w-0"):
                 ui.label(self._say(relation)).classes("break-words")
                 ui.label(proof.quote).classes("text-sm opacity-80 break-words line-clamp-3")
-                ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
+                ui.label(text.count("graph.evidence", relation.evidence_count, title=proof.title)).classes(
                     "text-xs opacity-70 break-words"
                 )
             icon_button("open_in_full", text("graph.proof"), partial(self._open_proof, proof))
@@ -232,7 +232,7 @@ class _Room:
         with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
             ui.label(self._say(relation)).classes("font-medium").props("role=heading aria-level=2")
             ui.label(proof.quote).classes("break-words whitespace-pre-line")
-            ui.label(text("graph.evidence", title=proof.title, count=relation.evidence_count)).classes(
+            ui.label(text.count("graph.evidence", relation.evidence_count, title=proof.title)).classes(
                 "text-xs opacity-70"
             )
             with ui.row().classes("w-full justify-end"):

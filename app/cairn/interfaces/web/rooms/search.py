@@ -136,7 +136,7 @@ class _Column:
             for problem in result.degraded:
                 ui.label(problem).classes(f"text-sm {BAD}").props("role=alert")
             if result.passages:
-                said = text("search.found", count=len(result.passages), total=f"{result.visible_passages:,}")
+                said = text.count("search.found", result.visible_passages, best=len(result.passages))
                 ui.label(said).classes("text-sm opacity-70")
             with ui.column().classes("w-full gap-0").props("role=list"):
                 for rank, passage in enumerate(result.passages, 1):

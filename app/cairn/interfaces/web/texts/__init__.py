@@ -22,6 +22,10 @@ class Texts:
         text = self._words[key]
         return text.format(**values) if values else text
 
+    def count(self, key: str, number: int, **values: Any) -> str:
+        """The text about so many things; of one it is `room.name_one`."""
+        return self(f"{key}_one" if number == 1 else key, count=f"{number:,}", **values)
+
     def say(self, table: str, name: str) -> str:
         """What machines call so, in words: a way of answering, a stage, a kind of job. A plugin's own name is as it is, without
         underscores."""
