@@ -16,6 +16,7 @@ from cairn.domain.passage import FusionForm, Leg, Mode
 from cairn.domain.question import BuiltInStrategy
 from cairn.domain.trace import BELOW_TOP_K
 from cairn.interfaces.http.policy import Kind
+from cairn.interfaces.web.badge import tell_worth
 from cairn.interfaces.web.run_detail import DECIDED
 from cairn.interfaces.web.texts import LANGUAGES, load_words, texts_in
 from cairn.strategies.registry import STRATEGIES
@@ -101,6 +102,39 @@ def test_one_is_said_otherwise_than_several(language: str) -> None:
         one, several = (text.count(key, number, kind="", title="", best=1) for number in (1, 2000))
         assert one.replace("1", "2,000") != several
         assert "2,000" in several
+
+
+@pytest.mark.parametrize(
+    ("answered", "grounded", "word", "shown", "told"),
+    [
+        ("yes", True, "found", "found", "Read"),
+        ("yes", None, "exact", "found", "Counted"),
+        ("yes", None, "computed", "found", "Computed"),
+        ("yes", None, "recognised", "likely", "Recognised"),
+        ("unsure", True, "not_sure", "not_sure", "The nearest"),
+        ("yes", True, None, "found", "Every sentence"),  # from here on a model wrote
+        ("yes", False, None, "not_sure", "Not every sentence"),
+        ("unsure", True, None, "not_sure", "The nearest"),
+    ],
+)
+def test_an_answer_is_worth_one_of_three_words(
+    answered: str, grounded: bool | None, word: str | None, shown: str, told: str
+) -> None:
+    worth = tell_worth(texts_in("en"), answered, grounded, word)
+    assert worth is not None
+    assert worth[0] == shown
+    assert worth[1].startswith(told)
+
+
+def test_how_often_it_was_right_is_told_of_a_quotation_and_nothing_of_small_talk() -> None:
+    text = texts_in("en")
+    likely, counted = (tell_worth(text, "yes", None, word, 0.75) for word in ("likely", "exact"))
+    assert likely is not None
+    assert likely[1].endswith(" 75% were right when it was measured.")
+    assert counted is not None
+    assert "%" not in counted[1]
+    assert tell_worth(text, "yes", None, None) is None
+    assert tell_worth(text, "no", True, None) is None
 
 
 def test_a_name_that_a_plugin_brings_is_said_as_it_is_without_underscores() -> None:

@@ -192,6 +192,18 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     expect(tab.locator(".viewer mark")).to_contain_text("from noon")
 
 
+def test_collections_are_shown_by_what_people_call_them(api: Api, tab: Page) -> None:
+    made = api.client.post("/collections", json={"name": "staff", "display_name": "Everybody here"})
+    assert made.status_code < 300, made.text
+    api.client.post("/search", json={"query": "doorkeepers", "collection": "staff"})
+    tab.goto(f"{api.url}/ui/?collection=staff")
+    expect(tab.get_by_role("combobox", name="Collection")).to_have_value("Everybody here")
+    tab.goto(f"{api.url}/ui/runs?words=doorkeepers")
+    expect(tab.get_by_role("listitem").filter(has_text="doorkeepers")).to_contain_text("Everybody here")
+    tab.get_by_role("link", name="doorkeepers").click()
+    expect(tab.get_by_text("Everybody here")).to_be_visible()
+
+
 # --- the graph --------------------------------------------------------------------------------------------------------------
 
 

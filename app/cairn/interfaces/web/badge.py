@@ -9,6 +9,7 @@ from nicegui import ui
 
 from cairn.domain.answer import PROBABLE, ConfidenceWord
 from cairn.interfaces.web.frame import Page
+from cairn.interfaces.web.texts import Texts
 from cairn.language.lexicon import replies
 
 SHOWN_WORDS: Final[Mapping[str, ConfidenceWord]] = {
@@ -24,16 +25,24 @@ WORD_LOOKS: Final[Mapping[ConfidenceWord, tuple[str, str]]] = {
 def show_worth(
     page: Page, answered: str | None, grounded: bool | None, word: str | None, confidence: float | None = None
 ) -> None:
-    """Draw one word of three at most, with the reason where somebody points at it; small talk has none."""
+    """Draw one word of three, with the reason where somebody points at it; nothing of small talk."""
+    if worth := tell_worth(page.text, answered, grounded, word, confidence):
+        _draw_badge(page, *worth)
+
+
+def tell_worth(
+    text: Texts, answered: str | None, grounded: bool | None, word: str | None, confidence: float | None = None
+) -> tuple[ConfidenceWord, str] | None:
+    """One word of three, and why. `word` and `confidence` are those of a quotation; of what a model wrote, `grounded` tells."""
     word = word or ("not_sure" if answered == "unsure" else None)
     if word:
-        told = [page.text(f"ask.word_{word}")]
+        told = [text(f"ask.word_{word}")]
         if confidence and word in PROBABLE:
-            told.append(page.text("ask.confidence_hint", share=f"{confidence:.0%}"))
-        _draw_badge(page, SHOWN_WORDS[word], ". ".join(told))
-    elif grounded is not None and (not grounded or answered == "yes"):
-        told_of_model = page.text("ask.grounded" if grounded else "ask.not_grounded")
-        _draw_badge(page, "found" if grounded else "not_sure", told_of_model)
+            told.append(text("ask.confidence_hint", share=f"{confidence:.0%}"))
+        return SHOWN_WORDS[word], ". ".join(told)
+    if grounded is None or (grounded and answered != "yes"):
+        return None
+    return ("found", text("ask.grounded")) if grounded else ("not_sure", text("ask.not_grounded"))
 
 
 def _draw_badge(page: Page, word: ConfidenceWord, told: str) -> None:
