@@ -6,7 +6,7 @@ import pytest
 
 from cairn.answer.answer_type import gives_reason, outcome_told, read_asked
 from cairn.answer.candidates import candidates
-from cairn.answer.evidence import question_terms
+from cairn.answer.evidence import COLUMN, measure, question_terms
 from cairn.answer.question_form import about_the_same, verdict
 from tests.unit.test_extract import passage
 
@@ -110,3 +110,10 @@ def test_a_reason_is_given_by_words_of_the_language_of_the_question() -> None:
     assert not gives_reason("They may rent a car.", "en")
     assert gives_reason("Sales rose, mainly abroad, because of the weather.", "en")
     assert gives_reason("Il loue une voiture car il est pressé.", "fr")
+
+
+def test_words_of_another_language_do_not_make_a_quotation_a_reason() -> None:
+    told = [passage("They may rent a car. They do so because of the snow.")]
+    found = candidates(told)
+    reasons = measure(question_terms("Why do they rent a car?", found), found, told)[:, COLUMN["reasons"]]
+    assert list(reasons) == [0.0, 1.0]
