@@ -43,6 +43,7 @@ class RunDetail:
 
     async def draw(self) -> None:
         """Raises NotFoundError for a run that is not traced."""
+        self.timers = ui.element("div")  # not in what they draw anew: whoever clears it would end them with it
         self.body = ui.column().classes("w-full gap-4")
         services = await self.page.session.services("read")
         await self._fill(services, await search.get_trace(services, self.run_id))
@@ -106,7 +107,8 @@ class RunDetail:
         try:
             events = await runs.watch_run(services, self.run_id)
         except (ConflictError, NotFoundError):
-            ui.timer(LOOK_SECONDS, self._reload, once=True)
+            with self.timers:
+                ui.timer(LOOK_SECONDS, self._reload, once=True)
             return
 
         async def read() -> None:
@@ -116,7 +118,7 @@ class RunDetail:
                         with steps:
                             ui.label(f"{item.event.percent} % · {step_in_words(self.page, item.event)}")
                     elif isinstance(item.event, TERMINAL):
-                        with self.body:  # when its trace is written, which follows the last event
+                        with self.timers:  # when its trace is written, which follows the last event
                             ui.timer(LOOK_SECONDS / 4, self._reload, once=True)
 
         reading = background_tasks.create(read(), name=f"page of run {self.run_id}")
