@@ -164,7 +164,9 @@ class _Room:
         with shown_errors():
             found = await documents.get_collection(await self.page.session.services("read"), self.collection)
             if renamed := await rename_collection(self.page, found):
-                self.picker.set_options({**dict(self.picker.options), renamed.name: renamed.shown_name}, value=renamed.name)
+                self.picker.set_options(
+                    {**dict(self.picker.options), renamed.name: renamed.shown_name}, value=renamed.name
+                )
 
     async def _reread(self, document: Document | None = None) -> None:
         with shown_errors():
