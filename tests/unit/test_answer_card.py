@@ -11,6 +11,7 @@ from cairn.domain.ids import new_id
 from cairn.domain.question import SourceRef
 from cairn.interfaces.web.answer_card import AnswerCard, card_of
 from cairn.interfaces.web.prose import render
+from tests.waiting import patience
 
 TABLE = "| Region | Year | Revenue |\n| --- | --- | --- |\n" + "".join(
     f"| {region} | {year} | {amount} |\n"
@@ -54,8 +55,8 @@ def test_a_value_is_no_list_and_keeps_its_sign(cell: str, value: str) -> None:
 def test_a_line_of_sources_is_read_in_linear_time() -> None:
     table = "| a | b |\n|---|---|\n| c | 4 |"
     begun = time.thread_time()
-    assert card("[1]" * 16_000 + f"x\n\n{table}", "x").value == ""
-    assert time.thread_time() - begun < 2  # the square of it takes eleven
+    assert card("[1]" * 64_000 + f"x\n\n{table}", "x").value == ""
+    assert time.thread_time() - begun < patience(5, least=0)  # the square of it takes minutes
 
 
 def test_groups_and_headers_above_a_column_are_named_as_one_says_them() -> None:
