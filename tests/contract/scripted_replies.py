@@ -28,6 +28,10 @@ class Reply:
     message: Json | None = None
 
 
+LASTING = Reply("drip", text=" ".join(f"word{number}" for number in range(1_000)))
+"""More than three minutes, and no word twice: a reply that repeats itself is stopped after a quarter of a minute of it."""
+
+
 def vector(text: str, dimensions: int) -> list[float]:
     """A deterministic, not normalised vector: equal for equal texts only."""
     raw = b"".join(hashlib.sha256(f"{i}:{text}".encode()).digest() for i in range(dimensions // 32 + 1))

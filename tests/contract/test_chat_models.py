@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from quick import QUICK
-from scripted_replies import Reply
+from scripted_replies import LASTING, Reply
 from scripted_server import ScriptedServer
 
 from cairn.errors import CircuitOpenError, ProviderError, ProviderResponseError, ProviderTimeoutError
@@ -181,8 +181,7 @@ async def test_stalled_completion_ends_at_the_deadline(chat: ChatModel, server: 
 
 
 async def test_deadline_holds_for_a_stream_that_never_stalls(chat: ChatModel, server: ScriptedServer) -> None:
-    """Sixty words, one per 0.2 s."""
-    server.script(Reply("drip", text="word " * 60))
+    server.script(LASTING)
     heard: list[Delta] = []
     with pytest.raises(ProviderTimeoutError):
         await stream(chat, heard, seconds=2.5)

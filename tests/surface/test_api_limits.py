@@ -12,7 +12,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import httpx2
 import pytest
-from scripted_server import Reply, ScriptedServer
+from scripted_replies import LASTING
+from scripted_server import ScriptedServer
 from serving import Api, serving
 from two_servers import QUESTION, SENTENCE, TEXT
 from websockets.exceptions import InvalidStatus
@@ -20,8 +21,6 @@ from websockets.sync.client import connect
 
 from cairn.domain.key import hash_secret, new_secret
 from tests.waiting import wait_until
-
-LONG = Reply("drip", text=" ".join(["word"] * 150))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +138,7 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
     with serve("dying") as dying:
         dying.client.headers.update(key)
         dying.index(QUESTION["collection"], cairns=TEXT)
-        chat.script(LONG)
+        chat.script(LASTING)
         question = {**QUESTION, "resumable": True, "stream": True}
         with dying.client.stream("POST", "/query", json=question) as begun:
             assert begun.status_code == 200

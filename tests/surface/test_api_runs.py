@@ -12,7 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from scripted_server import Reply, ScriptedServer
+from scripted_replies import LASTING, Reply
+from scripted_server import ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 from two_servers import QUESTION, SENTENCE, TEXT, check_whole, events, start, status, text_of, two_servers
 
@@ -20,7 +21,6 @@ from cairn.runs.log import MERGE_SECONDS
 
 Psql = Callable[..., str]
 DRIP = Reply("drip", text=SENTENCE)
-LONG = Reply("drip", text=" ".join(["word"] * 150))
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer,
 
 def test_cancel_from_the_other_process(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     one, two = both
-    chat.script(LONG)
+    chat.script(LASTING)
     run_id, read = start(one)
     answer = two.client.post(f"/runs/{run_id}/cancel")
     assert (answer.status_code, answer.json()["cancel_requested"]) == (200, True)
@@ -163,7 +163,7 @@ def test_cancel_from_the_other_process(both: tuple[Api, Api], chat: ScriptedServ
 
 def test_cancel_of_a_plain_run_ends_its_stream_with_cancelled(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     one, two = both
-    chat.script(LONG)
+    chat.script(LASTING)
     run_id = str(uuid4())
     with one.client.stream("POST", "/query", json={**QUESTION, "stream": True, "run_id": run_id}) as stream:
         found = []
@@ -282,7 +282,7 @@ def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer, psql: Psql
 ) -> None:
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
-        chat.script(LONG, LONG)
+        chat.script(LASTING, LASTING)
         plain = str(uuid4())
         with one.client.stream(
             "POST", "/query", json={**QUESTION, "stream": True, "run_id": plain, "session_id": "new"}
@@ -335,7 +335,7 @@ def test_stopped_process_ends_its_runs_in_time(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
 ) -> None:
     with two_servers(fresh_database(), tmp_path, model, chat) as (one, two):
-        chat.script(LONG)
+        chat.script(LASTING)
         run_id, read = start(one)
         one.terminate()
         assert one.process.returncode == 0

@@ -12,13 +12,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from scripted_server import Reply, ScriptedServer
+from scripted_replies import LASTING, Reply
+from scripted_server import ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 
 from cairn.interfaces.server import EXIT_SECONDS
 
 TERMINAL = {"answer", "error", "cancelled"}
-SLOW = " ".join(["word"] * 200)
 QUESTION = {"question": "What is a cairn?", "collection": "stones"}
 TEXT = "A cairn is a pile of stones that marks a trail."
 
@@ -116,7 +116,7 @@ def test_model_that_fails_before_its_first_token_is_replaced_and_said_so(talking
 
 
 def test_leaving_a_stream_cancels_the_run_within_a_second(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
-    chat.script(Reply("drip", text=SLOW))  # 40 s long
+    chat.script(LASTING)
     run_id = str(uuid4())
     with talking.client.stream("POST", "/query", json=QUESTION | {"stream": True, "run_id": run_id}) as stream:
         events = read_events(stream)
@@ -154,7 +154,7 @@ def test_leaving_a_request_without_stream_cancels_it_too(talking: Api, chat: Scr
 
 def test_many_who_leave_leave_nothing_behind(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     """30 disconnects, more than there are connections in the pool, at different moments."""
-    chat.script(*[Reply("drip", text=SLOW)] * 30)
+    chat.script(*[LASTING] * 30)
     before = int(psql("SELECT count(*) FROM rag.runs WHERE outcome = 'cancelled'", talking.database))
 
     def come_and_go(number: int) -> None:

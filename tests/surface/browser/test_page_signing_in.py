@@ -18,7 +18,8 @@ from tests.waiting import patience
 Shoot = Callable[[Page, str], None]
 
 SAID = "A cairn is a pile of stones [1]."
-LONG = f"{SAID} " * 50
+LONG = f"{SAID} " + " ".join(f"Stone {number} lies upon stone {number + 1}." for number in range(150))
+"""Three minutes, and no sentence twice: a reply that repeats itself is stopped."""
 
 
 @pytest.fixture(scope="module")
