@@ -12,6 +12,7 @@ from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
+from tests.thinning import STEPS
 
 pytestmark = SHARED
 
@@ -169,14 +170,15 @@ def shows(answer: str, key: str) -> bool:
     return any(one in plain for one in key.split("|"))
 
 
-async def test_what_is_shown_holds_what_was_asked_for_in_each_form(services: Services) -> None:
+@STEPS
+async def test_what_is_shown_holds_what_was_asked_for_in_each_form(services: Services, step: int) -> None:
     texts = {file_name(name): described(name) for name in PACKAGES}
     for name, text in (texts | MINUTES).items():
         [outcome] = await index_now(services, "forms", [Source(name, name, text.encode())])
         assert isinstance(outcome, Indexed), outcome
     lost: list[str] = []
     for form, cases in FORMS.items():
-        for question, key in cases["known"]:
+        for question, key in cases["known"][::step]:
             answer = await answered(services, question, collection="forms")
             if not shows(answer.answer, key):
                 lost.append(f"{form}: {question} -> {key!r} is not in {answer.answer[:300]!r}")
