@@ -9,7 +9,8 @@ Kinds of reply for every endpoint: ok (after `seconds`), 401 (repeats the key), 
 (HTML), disconnect, stall, flood (a line without end), unasked stream (of the `deltas` in `message`), body (`message` as it
 is), absent path (404), malformed (broken JSON), wrong_shape, html_200, 400, refuse (400 that names `field`).
 Chat: empty, length, length_empty, no_finish. Its streams: error_first; after two words cut, error_chunk, bad_chunk,
-odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); endless (one full stop after the other).
+odd_chunk, garbage, stall_late; at the end silent_end; drip (a word per 0.2 s); held
+(two words, the others when the test says `released.set()`); endless (one full stop after the other).
 With `tools` in a request: `server.tools` says whether it answers by tool calls (native), refuses them, ignores them, or
 answers in words that call them (words). With a `response_format`: `server.formats` has those that it takes. What the script
 says in words is rendered as tool calls, or as the JSON that is asked for (rendering.py), so that one script plays both ways.
@@ -91,7 +92,8 @@ class ScriptedServer:
         return f"{self.url}/v1"
 
     def script(self, *replies: Reply | str) -> None:
-        """Say what becomes of the next requests, in order."""
+        """Say what becomes of the next requests, in order; what waits until it is released waits anew."""
+        self.released.clear()
         self._script.extend(Reply(reply) if isinstance(reply, str) else reply for reply in replies)
 
     def next_reply(self, *, stream: bool) -> Reply:
@@ -289,6 +291,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if reply.kind == "drip":
                 self.scripted.released.wait(0.2)
+            if reply.kind == "held" and number == 2:
+                self.scripted.released.wait(patience(60))
             self._event(chunk_body(model, {"content": (" " if number else "") + word}))
         if reply.kind != "silent_end":
             self._event(chunk_body(model, {}, "length" if reply.kind == "length_empty" else reply.finish))

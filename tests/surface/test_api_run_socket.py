@@ -73,7 +73,7 @@ def test_progress_of_a_plain_run_that_begins_after_the_socket(both: tuple[Api, A
 
 
 def test_watching_and_leaving_change_nothing(both: tuple[Api, Api], chat: ScriptedServer) -> None:
-    chat.script(Reply("drip", text=SENTENCE))
+    chat.script(Reply("held", text=SENTENCE))
     run_id, answers = str(uuid4()), []
     asked = len(chat.requests)
     thread = threading.Thread(
@@ -83,6 +83,7 @@ def test_watching_and_leaving_change_nothing(both: tuple[Api, Api], chat: Script
     both[0].await_until(lambda: len(chat.requests) > asked)
     with connect(address(both[0], run_id), proxy=None) as socket:
         assert json.loads(socket.recv())["step"] == "classify"
+    chat.released.set()
     thread.join()
     assert answers[0].status_code == 200
 

@@ -20,7 +20,7 @@ from two_servers import QUESTION, SENTENCE, TEXT, check_whole, events, start, st
 from cairn.runs.log import MERGE_SECONDS
 
 Psql = Callable[..., str]
-DRIP = Reply("drip", text=SENTENCE)
+DRIP, HELD = Reply("drip", text=SENTENCE), Reply("held", text=SENTENCE)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,10 @@ def both(
 
 def test_reader_goes_on_in_the_middle_on_the_other_process(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     one, two = both
-    chat.script(DRIP)
+    chat.script(HELD)
     run_id, read = start(one)
     assert status(two, run_id) == "running"
+    chat.released.set()
     rest = events(two, run_id, read[-1].id)
     check_whole([*read, *rest], "answer")
     assert rest[-1].data["answer"]
@@ -222,13 +223,14 @@ def test_run_of_any_surface_is_seen_while_it_runs_and_can_be_cancelled(
 
 def test_run_id_in_use_is_a_409_that_says_where_to_read(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     one, two = both
-    chat.script(DRIP)
+    chat.script(HELD)
     run_id, _ = start(one)
     for api in both:
         for resumable in (True, False):
             refused = api.client.post("/query", json={**QUESTION, "run_id": run_id, "resumable": resumable})
             assert refused.status_code == 409
             assert refused.json()["events_url"] == f"/runs/{run_id}/events"
+    chat.released.set()
     check_whole(events(two, run_id), "answer")
     assert two.client.post("/query", json={**QUESTION, "run_id": run_id}).status_code == 409
 

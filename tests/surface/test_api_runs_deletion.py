@@ -67,11 +67,12 @@ def test_deleting_a_document_meanwhile_stores_no_text_from_then_on(
 ) -> None:
     one, two = both
     one.index("stones", a=TEXT)
-    chat.script(Reply("drip", text=SENTENCE))
+    chat.script(Reply("held", text=SENTENCE))
     run_id, read = start(one)
     assert text_of(read)
     delete(two)
     assert two.client.get(f"/runs/{run_id}").json()["status"] == "running"
+    chat.released.set()
     one.await_until(lambda: two.client.get(f"/runs/{run_id}").json()["status"] != "running", seconds=30)
     check_blank(two, psql, run_id)
     assert two.client.get(f"/runs/{run_id}").json()["percent"] == 100

@@ -29,14 +29,14 @@ def two_servers(dsn: str, folder: Path, model: Path, chat: ScriptedServer, **mor
 
 
 def start(api: Api, **more: Any) -> tuple[str, list[SseEvent]]:
-    """Ask resumably, read until the second piece of text, and leave; the run id and what was read."""
+    """Ask resumably, read until the first piece of text, and leave; the run id and what was read."""
     run_id, read = str(uuid4()), []
     body = {**QUESTION, "stream": True, "resumable": True, "run_id": run_id, **more}
     with api.client.stream("POST", "/query", json=body) as stream:
         assert stream.status_code == 200, stream.read()
         for event in read_events(stream):
             read.append(event)
-            if [item.event for item in read].count("token") == 2:
+            if event.event == "token":
                 break
     return run_id, read
 
