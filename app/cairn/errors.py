@@ -61,6 +61,14 @@ class IssuerUnavailableError(CairnError):
     status, code, title = 503, "issuer-unavailable", "Issuer of tokens unavailable"
 
 
+class SignInError(UnauthenticatedError):
+    """Signing in at the issuer did not come to its end. `reason`: which sentence of the page says why (cairn.domain.sign_in)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"signing in at the issuer failed: {reason}")
+        self.reason = reason
+
+
 class ForbiddenError(CairnError):
     """The key is valid and lacks the scope that the route asks for."""
 

@@ -27,7 +27,7 @@ def issuer() -> Iterator[ScriptedIssuer]:
 
 @pytest.fixture
 def reader(issuer: ScriptedIssuer) -> IssuerKeys:
-    return IssuerKeys(OidcIssuer(issuer.url, AUDIENCE))
+    return IssuerKeys(OidcIssuer(issuer.url, (AUDIENCE,)))
 
 
 @pytest.fixture
@@ -182,11 +182,11 @@ async def test_short_keys_are_refused(issuer: ScriptedIssuer, reader: IssuerKeys
 def test_addresses_and_variables() -> None:
     for url in ("http://issuer.test", "ftp://127.0.0.1", "issuer.test", "", "https://"):
         with pytest.raises(SettingsError):
-            IssuerKeys(OidcIssuer(url, AUDIENCE))
+            IssuerKeys(OidcIssuer(url, (AUDIENCE,)))
     with pytest.raises(SettingsError):
-        IssuerKeys(OidcIssuer("https://issuer.test", AUDIENCE, jwks_url="http://issuer.test/keys"))
+        IssuerKeys(OidcIssuer("https://issuer.test", (AUDIENCE,), jwks_url="http://issuer.test/keys"))
     whole = {"CAIRN_AUTH": "keys", "CAIRN_OIDC_ISSUER": "https://issuer.test", "CAIRN_OIDC_AUDIENCE": AUDIENCE}
-    assert read_environment(whole).oidc == OidcIssuer("https://issuer.test", AUDIENCE)
+    assert read_environment(whole).oidc == OidcIssuer("https://issuer.test", (AUDIENCE,), name="issuer.test")
     for missing in whole:
         with pytest.raises(SettingsError):
             read_environment({name: value for name, value in whole.items() if name != missing})

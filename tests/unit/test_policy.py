@@ -14,7 +14,8 @@ def test_policies_are_those_of_the_routes() -> None:
     described = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
     # the slash is optional; OpenAPI knows no sockets; the others are of the page and of MCP
     hidden = {"POST /chat", "WS /ws/runs/{run_id}"}
-    hidden |= {"POST /session", "DELETE /session", "POST /mcp"}
+    hidden |= {"POST /session", "DELETE /session", "POST /mcp", "GET /session/oidc", "GET /session/oidc/callback"}
+    hidden |= {f"GET /.well-known/oauth-protected-resource{path}" for path in ("", "/mcp")}
     hidden |= {"POST /ui/collections/{name}/documents", "GET /ui/collections/{name}/documents/{document_id}/file"}
     assert set(POLICIES) == described | hidden
 

@@ -66,7 +66,7 @@ from cairn.interfaces.mcp import http as mcp
 from cairn.interfaces.web import mount
 from cairn.language.deadline import own_process
 from cairn.service.audit import follow_settings
-from cairn.service.authenticate import KeyRings, token_reader
+from cairn.service.authenticate import KeyRings, open_issuer
 from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts, watch_chat
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
@@ -138,8 +138,12 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     for module in _ROUTERS:
         app.include_router(module.router)
     app.router.routes[:0] = direct_routes(route for module in _ROUTERS for route in module.router.routes)
-    door = mcp.install(app)
-    page = mount.install(app, running) if web and settings.current.page.enabled and mount.is_available() else None
+    door = mcp.install(app, issuer=environment.oidc)
+    page = (
+        mount.install(app, running, issuer=environment.oidc)
+        if web and settings.current.page.enabled and mount.is_available()
+        else None
+    )
     if page is None:
         app.add_api_route("/", _root, include_in_schema=False)
     description.install(app, keys=environment.auth == "keys")
@@ -225,7 +229,8 @@ async def _companions(running: Running, services: Services, worker: bool, door: 
     in time."""
     databases = TenantDatabases(services)
     environment = services.environment
-    rings = KeyRings(environment.tenant_map, token_reader(services)) if environment.auth == "keys" else None
+    tokens, running.code_flow = open_issuer(services)
+    rings = KeyRings(environment.tenant_map, tokens) if environment.auth == "keys" else None
     warming = asyncio.create_task(_warm(services))
     beside = partial(_beside, running, rings, warming if worker else None)
     tasks = [

@@ -10,8 +10,8 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
@@ -26,6 +26,7 @@ from cairn.errors import InputError, IssuerUnavailableError, SettingsError, Unau
 from cairn.providers.tls import authorities
 from cairn.settings import OidcIssuer
 
+T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 KEY_TYPES: Final = {
@@ -36,7 +37,7 @@ KEY_TYPES: Final = {
 TOKEN_TYPES: Final = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
 LEEWAY_SECONDS: Final = 30
 KEPT_SECONDS: Final = 300.0
-"""After so long keys are fetched again, so that those which the issuer took back count no longer."""
+"""After so long keys, and where they are, are fetched again, so that those which the issuer took back count no longer."""
 STALE_SECONDS: Final = 3600.0
 """So long the last keys count while the issuer is away."""
 RETRY_SECONDS: Final = 10.0
@@ -45,7 +46,42 @@ FETCH_SECONDS: Final = 5.0
 MAX_BYTES: Final = 256_000
 MIN_RSA_BITS: Final = 2048
 LONGEST_SECONDS: Final = 366 * 24 * 3600.0
+WRONG_TOKEN: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
+"""What reading a token raises that does not count."""
+FETCH_ERRORS: Final = (
+    TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError, IssuerUnavailableError,
+)  # fmt: skip
+"""What asking the issuer raises that is away or misbehaves."""
 INVALID: Final = "the token does not count: it is not of the issuer, not for this server, or expired"
+
+
+class _Published(Generic[T]):
+    """What the issuer publishes at one place: fetched again after a while, kept while the issuer is away."""
+
+    def __init__(self, fetch: Callable[[httpx2.AsyncClient], Awaitable[T]], value: T) -> None:
+        """`value` counts as long as nothing was fetched."""
+        self.value = value
+        self._fetch = fetch
+        self._fetched_at = self._tried_at = -math.inf
+        self._fetching = asyncio.Lock()
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was fetched; infinite before."""
+        return time.monotonic() - self._fetched_at
+
+    async def refresh(self) -> None:
+        """Fetch it, unless that was tried a moment ago. What there is stays where that fails."""
+        async with self._fetching:
+            if time.monotonic() - self._tried_at < RETRY_SECONDS:
+                return
+            self._tried_at = time.monotonic()
+            try:
+                async with asyncio.timeout(FETCH_SECONDS), issuer_client() as client:
+                    self.value = await self._fetch(client)
+                self._fetched_at = time.monotonic()
+            except FETCH_ERRORS as error:
+                log.warning("issuer.unavailable", problem=named_reason(error)[:300])
 
 
 class IssuerKeys:
@@ -55,28 +91,39 @@ class IssuerKeys:
         """Raises SettingsError for addresses that are not HTTPS; HTTP will do on loopback."""
         self._issuer = issuer
         for url in (issuer.issuer, issuer.jwks_url or issuer.issuer):
-            if not _is_safe(url):
+            if not is_safe(url):
                 raise SettingsError(f"{url[:200]} is no https address; keys that come over plain HTTP can be anybody's")
-        self._keys: tuple[Mapping[str, Any], ...] = ()
-        self._fetched_at = self._tried_at = -math.inf
-        self._fetching = asyncio.Lock()
+        self._document: _Published[Mapping[str, Any]] = _Published(self._fetch_document, {})
+        self._keys: _Published[tuple[Mapping[str, Any], ...]] = _Published(self._fetch_keys, ())
 
     async def read(self, token: str) -> TokenClaims:
         """See TokenReader.read."""
         try:
-            header = jwt.get_unverified_header(token)
-            key = await self._key_for(header)
-            claims = jwt.decode(
-                token, key, algorithms=list(KEY_TYPES), audience=self._issuer.audience, issuer=self._issuer.issuer,
-                leeway=LEEWAY_SECONDS, options={"require": ["exp", "iss", "aud", "sub"]},
-            )  # fmt: skip
-            return self._claims(claims)
-        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            return self.grant(await self.verify(token, self._issuer.audiences))
+        except WRONG_TOKEN as error:
             log.info("token.refused", reason=type(error).__name__)
             raise UnauthenticatedError(INVALID) from None
 
-    def _claims(self, claims: Mapping[str, Any]) -> TokenClaims:
-        """Raises ValueError."""
+    async def verify(self, token: str, audiences: tuple[str, ...]) -> Mapping[str, Any]:
+        """What a token says that the issuer signed for one of the audiences and that counts now. Raises one of WRONG_TOKEN, and
+        IssuerUnavailableError."""
+        key = await self._key_for(jwt.get_unverified_header(token))
+        found: Mapping[str, Any] = jwt.decode(
+            token, key, algorithms=list(KEY_TYPES), audience=audiences, issuer=self._issuer.issuer,
+            leeway=LEEWAY_SECONDS, options={"require": ["exp", "iss", "aud", "sub"]},
+        )  # fmt: skip
+        return found
+
+    async def discover(self) -> Mapping[str, Any]:
+        """The issuer's discovery document. Raises IssuerUnavailableError."""
+        if self._document.age > KEPT_SECONDS:
+            await self._document.refresh()
+        if self._document.age > STALE_SECONDS:
+            raise IssuerUnavailableError("the issuer of tokens cannot be reached now; try again")
+        return self._document.value
+
+    def grant(self, claims: Mapping[str, Any]) -> TokenClaims:
+        """For whom such a token works. Raises ValueError where it names no tenant."""
         tenant, subject = _name(claims.get(self._issuer.tenant_claim)), _name(claims["sub"])
         given = claims.get(self._issuer.scope_claim, ())
         words = given.split() if isinstance(given, str) else given if isinstance(given, list) else ()
@@ -92,14 +139,13 @@ class IssuerKeys:
         algorithm, name = header.get("alg"), header.get("kid")
         if algorithm not in KEY_TYPES or str(header.get("typ") or "").lower() not in TOKEN_TYPES or "crit" in header:
             raise ValueError("not an access token that counts")
-        now = time.monotonic()
-        if now - self._fetched_at > KEPT_SECONDS:
-            await self._refresh()
-        found = _select(self._keys, algorithm, name)
+        if self._keys.age > KEPT_SECONDS:
+            await self._keys.refresh()
+        found = _select(self._keys.value, algorithm, name)
         if found is None:  # the issuer may have a new one
-            await self._refresh()
-            found = _select(self._keys, algorithm, name)
-        if time.monotonic() - self._fetched_at > STALE_SECONDS:
+            await self._keys.refresh()
+            found = _select(self._keys.value, algorithm, name)
+        if self._keys.age > STALE_SECONDS:
             raise IssuerUnavailableError("the keys of the issuer of tokens cannot be had now; try again")
         if found is None:
             raise ValueError("unknown key")
@@ -108,45 +154,35 @@ class IssuerKeys:
             raise ValueError("the key is too short")
         return key
 
-    async def _refresh(self) -> None:
-        """Fetch the keys, unless that was tried a moment ago. Keeps those that it has where that fails."""
-        async with self._fetching:
-            if time.monotonic() - self._tried_at < RETRY_SECONDS:
-                return
-            self._tried_at = time.monotonic()
-            try:
-                async with asyncio.timeout(FETCH_SECONDS):
-                    self._keys = await self._fetch()
-                self._fetched_at = time.monotonic()
-            except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
-                log.warning("issuer.unavailable", problem=named_reason(error)[:300])
-
-    async def _fetch(self) -> tuple[Mapping[str, Any], ...]:
-        async with httpx2.AsyncClient(
-            follow_redirects=False, trust_env=False, timeout=FETCH_SECONDS, verify=authorities()
-        ) as client:
-            url = self._issuer.jwks_url or await self._discover(client)
-            found = await _get(client, url)
-        listed = found.get("keys")
+    async def _fetch_keys(self, client: httpx2.AsyncClient) -> tuple[Mapping[str, Any], ...]:
+        url = self._issuer.jwks_url or (await self.discover()).get("jwks_uri")
+        if not isinstance(url, str) or not is_safe(url):
+            raise ValueError("the discovery document names no safe address of keys")
+        listed = (await fetch_json(client, "GET", url)).get("keys")
         if not isinstance(listed, list):
             raise ValueError("no keys in the key set")
         return tuple(key for key in listed if isinstance(key, dict))
 
-    async def _discover(self, client: httpx2.AsyncClient) -> str:
-        found = await _get(client, f"{self._issuer.issuer.rstrip('/')}/.well-known/openid-configuration")
-        url = found.get("jwks_uri")
-        if found.get("issuer") != self._issuer.issuer or not isinstance(url, str) or not _is_safe(url):
-            raise ValueError("the discovery document is of another issuer, or names no safe address of keys")
-        return url
+    async def _fetch_document(self, client: httpx2.AsyncClient) -> Mapping[str, Any]:
+        found = await fetch_json(client, "GET", f"{self._issuer.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self._issuer.issuer:
+            raise ValueError("the discovery document is of another issuer")
+        return found
 
 
-async def _get(client: httpx2.AsyncClient, url: str) -> Mapping[str, Any]:
-    """A JSON object. Raises ValueError for anything else, and for one that is too large."""
+def issuer_client() -> httpx2.AsyncClient:
+    """For what is asked of the issuer: no redirects, no proxy of the environment, a limit in time."""
+    return httpx2.AsyncClient(follow_redirects=False, trust_env=False, timeout=FETCH_SECONDS, verify=authorities())
+
+
+async def fetch_json(
+    client: httpx2.AsyncClient, method: str, url: str, *, statuses: tuple[int, ...] = (200,), **options: Any
+) -> Mapping[str, Any]:
+    """A JSON object. Raises ValueError for anything else, for one that is too large, and for other statuses; httpx2.HTTPError."""
     body = bytearray()
-    async with client.stream(
-        "GET", url, headers={"Accept": "application/json", "Accept-Encoding": "identity"}
-    ) as answer:
-        if answer.status_code != 200:
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    async with client.stream(method, url, headers=headers, **options) as answer:
+        if answer.status_code not in statuses:
             raise ValueError(f"status {answer.status_code}")
         async for piece in answer.aiter_bytes():
             body += piece
@@ -168,7 +204,8 @@ def _select(keys: tuple[Mapping[str, Any], ...], algorithm: str, name: object) -
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _is_safe(url: str) -> bool:
+def is_safe(url: str) -> bool:
+    """Whether nobody between can change what is said there: HTTPS, or loopback."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

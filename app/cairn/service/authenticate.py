@@ -7,13 +7,14 @@ asked, and afterwards the one that knew it. Why: docs/adr/0084-tenants-on-severa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
 import structlog
 
 from cairn.domain.key import Grant, TokenClaims, hash_secret, is_well_formed
+from cairn.domain.sign_in import SignInAttempt
 from cairn.errors import CairnError, DatabaseUnavailableError, UnauthenticatedError
 from cairn.service.authenticate_local import INVALID, KEPT_KEYS, KeyRing
 from cairn.settings import DEFAULT, MOVING, TenantMap
@@ -35,6 +36,22 @@ class TokenReader(Protocol):
 
     async def read(self, token: str) -> TokenClaims:
         """Raises UnauthenticatedError, and IssuerUnavailableError where the issuer's keys cannot be had."""
+        ...
+
+
+class CodeFlow(Protocol):
+    """Signing in at an issuer by an authorization code. `issuer_name`: what people call it."""
+
+    issuer_name: str
+
+    async def begin(self, attempt: SignInAttempt, callback: str) -> str:
+        """The address at the issuer where somebody signs in, and from which they come back to `callback`. Raises
+        IssuerUnavailableError, SignInError."""
+        ...
+
+    async def complete(self, attempt: SignInAttempt, callback: str, answer: Mapping[str, str]) -> str:
+        """The access token of who came back with `answer`, the query of their address. Raises SignInError,
+        IssuerUnavailableError."""
         ...
 
 
@@ -140,11 +157,13 @@ class KeyRings:
         return name, grant
 
 
-def token_reader(services: Services) -> TokenReader | None:
-    """Of the issuer that is configured. Raises SettingsError."""
+def open_issuer(services: Services) -> tuple[TokenReader | None, CodeFlow | None]:
+    """Who reads the tokens of the configured issuer, and how people sign in there. Raises SettingsError."""
     configured = services.environment.oidc
     if configured is None:
-        return None
+        return None, None
     from cairn.providers.oidc import IssuerKeys  # half the start of a process that reads no tokens
+    from cairn.providers.oidc_sign_in import IssuerCodeFlow
 
-    return IssuerKeys(configured)
+    keys = IssuerKeys(configured)
+    return keys, IssuerCodeFlow(configured, keys) if configured.client_id else None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from cairn.errors import SettingsError
 from cairn.settings.tenant_map import DEFAULT, MOVING, VARIABLE, TenantMap, read_tenant_map
@@ -15,14 +16,20 @@ from cairn.settings.tenant_map import DEFAULT, MOVING, VARIABLE, TenantMap, read
 
 @dataclass(frozen=True, slots=True)
 class OidcIssuer:
-    """Whose access tokens count, and which of their claims name the tenant and the scopes. `jwks_url`: where the issuer's keys
-    are; None: where its discovery document says."""
+    """Whose access tokens count, and which of their claims name the tenant and the scopes. `audiences`: one of them must be in
+    the token; the first is asked for where somebody signs in. `jwks_url`: where the issuer's keys are; None: where its discovery
+    document says. `client_id`: as whom the page sends people there to sign in, None: it does not; `client_secret`: None for
+    a public client. `name`: what people call the issuer. `scopes`: what the page asks for, and agents are told to ask for."""
 
     issuer: str
-    audience: str
+    audiences: tuple[str, ...]
     tenant_claim: str = "tenant"
     scope_claim: str = "scope"
     jwks_url: str | None = None
+    client_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+    name: str = ""
+    scopes: tuple[str, ...] = ("openid",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +153,31 @@ def _read_replicas(text: str) -> tuple[str, ...]:
 
 
 def _read_issuer(environ: Mapping[str, str], keys: bool) -> OidcIssuer | None:
-    issuer, audience = environ.get("CAIRN_OIDC_ISSUER"), environ.get("CAIRN_OIDC_AUDIENCE")
-    if not issuer and not audience:
+    issuer = environ.get("CAIRN_OIDC_ISSUER")
+    audiences = tuple(name.strip() for name in environ.get("CAIRN_OIDC_AUDIENCE", "").split(",") if name.strip())
+    client_id, client_secret = (
+        environ.get("CAIRN_OIDC_CLIENT_ID") or None,
+        environ.get("CAIRN_OIDC_CLIENT_SECRET") or None,
+    )
+    if client_secret and not client_id:
+        raise SettingsError("CAIRN_OIDC_CLIENT_SECRET is set and CAIRN_OIDC_CLIENT_ID is not: whose secret is it?")
+    if not issuer and not audiences and not client_id:
         return None
-    if not issuer or not audience:
+    if not issuer or not audiences:
         raise SettingsError(
             "CAIRN_OIDC_ISSUER and CAIRN_OIDC_AUDIENCE go together: a token for somebody else must not count"
         )
     if not keys:
         raise SettingsError("CAIRN_OIDC_ISSUER is set and CAIRN_AUTH is not: set CAIRN_AUTH=keys")
+    asked = tuple((environ.get("CAIRN_OIDC_SCOPES") or "").split())
     return OidcIssuer(
         issuer,
-        audience,
+        audiences,
         environ.get("CAIRN_OIDC_TENANT_CLAIM") or "tenant",
         environ.get("CAIRN_OIDC_SCOPE_CLAIM") or "scope",
         environ.get("CAIRN_OIDC_JWKS_URL") or None,
+        client_id,
+        client_secret,
+        environ.get("CAIRN_OIDC_NAME") or urlsplit(issuer).hostname or issuer,
+        ("openid", *(scope for scope in asked if scope != "openid")),
     )

@@ -6,13 +6,16 @@ login. It says which page it was (Origin, Sec-Fetch-Site), and that is what deci
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cairn.errors import InputError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.running import Running
 
@@ -24,6 +27,7 @@ _OWN_PAGES: Final = frozenset({"same-origin", "none"})
 _PORTS: Final = {"http": 80, "https": 443}
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
 _POLICY_VIOLATION: Final = 1008
+_HOST: Final = re.compile(r"[A-Za-z0-9.:_\[\]-]{1,255}")
 
 Refusal = tuple[int, str]
 """A status and what to tell the caller."""
@@ -91,6 +95,15 @@ def scheme_of(scope: Scope, headers: Headers, trust_proxy: bool) -> str:
         "scheme", "http"
     )  # the last one is our own proxy's
     return _SCHEMES.get(scheme, scheme)
+
+
+def own_address(request: HTTPConnection, trust_proxy: bool) -> str:
+    """By which the caller reaches this server: scheme, host and port. It goes into headers and to issuers, so a Host that
+    has other characters is refused. Raises InputError."""
+    host = request.headers.get("host", "")
+    if _HOST.fullmatch(host) is None:
+        raise InputError("the Host header must be a name or an address, with a port at most")
+    return f"{scheme_of(request.scope, request.headers, trust_proxy)}://{host}"
 
 
 def host_name(value: str) -> str:

@@ -118,6 +118,10 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /mcp": RoutePolicy("any", "own"),  # its tools ask for their scopes: cairn/interfaces/mcp/toolbox.py
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
+    "GET /session/oidc": RoutePolicy(None),
+    "GET /session/oidc/callback": RoutePolicy(None),
+    "GET /.well-known/oauth-protected-resource": RoutePolicy(None),
+    "GET /.well-known/oauth-protected-resource/mcp": RoutePolicy(None),
     "POST /ui/collections/{name}/documents": _UPLOAD,
     "GET /ui/collections/{name}/documents/{document_id}/file": _TAGGED,
 }

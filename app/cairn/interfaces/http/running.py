@@ -29,6 +29,7 @@ from cairn.interfaces.http.rate_limits import Take, take_permit
 from cairn.interfaces.http.shapes import COMPATIBILITY, shape_of
 from cairn.interfaces.http.unknown_names import check_parameters
 from cairn.language.text import normalise
+from cairn.service.authenticate import CodeFlow
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import SettingsStore
 from cairn.wiring import Services
@@ -41,7 +42,7 @@ NOT_STARTED: Final = "the application was not started (no lifespan)"
 class Running:
     """State of one application. `services` of the default database, and `databases`, all of them, exist between start-up and
     shutdown. `workers`: by the name of a database, the monotonic time when its worker last got on, where this process has one.
-    `authenticator`: who reads keys, where callers need one.
+    `authenticator`: who reads keys, where callers need one. `code_flow`: how people sign in at an issuer, where they can.
     `outdated`: by tenant, until when is told what was counted of documents that an earlier release read, and that.
     `stopping_since`: the monotonic time when a signal asked for the end. `page`: the path of the page, "" where there is none."""
 
@@ -55,6 +56,7 @@ class Running:
     requests: int = 0
     sockets: int = 0
     authenticator: Authenticator | None = None
+    code_flow: CodeFlow | None = None
     page: str = ""
     outdated: dict[int, tuple[float, list[str]]] = field(default_factory=dict)
 

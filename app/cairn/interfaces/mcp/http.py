@@ -18,7 +18,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from cairn.distribution import require_part
-from cairn.interfaces.http.running import TypedRoute, check_media_type, services_of, until_gone
+from cairn.interfaces.http.running import check_media_type, services_of, until_gone
+from cairn.interfaces.mcp import protected
+from cairn.settings import OidcIssuer
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -31,7 +33,7 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 """As JSON-RPC 2.0 has them."""
 
-router = APIRouter(route_class=TypedRoute, include_in_schema=False)
+router = APIRouter(route_class=protected.ProtectedRoute, include_in_schema=False)
 
 
 class McpDoor:
@@ -76,8 +78,9 @@ def _make_managers() -> dict[bool, StreamableHTTPSessionManager]:
     }
 
 
-def install(app: FastAPI) -> McpDoor:
-    """The route; what it returns must be served beside the requests."""
+def install(app: FastAPI, *, issuer: OidcIssuer | None) -> McpDoor:
+    """The route; what it returns must be served beside the requests. `issuer`: where agents get tokens for it."""
+    protected.install(app, issuer)
     app.include_router(router)
     app.state.mcp = McpDoor()
     return cast(McpDoor, app.state.mcp)

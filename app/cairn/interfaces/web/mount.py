@@ -9,7 +9,6 @@ import asyncio
 import gc
 from contextlib import AsyncExitStack
 from contextvars import Context
-from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel, Field
@@ -21,9 +20,10 @@ from cairn.distribution import is_installed
 from cairn.errors import UnauthenticatedError
 from cairn.interfaces.http.authenticate import COOKIE, PAGE
 from cairn.interfaces.http.running import Running, TypedRoute
+from cairn.interfaces.web import issuer as issuer_routes
 from cairn.interfaces.web import uploads
-
-MONTH: Final = 30 * 24 * 3600
+from cairn.interfaces.web.session import set_session
+from cairn.settings import OidcIssuer
 
 router = APIRouter(route_class=TypedRoute, include_in_schema=False)
 
@@ -36,11 +36,13 @@ def is_available() -> bool:
     return is_installed("web")
 
 
-def install(app: FastAPI, running: Running) -> LazyPage:
-    """Mount the page. Once per process: NiceGUI has one application."""
+def install(app: FastAPI, running: Running, *, issuer: OidcIssuer | None) -> LazyPage:
+    """Mount the page. Once per process: NiceGUI has one application. `issuer`: where people may sign in, if it knows us."""
     page = LazyPage(running)
     app.include_router(router)
     app.include_router(uploads.router)
+    if issuer is not None and issuer.client_id:
+        app.include_router(issuer_routes.router)
     app.add_api_route("/", _to_page, methods=["GET", "HEAD"], include_in_schema=False)
     app.mount(PAGE, page)
     running.page = PAGE
@@ -111,9 +113,7 @@ async def sign_in(body: SignIn, request: Request) -> Response:
     await running.authenticator.authenticate(body.key.strip())
     response = Response(status_code=204)
     secure = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"
-    response.set_cookie(
-        COOKIE, body.key.strip(), max_age=MONTH, path=PAGE, httponly=True, secure=secure, samesite="strict"
-    )
+    set_session(response, body.key.strip(), secure=secure)
     return response
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, get_args
 
 from nicegui import ui
 from starlette.requests import Request
 
-from cairn.errors import CairnError
+from cairn.domain.sign_in import SignInFailure
+from cairn.errors import CairnError, UnauthenticatedError
+from cairn.interfaces.http.authenticate import COOKIE, PAGE
 from cairn.interfaces.http.running import Running
 from cairn.interfaces.web.frame import ROOMS, Page, add_style, draw_brand, framed, remembered_dark, set_language
+from cairn.interfaces.web.issuer import FAILURE, begin_address
 from cairn.interfaces.web.rooms import ask, documents, graph, operation, runs, search
 from cairn.interfaces.web.session import Session
 from cairn.interfaces.web.texts import Texts, choose_language, texts_in
@@ -39,8 +42,8 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
             client.on_delete(
                 await session.watch(client.delete)
             )  # its browser loads the page again, and is asked to sign in
-        except CairnError:
-            _sign_in(text)
+        except CairnError as error:
+            _sign_in(running, text, request, _failure_of(request, error))
             return
         opened = Page(session, text)
         with framed(opened, room):
@@ -52,7 +55,18 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
     return page
 
 
-def _sign_in(text: Texts) -> None:
+def _failure_of(request: Request, error: CairnError) -> str | None:
+    """Why the reader is not signed in, though they were or tried to; None: they have not tried yet."""
+    told = request.query_params.get(FAILURE)
+    if told in get_args(SignInFailure):
+        return told
+    if not isinstance(error, UnauthenticatedError):
+        return "unavailable"
+    return "over" if COOKIE in request.cookies else None
+
+
+def _sign_in(running: Running, text: Texts, request: Request, failure: str | None) -> None:
+    flow = running.code_flow
     add_style()
     set_language(text)
     remembered_dark()
@@ -60,6 +74,14 @@ def _sign_in(text: Texts) -> None:
     with ui.card().classes("mx-auto mt-16 w-96 max-w-full"):
         draw_brand(text)
         ui.label(text("sign_in.title")).classes("text-xl").props("role=heading aria-level=1")
+        if failure is not None:
+            issuer = flow.issuer_name if flow is not None else ""
+            ui.label(text(f"sign_in.{failure}", issuer=issuer)).classes("text-negative").props("role=alert")
+        if flow is not None:
+            room = request.url.path.removeprefix(f"{PAGE}/") + (f"?{request.url.query}" if request.url.query else "")
+            there = ui.button(text("sign_in.with", issuer=flow.issuer_name)).classes("w-full").props("no-caps")
+            there.props["href"] = begin_address(room)
+            ui.label(text("sign_in.or")).classes("text-sm self-center")
         key = ui.input(text("sign_in.key"), password=True).classes("w-full").props("autofocus")
         ui.markdown(text("sign_in.hint")).classes("text-sm")
 

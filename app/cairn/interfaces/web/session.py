@@ -1,24 +1,37 @@
-"""Whom a page works for: the key is in a cookie that scripts cannot read, and is asked again at each use."""
+"""Whom a page works for: the key, or the token of an issuer, is in a cookie that scripts cannot read, and is asked again at each
+use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Final
 
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 
 from cairn.domain.principal import Principal, Scope
 from cairn.errors import ForbiddenError, UnauthenticatedError
-from cairn.interfaces.http.authenticate import COOKIE
+from cairn.interfaces.http.authenticate import COOKIE, PAGE
 from cairn.interfaces.http.authorize import principal_of
 from cairn.interfaces.http.running import Running
 from cairn.wiring import Services
 
+MONTH: Final = 30 * 24 * 3600
+"""Seconds that a browser keeps the cookie; what is in it may count for less, and then the page says that it has ended."""
+
+
+def set_session(response: Response, credential: str, *, secure: bool) -> None:
+    """Let the browser present a key or token wherever the page is, and nowhere else. `secure`: it came by HTTPS."""
+    response.set_cookie(
+        COOKIE, credential, max_age=MONTH, path=PAGE, httponly=True, secure=secure, samesite="strict"
+    )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One open page. `credential`: its key; None where callers need none."""
+    """One open page. `credential`: its key or token; None where callers need none."""
 
     running: Running
     principal: Principal
