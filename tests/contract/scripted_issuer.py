@@ -47,9 +47,9 @@ class Reply:
 class ScriptedIssuer:
     """`keys` is what it publishes; `body` what it answers instead, where it misbehaves; `asked` how often keys were fetched.
     `clients`: their secrets (None: public) by their ids, `redirects` where it sends people back to; both grow as clients
-    register. `asks`: people see a page and click. `denies`: the error that it sends instead of a code. `identity`, `access`: claims
-    of the tokens that it gives for a code, instead of the right ones; `key`: what signs them. `redeemed`: forms of its token
-    endpoint. `document`: what its discovery document says instead."""
+    register. `asks`: people see a page and click. `denies`: the error that it sends instead of a code. `identity`, `access`:
+    claims of the tokens that it gives for a code, instead of the right ones; `key`: what signs them. `redeemed`: forms of its
+    token endpoint. `document`: what its discovery document says instead."""
 
     def __init__(self, host: str, port: int) -> None:
         self.url = f"http://{host}:{port}"

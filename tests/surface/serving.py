@@ -86,15 +86,13 @@ class Api:
 @contextlib.contextmanager
 def serving(
     dsn: str, folder: Path, *, settings: dict[str, Any] | None = None, page: bool = False, wait: bool = True,
-    **environment: str,
+    port: int = 0, **environment: str,
 ) -> Iterator[Api]:  # fmt: skip
-    """Start it on a free port; ends with the context. Without the page, unless asked for."""
+    """Start it on a free port, or on `port`; ends with the context. Without the page, unless asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     own_settings = json.dumps({"page": {"enabled": page}, **(settings or {})})
     (folder / "settings.json").write_text(own_settings)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = port or free_port()
     own = {
         "CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(folder),
         "CAIRN_SETTINGS": str(folder / "settings.json"), "PYTHONPATH": str(REPO / "app"),
@@ -115,6 +113,12 @@ def serving(
                 process.wait(patience(15))
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def tab(visit: BrowserContext) -> Iterator[Page]:
 
 
 def _note_foreign(url: str, wrong: list[str]) -> None:
-    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
+    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "http://localhost:", "data:", "blob:")):
         wrong.append(f"asked another host: {url}")
 
 

@@ -1,8 +1,7 @@
 """Signing in at an OpenID Connect issuer: the way there, and the way back.
 
 Why it comes back to a small page and not to a redirect: the cookie of a session is for requests that begin here
-(SameSite=Strict), and a redirect from the issuer is one that began there. The way back leads below /ui whatever anybody wrote into an
-address.
+(SameSite=Strict), and a redirect from the issuer is one that began there. The way back leads below /ui, whatever an address says.
 """
 
 from __future__ import annotations
@@ -58,16 +57,15 @@ def room_address(room: str, failure: str = "") -> str:
 @router.get(BEGIN)
 async def begin(request: Request) -> Response:
     """To the issuer."""
-    running, room = running_of(request), request.query_params.get("room", "")
-    attempt = SignInAttempt()
+    room, callback, attempt = request.query_params.get("room", ""), _callback(request), SignInAttempt()
     try:
-        address = await _flow(running).begin(attempt, _callback(request))
+        address = await _flow(running_of(request)).begin(attempt, callback)
     except CairnError as error:
         return _land(room_address(room, _failure(error)))
     response = RedirectResponse(address, 303)
     kept = f"{attempt.secret}.{quote(room if len(room) <= MAX_ROOM else '', safe='')}"
     response.set_cookie(
-        ATTEMPT, kept, max_age=ATTEMPT_SECONDS, path=BEGIN, httponly=True, secure=_is_https(request), samesite="lax"
+        ATTEMPT, kept, max_age=ATTEMPT_SECONDS, path=BEGIN, httponly=True, secure=_is_https(callback), samesite="lax"
     )
     return response
 
@@ -75,19 +73,17 @@ async def begin(request: Request) -> Response:
 @router.get(CALLBACK)
 async def come_back(request: Request) -> Response:
     """From the issuer, with a code or with why there is none."""
-    running = running_of(request)
+    running, callback = running_of(request), _callback(request)
     secret, _, room = request.cookies.get(ATTEMPT, "").partition(".")
     room = unquote(room)
     try:
-        token = await _flow(running).complete(
-            SignInAttempt(secret), _callback(request), dict(request.query_params.items())
-        )
+        token = await _flow(running).complete(SignInAttempt(secret), callback, dict(request.query_params.items()))
         assert running.authenticator is not None
         await running.authenticator.authenticate(token)
         if len(token) > MAX_TOKEN:
             raise SignInError("too_long")
         response = _land(room_address(room))
-        set_session(response, token, secure=_is_https(request))
+        set_session(response, token, secure=_is_https(callback))
     except CairnError as error:
         response = _land(room_address(room, _failure(error)))
     response.delete_cookie(ATTEMPT, path=BEGIN, httponly=True, samesite="lax")
@@ -116,5 +112,5 @@ def _callback(request: Request) -> str:
     return f"{own_address(request, running_of(request).settings.current.api.trust_proxy)}{CALLBACK}"
 
 
-def _is_https(request: Request) -> bool:
-    return _callback(request).startswith("https:")
+def _is_https(address: str) -> bool:
+    return address.startswith("https:")
