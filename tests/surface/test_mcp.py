@@ -271,6 +271,7 @@ def test_the_layers_of_the_api_stand_before_it(keyed: Api, secrets: Keys) -> Non
         answer = post(keyed, key)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert "resource_metadata" not in answer.headers["www-authenticate"], "no issuer is configured"
         assert (answer.json()["jsonrpc"], answer.json()["error"]["data"]["code"]) == ("2.0", "unauthenticated")
     assert post(keyed, secrets.victim, Origin="https://evil.example").status_code == 403
     assert post(keyed, secrets.victim, **{"content-type": "text/plain"}).status_code == 415
@@ -280,6 +281,8 @@ def test_the_layers_of_the_api_stand_before_it(keyed: Api, secrets: Keys) -> Non
         ).status_code
         == 413
     )
+    for path in ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/session/oidc"):
+        assert keyed.client.get(path).status_code == 404
     for method in ("GET", "DELETE"):
         answer = keyed.client.request(method, "/mcp", headers=bearer(secrets.victim))
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")

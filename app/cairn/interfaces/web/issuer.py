@@ -30,7 +30,7 @@ ATTEMPT: Final = "cairn_sign_in"
 ATTEMPT_SECONDS: Final = 600
 FAILURE: Final = "sign_in"
 """In the query of a room: why its reader was not signed in."""
-MAX_ROOM: Final = 1500
+MAX_ROOM: Final = 1000
 """Characters of the address of a room; a longer one is forgotten, since browsers keep 4,096 of a cookie."""
 MAX_TOKEN: Final = 3900
 _ROOM: Final = re.compile(r"[a-z]*")

@@ -82,7 +82,11 @@ def _sign_in(running: Running, text: Texts, request: Request, failure: str | Non
             there = ui.button(text("sign_in.with", issuer=flow.issuer_name)).classes("w-full").props("no-caps")
             there.props["href"] = begin_address(room)
             ui.label(text("sign_in.or")).classes("text-sm self-center")
-        key = ui.input(text("sign_in.key"), password=True).classes("w-full").props("autofocus")
+        key = (
+            ui.input(text("sign_in.key"), password=True)
+            .classes("w-full")
+            .props("" if flow is not None else "autofocus")
+        )
         ui.markdown(text("sign_in.hint")).classes("text-sm")
 
         async def enter() -> None:
