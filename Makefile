@@ -42,7 +42,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants lock sbom pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants lock sbom release pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -90,10 +90,11 @@ reference: install ## write docs/reference/ and the list of decisions from the c
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
 	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv
 
+SBOM ?= sbom.json
 sbom: $(CHECK_VENV)/.stamp ## write sbom.json (CycloneDX): what the product is made of, with hashes
 	@cat requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt | \
-	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json -
-	@echo "sbom.json has $$($(PY) -c "import json; print(len(json.load(open('sbom.json'))['components']))") components"
+	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) -
+	@echo "$(SBOM) has $$($(PY) -c "import json; print(len(json.load(open('$(SBOM)'))['components']))") components"
 
 pin-images: ## write the digests of today's images into Dockerfile and docker-compose.yml (needs docker)
 	@python3 scripts/pin_images.py Dockerfile docker-compose.yml
@@ -119,6 +120,15 @@ wheel: $(STAMPS)/venv ## build dist/*.whl, which holds the whole product
 	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PY) -m hatchling build --target wheel --directory $(DIST)
 	@rm -rf $(SCRATCH)/build
+
+release: $(STAMPS)/venv $(CHECK_VENV)/.stamp ## build dist/: wheel, sdist, image context, SBOM, notes, SHA256SUMS (RELEASING.md)
+	@$(PY) scripts/release.py check >/dev/null
+	@rm -rf $(DIST) $(SCRATCH)/build && mkdir -p $(DIST) && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
+	@SOURCE_DATE_EPOCH=$$($(PY) scripts/release.py epoch) PYTHONPATH=$(abspath $(SCRATCH)/build) \
+	  $(PY) -m hatchling build --target wheel --target sdist --directory $(DIST)
+	@rm -rf $(SCRATCH)/build
+	@$(MAKE) --no-print-directory sbom SBOM=$(DIST)/pgcairn-$$($(PY) scripts/release.py check)-sbom.json
+	@$(PY) scripts/release.py files $(DIST)
 
 clean: ## remove the virtual environments and caches (no data)
 	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)" "$(DOCS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
