@@ -214,10 +214,13 @@ $$;
 COMMENT ON FUNCTION rag.note_changes IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';
 
 -- Writes the staged versions of documents themselves: all that concerns nobody else. The caller holds their rows. `replaced`:
--- those that had a version before. `read_by`: the revision of the loaders that read them. Planned once, perhaps while the tables are empty: so rows are met by key alone.
+-- those that had a version before. `read_by`: the revision of the loaders that read them; `derived_by`: of the rules that made graph,
+-- symbols and cells of what was read. Planned once, perhaps while the tables are empty: so rows are met by key alone.
 DROP FUNCTION IF EXISTS rag.write_versions();
+DROP FUNCTION IF EXISTS rag.write_versions(integer);
 CREATE OR REPLACE FUNCTION rag.write_versions(
-  read_by integer, OUT published uuid[], OUT replaced uuid[], OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint
+  read_by integer, derived_by integer, OUT published uuid[], OUT replaced uuid[], OUT documents integer, OUT passages integer,
+  OUT chunks integer, OUT bytes bigint
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -237,7 +240,7 @@ BEGIN
     SET title = s.title, version = d.version + 1, status = 'indexed', content_hash = s.content_hash,
         media_type = s.media_type, language = s.language, metadata = s.metadata::jsonb, error = NULL, byte_size = s.byte_size,
         passage_count = s.new_passages, chunk_count = s.new_chunks, token_count = s.tokens, updated_at = now(),
-        extractor = NULL, enrichment = NULL, loader_revision = read_by
+        extractor = NULL, enrichment = NULL, loader_revision = read_by, derived_revision = derived_by
     FROM staged s WHERE d.tenant_id = tenant AND d.id = s.id
   ), texts AS (
     INSERT INTO document_texts AS t (tenant_id, document_id, version, text)
@@ -260,9 +263,12 @@ $$;
 COMMENT ON FUNCTION rag.write_versions IS 'Makes the staged versions those of their documents; returns ids, and what the collection grows by.';
 
 -- Makes the staged versions the documents. Returns the version number of each. Releases before revision 0028 do not say which
--- loaders read them.
+-- loaders read them, those before 0031 not which rules made the rest.
 DROP FUNCTION IF EXISTS rag.publish_documents(uuid, smallint);
-CREATE OR REPLACE FUNCTION rag.publish_documents(collection uuid, model smallint, read_by integer DEFAULT 0)
+DROP FUNCTION IF EXISTS rag.publish_documents(uuid, smallint, integer);
+CREATE OR REPLACE FUNCTION rag.publish_documents(
+  collection uuid, model smallint, read_by integer DEFAULT 0, derived_by integer DEFAULT 0
+)
 RETURNS TABLE (document_id uuid, version integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
@@ -271,7 +277,7 @@ DECLARE
   written record;
 BEGIN
   PERFORM insert_staged(collection, model);
-  written := write_versions(read_by);
+  written := write_versions(read_by, derived_by);
 
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c
@@ -330,8 +336,9 @@ COMMENT ON FUNCTION rag.publish_document IS
 
 -- Puts the staged passages and chunks in the place of those of the same version: the text was cut or embedded anew. False
 -- when the document has meanwhile become another version, or is gone.
+DROP FUNCTION IF EXISTS rag.republish_document(uuid, uuid, smallint, integer, text);
 CREATE OR REPLACE FUNCTION rag.republish_document(
-  document uuid, collection uuid, model smallint, expected integer, language text
+  document uuid, collection uuid, model smallint, expected integer, language text, derived_by integer DEFAULT 0
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
@@ -348,7 +355,8 @@ BEGIN
   PERFORM insert_staged(collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
-      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL, enrichment = NULL
+      token_count = (SELECT coalesce(sum(s.token_count), 0) FROM pg_temp.stage_passages s), extractor = NULL, enrichment = NULL,
+      derived_revision = derived_by
   WHERE d.tenant_id = tenant AND d.id = document;
   UPDATE collections c
   SET epoch = c.epoch + 1, passage_count = c.passage_count + new_passages - old.passage_count,

@@ -58,10 +58,10 @@ ORDER BY external_id COLLATE "C"
 SELECT rag.prepare_stage()
 
 -- name: publish
-SELECT document_id, version FROM rag.publish_documents($1, $2, $3)
+SELECT document_id, version FROM rag.publish_documents($1, $2, $3, $4)
 
 -- name: republish
-SELECT rag.republish_document($1, $2, $3, $4, $5)
+SELECT rag.republish_document($1, $2, $3, $4, $5, $6)
 
 -- name: remove
 SELECT rag.remove_document($1, $2)
@@ -172,9 +172,19 @@ ORDER BY d.id LIMIT $5
 -- name: which_outdated
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND status = 'indexed' AND loader_revision < $3
 
--- name: count_outdated
-SELECT count(*) FROM rag.documents
-WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed' AND loader_revision < $3
+-- name: count_older
+-- Indexed documents that loaders before revision $3 read, and those of the others whose graph, symbols and cells were made by
+-- rules before revision $4: who reads a document anew makes these as well.
+SELECT count(*) FILTER (WHERE loader_revision < $3) AS read,
+  count(*) FILTER (WHERE loader_revision >= $3 AND derived_revision < $4) AS derived
+FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
+
+-- name: derived_revision
+SELECT derived_revision FROM rag.documents WHERE tenant_id = $1 AND id = $2
+
+-- name: mark_derived
+UPDATE rag.documents SET derived_revision = $4
+WHERE tenant_id = $1 AND id = $2 AND version = $3 AND derived_revision < $4
 
 -- name: lock_version
 SELECT metadata FROM rag.documents WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'indexed' FOR UPDATE

@@ -257,7 +257,8 @@ class PreparedChunk:
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
     """A document after loading and chunking, before its vectors. `titled`: it has a title, which is embedded with each chunk;
-    else its name is shown as one. `loader_revision`: of the loaders that read it (cairn.ingest.loaders.REVISION)."""
+    else its name is shown as one. `loader_revision`: of the loaders that read it (cairn.ingest.loaders.REVISION);
+    `derived_revision`: of the rules that made graph, symbols and tables of it (cairn.ingest.prepare.RULES)."""
 
     source: Source
     title: str
@@ -273,6 +274,7 @@ class PreparedDocument:
     titled: bool = True
     tables: tuple[DocumentTable, ...] = ()
     loader_revision: int = 0
+    derived_revision: int = 0
 
     @property
     def token_count(self) -> int:

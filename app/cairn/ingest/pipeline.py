@@ -393,7 +393,8 @@ async def _embed(
 
 async def _publish(database: Database, target: Target, items: list[Embedded]) -> list[Outcome]:
     """All in one transaction. Where one of them cannot be stored each gets its own, so that it fails alone."""
-    if len(items) > 1 and len({item.document.loader_revision for item in items}) == 1:
+    made_by = {(item.document.loader_revision, item.document.derived_revision) for item in items}
+    if len(items) > 1 and len(made_by) == 1:
         with suppress(documents.ModelsChangedError, *DOCUMENT_ERRORS):
             return await _publish_once(database, target, items)
     return [await _publish_alone(database, target, item) for item in items]

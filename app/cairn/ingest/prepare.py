@@ -39,6 +39,10 @@ from cairn.providers.protocols import TokenCounter
 from cairn.providers.windows import windows
 from cairn.settings import Settings
 
+RULES: Final = 1
+"""Raised by 1 when the same text comes to another graph, other symbols of code or other cells of tables: what earlier rules made
+is then made anew by `cairn reindex`. tests/unit/test_derived_revision.py sees it."""
+
 HASHED_HERE: Final = 1 << 20
 """Bytes that are hashed at once: it takes a millisecond or two."""
 
@@ -134,6 +138,7 @@ def assemble(
         notes=loaded.notes,
         tables=tables_of(texts, drafts, language),
         loader_revision=REVISION,
+        derived_revision=RULES,
     )
 
 

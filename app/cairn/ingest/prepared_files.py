@@ -122,7 +122,8 @@ def schema_of(dimensions: int) -> Any:
         {name: pa.string() for name in ("external_id", "name", "title", "media_type", "language", "metadata", "origin")}
         | {
             "text": pa.string(), "content": pa.binary(), "size": pa.int64(), "content_hash": pa.binary(),
-            "token_counter": pa.string(), "loader_revision": pa.int32(), "notes": pa.list_(pa.string()),
+            "token_counter": pa.string(), "loader_revision": pa.int32(), "derived_revision": pa.int32(),
+            "notes": pa.list_(pa.string()),
             "passages": pa.list_(
                 struct("start end page tokens", "search_terms config", headings=headings, landmarks=pa.list_(landmark))
             ),

@@ -145,6 +145,7 @@ class DocumentPart(_Part):
     content_hash: Annotated[bytes, Field(min_length=32, max_length=32)] | None = None
     token_counter: Name | None = None
     loader_revision: Number | None = None
+    derived_revision: Number | None = None
     mentions: list[MentionPart] | None = None
     evidence: list[EvidencePart] | None = None
     calls: list[CallPart] | None = None
@@ -165,6 +166,7 @@ def row_of(document: PreparedDocument, vectors: HalfVectors, *, keep_original: b
         "content": source.content if keep_original and not source.is_text else None,
         "size": source.byte_size, "content_hash": document.content_hash, "token_counter": document.token_counter,
         "loader_revision": document.loader_revision,
+        "derived_revision": document.derived_revision,
         "passages": [_passage_of(passage) for passage in document.passages],
         "chunks": [
             {"passage": place[chunk.passage_id], "start": chunk.draft.start, "end": chunk.draft.end,
@@ -387,6 +389,7 @@ def _restored(
         notes=tuple(part.notes or ()),
         tables=tables_of(texts, drafts, part.language),
         loader_revision=part.loader_revision or 0,
+        derived_revision=part.derived_revision or 0,
     )
 
 

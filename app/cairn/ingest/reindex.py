@@ -48,14 +48,20 @@ async def reindex_document(
             calls = await code_calls.load_calls(connection, target.principal.tenant_id, stored.id)
             places = await tables.load_places(connection, target.principal.tenant_id, stored.id)
             dominant = await lexical.find_dominant(connection, target.principal, target.collection_id)
+            rules = await documents.derived_revision(connection, target.principal, stored.id)
         if text is None or text[0] != stored.version:
             return "overtaken"
         loaded = await outlines.outlined(recover(text[1], stored.media_type, passages), stored.external_id)
         ready = await asyncio.to_thread(_prepare, now, stored, loaded, chunks, dominant, title is not None)
         ready, enrichment = await _with_known_contexts(database, now, stored, loaded, ready)
         known = graph_stage.is_stored(target.collection_id, ready, graph) and calls == ready.graph.calls
+        earlier = rules < ready.derived_revision
         known = known and places == [(table.start, table.end) for table in ready.tables]
+        known = known and not (earlier and places)  # cells are not compared
         if not force and title is None and known and _same(ready, passages, chunks):
+            if earlier:
+                async with database.transaction(target.principal) as connection:
+                    await documents.mark_derived(connection, target.principal, stored, ready.derived_revision)
             return "unchanged"
         [made] = await embed_documents(database, target.principal, target.collection_id, used, [ready])
         try:

@@ -41,7 +41,8 @@ def reread(database: Database, target_for: Callable[[JobContext, UUID], Target])
         counts: Counter[str] = Counter(reread=0, unchanged=0, overtaken=0, left=0)
         left: list[dict[str, str]] = []
         async with database.transaction(principal, readonly=True) as connection:
-            total = 1 if only else await documents.count_outdated(connection, principal, collection_id, REVISION)
+            older = await documents.count_older(connection, principal, collection_id, loaders=REVISION, rules=0)
+            total = 1 if only else older.read
         async with outline_reader(target.settings) as outlines:
             while True:
                 async with database.transaction(principal, readonly=True) as connection:

@@ -11,11 +11,13 @@ from cairn.domain.document import Collection
 from cairn.domain.job import Job
 from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError
 from cairn.ingest.loaders import REVISION
+from cairn.ingest.prepare import RULES
 from cairn.jobs.reindex import BACKFILL, REINDEX
 from cairn.jobs.reread import REREAD
 from cairn.jobs.vector_indexes import enqueue_plan
 from cairn.service.documents import find_document, get_collection
 from cairn.store import audit, collections, documents, jobs, models, vectors
+from cairn.store.documents import OlderDocuments
 from cairn.store.models import CollectionModel
 from cairn.store.vectors import EmbeddingModel
 from cairn.wiring import Services
@@ -164,8 +166,8 @@ async def which_outdated(services: Services, document_ids: Sequence[UUID]) -> se
         return await documents.which_outdated(connection, services.principal, document_ids, REVISION)
 
 
-async def count_outdated(services: Services, collection: str | None = None) -> dict[str, int]:
-    """Of each collection, or of one, how many documents loaders of an earlier release read. Raises NotFoundError."""
+async def count_older(services: Services, collection: str | None = None) -> dict[str, OlderDocuments]:
+    """Of each collection, or of one, how many documents an earlier release left. Raises NotFoundError."""
     found = [await get_collection(services, collection)] if collection else []
     async with services.database.transaction(services.principal, readonly=True) as connection:
         while collection is None:
@@ -176,18 +178,34 @@ async def count_outdated(services: Services, collection: str | None = None) -> d
                 break
             found += page
         return {
-            one.name: await documents.count_outdated(connection, services.principal, one.id, REVISION) for one in found
+            one.name: await documents.count_older(connection, services.principal, one.id, loaders=REVISION, rules=RULES)
+            for one in found
         }
 
 
+async def count_outdated(services: Services, collection: str | None = None) -> dict[str, int]:
+    """The same, those alone that its loaders read."""
+    return {name: older.read for name, older in (await count_older(services, collection)).items()}
+
+
 async def outdated_notes(services: Services) -> list[str]:
-    """For whoever runs it: which collections have documents that an earlier release read, and what renews them."""
-    return [
-        f"collection {name}: {count:,} {'document was' if count == 1 else 'documents were'} read by an earlier release; "
-        f"cairn reread {name} reads what can be read better"
-        for name, count in (await count_outdated(services)).items()
-        if count
-    ]
+    """For whoever runs it: which collections have documents that an earlier release read, or whose graph, symbols and cells it
+    made, and what renews them."""
+    notes = []
+    for name, older in (await count_older(services)).items():
+        if older.read:
+            were = "document was" if older.read == 1 else "documents were"
+            notes.append(
+                f"collection {name}: {older.read:,} {were} read by an earlier release; "
+                f"cairn reread {name} reads what can be read better"
+            )
+        if older.derived:
+            of = "document" if older.derived == 1 else "documents"
+            notes.append(
+                f"collection {name}: graph, symbols of code and cells of tables of {older.derived:,} {of} were made by an "
+                f"earlier release; cairn reindex {name} makes them anew"
+            )
+    return notes
 
 
 async def _serve(

@@ -87,6 +87,15 @@ class OutdatedDocument(StoredDocument):
 
 
 @dataclass(frozen=True, slots=True)
+class OlderDocuments:
+    """How many documents an earlier release left: `read` by its loaders, and of the others `derived`, whose graph, symbols and
+    cells its rules made."""
+
+    read: int = 0
+    derived: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class KnownDocument:
     """The stored state of an identity, its row locked until the transaction ends."""
 
@@ -202,19 +211,19 @@ async def publish(
     *,
     keep_original: bool,
 ) -> list[Indexed]:
-    """Replace whatever the documents hold by these versions, all read by loaders of one revision. The caller's transaction makes
-    them visible, all or nothing.
+    """Replace whatever the documents hold by these versions, all made by loaders and rules of one revision. The
+    caller's transaction makes them visible, all or nothing.
 
     Raises ModelsChangedError when the collection has come to need vectors of other models.
     """
-    [read_by] = {one.document.loader_revision for one in versions}
+    [(read_by, derived_by)] = {(one.document.loader_revision, one.document.derived_revision) for one in versions}
     await _stage(connection, collection_id, model_id, versions)
     await connection.copy_records_to_table(
         "stage_documents",
         schema_name="pg_temp",
         records=[_document_row(one, keep_original=keep_original) for one in versions],
     )
-    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id, read_by)
+    rows = await _publish(connection.fetch, SQL["publish"], collection_id, model_id, read_by, derived_by)
     calls = {one.document_id: one.document.graph.calls for one in versions}
     await code_calls.write_calls(connection, collection_id, calls)
     numbers = {row["document_id"]: row["version"] for row in rows}
@@ -249,7 +258,7 @@ async def republish(
     Raises ModelsChangedError.
     """
     await _stage(connection, collection_id, model_id, [NewVersion(stored.id, document, vectors)])
-    arguments = (stored.id, collection_id, model_id, stored.version, document.language)
+    arguments = (stored.id, collection_id, model_id, stored.version, document.language, document.derived_revision)
     done = bool(await _publish(connection.fetchval, SQL["republish"], *arguments))
     if done:
         await code_calls.write_calls(connection, collection_id, {stored.id: document.graph.calls})
@@ -442,10 +451,21 @@ async def which_outdated(
     return {row["id"] for row in rows}
 
 
-async def count_outdated(connection: Any, principal: Principal, collection_id: UUID, loader_revision: int) -> int:
-    return cast(
-        "int", await connection.fetchval(SQL["count_outdated"], principal.tenant_id, collection_id, loader_revision)
-    )
+async def count_older(
+    connection: Any, principal: Principal, collection_id: UUID, *, loaders: int, rules: int
+) -> OlderDocuments:
+    row = await connection.fetchrow(SQL["count_older"], principal.tenant_id, collection_id, loaders, rules)
+    return OlderDocuments(**dict(row))
+
+
+async def derived_revision(connection: Any, principal: Principal, document_id: UUID) -> int:
+    """Of the rules that made graph, symbols and cells of a document; 0 where that is not known."""
+    return await connection.fetchval(SQL["derived_revision"], principal.tenant_id, document_id) or 0
+
+
+async def mark_derived(connection: Any, principal: Principal, stored: StoredDocument, derived_revision: int) -> None:
+    """That rules of this revision make the same of it, as long as it is of that version."""
+    await connection.execute(SQL["mark_derived"], principal.tenant_id, stored.id, stored.version, derived_revision)
 
 
 async def lock_version(

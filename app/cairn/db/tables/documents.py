@@ -143,6 +143,7 @@ documents = Table(
         "loader_revision",
         "Revision of the loaders that read it; 0: of none yet, or unknown; 2147483647: others read it.",
     ),
+    count("derived_revision", "Revision of the rules that made graph, symbols and cells of its text; 0: unknown."),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(
