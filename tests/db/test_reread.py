@@ -7,23 +7,27 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 
 from cairn.domain.document import Document, Indexed, Source
 from cairn.ingest.loaders import READ_BY_OTHERS, REVISION
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.prepare import source_hash
 from cairn.ingest.reread import reread_document
+from cairn.interfaces.server import create_app
 from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_collection, index_now, list_documents, read_text
 from cairn.service.editing import change_document
 from cairn.service.files import ingest_files, select_files
 from cairn.service.jobs import get_job
-from cairn.settings import IngestSettings
+from cairn.service.status import older_in_a_line
+from cairn.settings import IngestSettings, SettingsStore
 from cairn.store import documents, originals
 from cairn.store.documents import OlderDocuments
 from cairn.wiring import Services
 from tests.documents import find, text_source, with_sections
-from tests.sharing import SHARED
+from tests.sharing import ALONE, SHARED
+from tests.waiting import until
 
 pytestmark = SHARED
 
@@ -239,3 +243,26 @@ async def test_what_earlier_rules_made_is_counted_and_made_anew(services: Servic
         await services.worker().run_until_idle()
         assert (await get_job(services, job.id)).result == expected
     assert await model_service.outdated_notes(services) == []
+
+
+@ALONE
+async def test_a_start_tells_in_one_line_what_an_earlier_release_left(
+    services: Services, other_tenant: Services
+) -> None:
+    """Of all tenants of the database."""
+    assert await older_in_a_line(services) is None
+    await read_by_an_earlier_release(services)
+    assert await older_in_a_line(services) == (
+        "1 document was read by an older release: cairn reread (cairn status has the collections)"
+    )
+    await read_by_an_earlier_release(other_tenant)
+    await index_now(other_tenant, "test", [text_source("note", "A note.")])
+    await execute(other_tenant, "UPDATE rag.documents SET derived_revision = 0")
+    app = create_app(environment, SettingsStore(), worker=False)
+    with capture_logs() as logs:
+        async with app.router.lifespan_context(app):
+            told = await until(lambda: [one["note"] for one in logs if one["event"] == "documents.outdated"])
+    assert told == [
+        "2 documents were read by an older release: cairn reread; graph, symbols and cells of 1 were made by one: "
+        "cairn reindex COLLECTION (cairn status has the collections)"
+    ]

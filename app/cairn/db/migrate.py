@@ -140,6 +140,25 @@ async def migrate(
             return MigrationResult(source.head, "migrated" if changed else "none")
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """`revision` of the tables; None: there are none. `waits`: a start, or `cairn migrate`, would bring them to `head`."""
+
+    revision: str | None
+    head: str
+    waits: bool
+
+
+async def look_at_schema(owner_dsn: str) -> SchemaState:
+    """What `migrate` would find; nothing is changed. Raises what it raises for a database that this code cannot serve."""
+    source = SchemaSource.installed()
+    async with _connection(owner_dsn) as connection:
+        state = await _read_state(connection)
+    if state.unknown_to(source):
+        return SchemaState(_ahead(state, source).revision, source.head, waits=False)
+    return SchemaState(max(state.revisions, default=None), source.head, not state.equals(source))
+
+
 async def migration_sql() -> str:
     """All statements from an empty database to the schema of this code, for `cairn migrate --sql` and psql."""
     from cairn.db.create import creation_statements

@@ -68,6 +68,7 @@ from cairn.language.deadline import own_process
 from cairn.service.audit import follow_settings
 from cairn.service.authenticate import KeyRings, open_issuer
 from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts, watch_chat
+from cairn.service.status import older_in_a_line
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
 from cairn.wiring import Services, open_services
@@ -257,6 +258,7 @@ async def _beside(
     """Of one database: daily maintenance, its analysts, its keys, and its worker. `warming`: after which that begins;
     None: there is none."""
     tasks = [
+        asyncio.create_task(_keep_on(lambda: _tell_older(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
         asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
     ]
@@ -310,6 +312,13 @@ async def _warm(services: Services) -> None:
         await services.warm()
     except CairnError as error:  # the request that needs it will say so
         log.warning("warming.failed", problem=error.detail)
+
+
+async def _tell_older(services: Services) -> None:
+    """Once: an upgrade is a start."""
+    with suppress(CairnError):  # a database that is away is told of elsewhere
+        if line := await older_in_a_line(services):
+            log.warning("documents.outdated", note=line)
 
 
 async def _maintain(services: Services) -> None:

@@ -191,8 +191,13 @@ async def count_outdated(services: Services, collection: str | None = None) -> d
 async def outdated_notes(services: Services) -> list[str]:
     """For whoever runs it: which collections have documents that an earlier release read, or whose graph, symbols and cells it
     made, and what renews them."""
+    return older_notes(await count_older(services))
+
+
+def older_notes(found: Mapping[str, OlderDocuments]) -> list[str]:
+    """The same of what was counted."""
     notes = []
-    for name, older in (await count_older(services)).items():
+    for name, older in found.items():
         if older.read:
             were = "document was" if older.read == 1 else "documents were"
             notes.append(

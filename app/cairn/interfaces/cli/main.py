@@ -116,6 +116,14 @@ def migrate(
 
 
 @app.command()
+def status(json: Json = False) -> int:
+    """Is all well, and what is there to do? Changes nothing; exit code 1 where something is wrong."""
+    from cairn.interfaces.cli.status import status as run
+
+    return _run(run(json))
+
+
+@app.command()
 def backup(file: Annotated[Path, typer.Argument(metavar="FILE", help="Must not exist.")]) -> int:
     """Write all data of all tenants to one file, while others go on working."""
     from cairn.interfaces.cli import operate

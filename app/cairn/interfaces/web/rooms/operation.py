@@ -31,11 +31,10 @@ from cairn.interfaces.web.parts import (
 from cairn.interfaces.web.texts import Texts
 from cairn.service import documents, models, operation, search, settings_in_force
 from cairn.service.limits import get_usage
+from cairn.service.status import LATE_SECONDS
 from cairn.wiring import Services
 
 RECALLS_SHOWN: Final = 50
-LATE_SECONDS: Final = 60.0
-"""A job that nobody takes for so long tells that no worker lives."""
 Draw = Callable[[Page, Services], Awaitable[None]]
 
 
