@@ -34,7 +34,8 @@ RUN PYTHONPATH=/tools pip --python /opt/cairn/bin/python install --no-deps --no-
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --home-dir /var/lib/cairn --create-home cairn
 COPY --from=build /opt/cairn /opt/cairn
-COPY settings.json /etc/cairn/settings.json
+# A volume there begins as this: only what differs from the defaults of the release stands in it, so that an upgrade brings its own.
+RUN mkdir /etc/cairn && echo '{}' > /etc/cairn/settings.json
 ENV PATH=/opt/cairn/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     CAIRN_HOST=0.0.0.0 \

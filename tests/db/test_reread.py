@@ -21,7 +21,7 @@ from cairn.service.editing import change_document
 from cairn.service.files import ingest_files, select_files
 from cairn.service.jobs import get_job
 from cairn.service.status import older_in_a_line
-from cairn.settings import IngestSettings, SettingsStore
+from cairn.settings import Environment, IngestSettings, SettingsStore
 from cairn.store import documents, originals
 from cairn.store.documents import OlderDocuments
 from cairn.wiring import Services
@@ -247,7 +247,7 @@ async def test_what_earlier_rules_made_is_counted_and_made_anew(services: Servic
 
 @ALONE
 async def test_a_start_tells_in_one_line_what_an_earlier_release_left(
-    services: Services, other_tenant: Services
+    services: Services, other_tenant: Services, environment: Environment
 ) -> None:
     """Of all tenants of the database."""
     assert await older_in_a_line(services) is None

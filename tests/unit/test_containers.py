@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+from cairn.settings import Settings, parse_settings
+
 REPO = Path(__file__).resolve().parents[2]
 DOCKERFILE = (REPO / "Dockerfile").read_text()
 COMPOSE_TEXT = (REPO / "docker-compose.yml").read_text()
@@ -151,6 +153,16 @@ def test_the_settings_folder_is_mounted_not_the_file() -> None:
     targets = {mount.rpartition(":")[2] for mount in COMPOSE["services"]["app"]["volumes"]}
     assert str(settings.parent) in targets
     assert str(settings) not in targets
+
+
+def test_a_new_volume_holds_no_defaults_that_an_upgrade_could_not_renew() -> None:
+    """A named volume begins as the folder of the image."""
+    [made] = [rest for name, rest in final_stage() if name == "RUN" and "/etc/cairn" in rest]
+    written = re.search(r"echo '(.*)' > (\S+)", made)
+    assert written
+    assert f"CAIRN_SETTINGS={written[2]}" in dict(final_stage())["ENV"]
+    assert parse_settings(written[1].encode()) == Settings()
+    assert not any("settings.json" in rest for rest in of("COPY"))
 
 
 def test_the_password_has_no_default_and_starting_without_one_says_so() -> None:

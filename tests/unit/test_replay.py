@@ -139,6 +139,8 @@ def test_a_settings_file_keeps_all_else_and_is_never_left_unusable(tmp_path: Pat
     assert json.loads(path.read_text()) == {"graph": {"weight": 0.3}}
     write_changes(path, {"graph.weight": 0.4, "rag.qa.model": "m"})
     assert json.loads(path.read_text()) == {"graph": {"weight": 0.4}, "rag": {"qa": {"model": "m"}}}
+    write_changes(path, {"rag.qa.model": "", "graph.hops": Settings().graph.hops})
+    assert json.loads(path.read_text()) == {"graph": {"weight": 0.4}}, "what is as shipped follows the release"
     before = path.read_text()
     with pytest.raises(SettingsError, match=r"graph\.weight"):
         write_changes(path, {"graph.weight": 7})

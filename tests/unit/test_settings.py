@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from cairn.errors import SettingsError
-from cairn.settings import Settings, SettingsStore, parse_settings, read_environment
+from cairn.settings import Settings, SettingsStore, parse_settings, read_environment, released
 from cairn.settings.store import read_settings
 from tests.waiting import until
 
@@ -158,6 +158,43 @@ def test_what_a_file_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     file.write_text('{"graph": {"hops": 2}}')
     assert store.reload()
     assert store.notes == ()
+
+
+def test_a_copy_of_what_an_older_release_shipped_is_told_where_the_defaults_are_others_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever copied the file has old defaults for ever, and knows nothing of it; who wrote a few keys means them."""
+    shipped = json.loads((ROOT / "settings.json").read_text())
+    older = json.loads(json.dumps(shipped))
+    older["rag"]["topK"], older["retrieve"]["rrfK"], older["cache"]["gone"] = 4, 61, 1
+    (tmp_path / "released").mkdir()
+    (tmp_path / "released" / "0.0.9.json").write_text(json.dumps(older))
+    monkeypatch.setattr(released, "FOLDER", tmp_path / "released")
+    del older["cache"]["gone"]
+    older["vector"]["efSearch"], older["graph"]["hops"] = 120, 3  # what somebody changed in the copy
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(older))
+    store = SettingsStore(file)
+    assert store.notes == (
+        "these 2 keys hold the default of an older release: rag.topK, retrieve.rrfK; remove what is not meant, and this "
+        "release's counts",
+    )
+    assert store.current.rag.top_k == 4, "nothing is changed of itself"
+    del older["rag"]["topK"]
+    file.write_text(json.dumps(older))
+    assert store.reload()
+    assert [note.partition(":")[0] for note in store.notes] == ["this key holds the default of an older release"]
+    for meant in (shipped, {"rag": {"topK": 4}, "retrieve": {"rrfK": 61}}):
+        file.write_text(json.dumps(meant))
+        store.reload()
+        assert store.notes == ()
+
+
+def test_this_release_reads_what_every_release_shipped() -> None:
+    files = sorted(released.FOLDER.glob("*.json"))
+    assert files
+    for file in files:
+        parse_settings(file.read_bytes())
 
 
 async def test_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Path) -> None:

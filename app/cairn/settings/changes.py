@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cairn.errors import SettingsError
-from cairn.settings.store import Settings, parse_settings
+from cairn.settings.store import Settings, parse_settings, shipped_defaults
 
 Changes = Mapping[str, Any]
 """`retrieve.rrfK` to its value, as settings.json has them."""
@@ -21,14 +21,19 @@ def change_settings(settings: Settings, changes: Changes) -> Settings:
 
 
 def write_changes(path: Path, changes: Changes) -> None:
-    """Put the changes into a settings file, all else in it as it was; a file that is not there is made. It is replaced at once,
-    so that nobody reads half of it. Raises SettingsError, also where the file would be unusable; then it stays."""
+    """Put the changes into a settings file, all else in it as it was; a file that is not there is made. What is changed to its
+    default is taken out, so that a later release's counts. It is replaced at once, so that nobody reads half of it. Raises
+    SettingsError, also where the file would be unusable; then it stays."""
     target = path.resolve()
     try:
         before = target.read_bytes() if target.exists() else b"{}"
         parse_settings(before)
-        text = json.dumps(_changed(json.loads(before), changes), indent=2, ensure_ascii=False) + "\n"
-        parse_settings(text.encode())
+        changed = _changed(json.loads(before), changes)
+        parse_settings(json.dumps(changed).encode())
+        defaults = shipped_defaults()
+        for key in [key for key, value in changes.items() if key in defaults and value == defaults[key]]:
+            _remove(changed, key.split("."))
+        text = json.dumps(changed, indent=2, ensure_ascii=False) + "\n"
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         fresh.write_text(text, encoding="utf-8")
         if target.exists():
@@ -48,6 +53,15 @@ def read_value(text: str) -> Any:
         except ValueError:
             continue
     return {"true": True, "false": False, "null": None}.get(text, text)
+
+
+def _remove(values: dict[str, Any], path: Sequence[str]) -> None:
+    """Without a key, and without the sections that are empty then."""
+    name, *below = path
+    if below:
+        _remove(values[name], below)
+    if not below or not values[name]:
+        del values[name]
 
 
 def _changed(values: dict[str, Any], changes: Changes) -> dict[str, Any]:

@@ -15,7 +15,10 @@ import structlog
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from cairn.errors import SettingsError
+from cairn.settings import released
+from cairn.settings.released import find_older_defaults, flatten, note_older_defaults, read_released
 from cairn.settings.sections import (
+    AUTO,
     AdmissionSettings,
     AgentSettings,
     AnalystSettings,
@@ -108,7 +111,12 @@ def changed_keys(before: Settings, after: Settings) -> list[str]:
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:
     """Every setting by its name (`retrieve.rrfK`)."""
-    return dict(_flatten(settings.model_dump(by_alias=True, mode="json")))
+    return dict(flatten(settings.model_dump(by_alias=True, mode="json")))
+
+
+def shipped_defaults() -> dict[str, Any]:
+    """Every default by its name, whatever the environment says of the embedding model."""
+    return flatten_settings(Settings()) | {"rag.embeddingModel": AUTO}
 
 
 def describe_fields(model: type[BaseModel] = Settings, above: str = "") -> Iterator[tuple[str, str]]:
@@ -119,14 +127,6 @@ def describe_fields(model: type[BaseModel] = Settings, above: str = "") -> Itera
             yield from describe_fields(one.annotation, f"{key}.")
         else:
             yield key, one.description or ""
-
-
-def _flatten(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{above}{name}.")
-        else:
-            yield above + name, value
 
 
 def _known_keys(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
@@ -164,7 +164,7 @@ def parse_settings(raw: bytes) -> Settings:
 
 
 def read_settings(raw: bytes) -> tuple[Settings, tuple[str, ...]]:
-    """The same, with notes on what the file asks for in vain. Raises SettingsError."""
+    """The same, with notes on what the file asks for in vain, or because an older release shipped it. Raises SettingsError."""
     if not raw.strip():
         raise SettingsError("the file is empty; write {} for the defaults")
     try:
@@ -179,6 +179,8 @@ def read_settings(raw: bytes) -> tuple[Settings, tuple[str, ...]]:
         settings = Settings.model_validate_json(json.dumps(data), by_alias=True, by_name=False)
     except ValidationError as error:
         raise SettingsError(_explain(error)) from None
+    if older := find_older_defaults(data, shipped_defaults(), read_released(released.FOLDER)):
+        notes.append(note_older_defaults(older))
     return settings, tuple(notes)
 
 
@@ -201,7 +203,7 @@ log = structlog.get_logger(__name__)
 
 class SettingsStore:
     """Holds the snapshot in force and replaces it whole when the file changes to something valid. `problem` is what makes the
-    present file unusable, `notes` what it asks for in vain."""
+    present file unusable, `notes` what it asks for in vain or without need."""
 
     def __init__(self, path: Path | None = None, initial: Settings | None = None) -> None:
         """Read `path` now. Raises SettingsError when it is unusable: at start there are no old settings to keep."""
@@ -243,7 +245,7 @@ class SettingsStore:
 
     def _log_notes(self) -> None:
         for note in self.notes:
-            log.warning("settings.no_effect", note=note)
+            log.warning("settings.note", note=note)
 
     async def watch(
         self, stop: asyncio.Event | None = None, on_reload: Callable[[], Awaitable[None]] | None = None
