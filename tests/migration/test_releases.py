@@ -34,7 +34,7 @@ from tests.waiting import hang_guard
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 READERS = 3
-PACE_SECONDS = 0.02
+PACE_SECONDS = 0.1
 """Between two searches of a reader: others work meanwhile."""
 LEFT = sorted(path.name.removesuffix(".dump.gz") for path in release_state.FOLDER.glob("*.dump.gz"))
 
