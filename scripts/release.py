@@ -81,6 +81,11 @@ def check_tree(repo: Path = REPO) -> str:
         )
     version = read_version(repo)
     find_section((repo / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    for kept in (f"tests/data/releases/{version}.dump.gz", f"app/cairn/settings/released/{version}.json"):
+        if not (repo / kept).is_file():
+            raise NotReadyError(f"there is no {kept}: run scripts/make_release_fixture.py")
+    if (repo / kept).read_bytes() != (repo / "settings.json").read_bytes():
+        raise NotReadyError(f"{kept} is not settings.json: run scripts/make_release_fixture.py")
     if elsewhere := find_versions(version, list_texts(repo)):
         raise NotReadyError(f"{version} stands at {', '.join(elsewhere[:3])} too: it belongs into pyproject.toml alone")
     return version

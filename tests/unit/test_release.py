@@ -27,6 +27,7 @@ FILES = {
     "Dockerfile": "FROM a AS build\nCOPY app settings.json ./\nFROM a\nCOPY --from=build /x /x\n",
     ".dockerignore": "*\n!app\n", "docker-compose.yml": "services: {}\n", "deploy/rules.yml": "groups: []\n",
     "app/x.py": "X = 1\n", "settings.json": "{}\n", "tests/test_x.py": "pass\n", ".gitignore": "dist/\n",
+    "tests/data/releases/3.1.4.dump.gz": "", "app/cairn/settings/released/3.1.4.json": "{}\n",
 }  # fmt: skip
 
 
@@ -70,6 +71,11 @@ def test_what_is_not_committed_is_not_released(tree: Path, name: str, text: str,
         ("CHANGELOG.md", CHANGES.replace("[3.1.4] - 2026-11-27", "[3.1.4] - unreleased"), "has no day for 3.1.4"),
         ("CHANGELOG.md", CHANGES.replace("3.1.4", "3.1.5"), "has no section of 3.1.4"),
         ("app/x.py", 'VERSION = "3.1.4"\n', "3.1.4 stands at app/x.py:1 too"),
+        (
+            "settings.json",
+            '{"a": 1}\n',
+            "app/cairn/settings/released/3.1.4.json is not settings.json: run scripts/make",
+        ),
         ("README.md", "\npip install dist/pgcairn-3.1.4-py3-none-any.whl\n", "3.1.4 stands at README.md:2 too"),
     ],
 )
@@ -112,6 +118,7 @@ def test_notes_context_and_sums_are_of_the_commit_alone(tree: Path, tmp_path: Pa
     assert names == [
         ".dockerignore",
         "Dockerfile",
+        "app/cairn/settings/released/3.1.4.json",
         "app/x.py",
         "deploy/rules.yml",
         "docker-compose.yml",

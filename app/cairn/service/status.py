@@ -27,7 +27,7 @@ LATE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class OverallState:
     """`problems`: what is wrong now; `notes`: what is to be done some day, with the command that does it. `older`: what an
     earlier release left in the tenant's collections. Of a database that does not answer no more is known."""
 
@@ -40,7 +40,7 @@ class Status:
     notes: tuple[str, ...]
 
 
-async def check_status(services: Services) -> Status:
+async def check_status(services: Services) -> OverallState:
     """Looks at the database, the queue and the chat model, which is asked for no more than a list."""
     chat = services.chat_for(services.settings.current)
     if isinstance(chat, ServedModel):
@@ -57,7 +57,7 @@ async def check_status(services: Services) -> Status:
     if database.problem is None:
         disk, older = await measure_disk(services), await count_older(services)
     notes = [one for one in service.warnings if one not in wrong] + older_notes(older)
-    return Status(release(), database, disk, service, older, tuple(wrong), tuple(notes))
+    return OverallState(release(), database, disk, service, older, tuple(wrong), tuple(notes))
 
 
 def describe_waiting(queue: QueueState) -> str | None:

@@ -14,7 +14,7 @@ from cairn.settings import SettingsStore, read_environment
 
 if TYPE_CHECKING:
     from cairn.db.migrate import SchemaState
-    from cairn.service.status import Status
+    from cairn.service.status import OverallState
 
 
 async def status(json: bool) -> int:
@@ -57,7 +57,7 @@ def _waiting(schema: SchemaState) -> dict[str, Any]:
     return {"well": False, "problems": [problem], "notes": []}
 
 
-def _as_values(found: Status, schema: SchemaState) -> dict[str, Any]:
+def _as_values(found: OverallState, schema: SchemaState) -> dict[str, Any]:
     """As --json prints it."""
     database = found.database
     return {
