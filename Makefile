@@ -83,6 +83,7 @@ check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, 
 
 docs: $(DOCS_VENV)/.stamp ## build the documentation as a site, into site/
 	@$(DOCS_VENV)/bin/zensical build --strict
+	@$(DOCS_VENV)/bin/python scripts/describe_site.py site
 
 reference: install ## write docs/reference/ and the list of decisions from the code
 	@$(PY) scripts/make_reference.py

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 sys.path.append(str(ROOT / "scripts"))
 
+import describe_site  # noqa: E402
 import make_reference  # noqa: E402
 
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").glob("*.md")])
@@ -76,3 +77,39 @@ def test_every_variable_of_the_environment_is_in_the_reference() -> None:
     told = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
     source = (ROOT / "app" / "cairn" / "settings" / "environment.py").read_text(encoding="utf-8")
     assert {name for name in re.findall(r'"(CAIRN_[A-Z_]+)"', source) if name not in told} == set()
+
+
+def page_of(paragraph: str) -> str:
+    """As zensical builds one."""
+    head = '<meta name="description" content="all"><nav><p>Menu</p></nav>'
+    return f'{head}<article class="md"><h1>A</h1><p>{paragraph}</p><p>B</p></article>'
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "described"),
+    [
+        (
+            "What <code>cairn serve</code> does &amp; how,\nin &quot;words&quot;.",
+            "What cairn serve does &amp; how, in &quot;words&quot;.",
+        ),
+        ("One sentence. " + "Another one that is long " * 9, "One sentence."),
+        ("x" * 160, "x" * 160),
+        ("long words, " * 14, "long words, " * 12 + "long words…"),
+    ],
+)
+def test_a_page_of_the_site_is_described_by_its_first_paragraph(paragraph: str, described: str) -> None:
+    """For search engines: plain text, whole sentences where they fit, of 160 characters at most."""
+    assert describe_site.describe(page_of(paragraph)) == page_of(paragraph).replace('"all"', f'"{described}"')
+
+
+def test_a_page_without_text_keeps_the_description_of_the_site() -> None:
+    nothing = '<meta name="description" content="all"><article><h1>404</h1></article>'
+    assert describe_site.describe(nothing) == nothing
+
+
+def test_the_mark_of_the_site_is_that_of_the_page() -> None:
+    drawn = [
+        re.findall(r' d="([^"]+)"', (ROOT / path).read_text(encoding="utf-8"))
+        for path in ("docs/images/mark.svg", "app/cairn/interfaces/web/theme/mark.svg")
+    ]
+    assert drawn[0] == drawn[1] != []
