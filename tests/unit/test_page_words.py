@@ -11,6 +11,7 @@ import pytest
 
 import cairn
 from cairn.domain.code import CodeRelation
+from cairn.domain.event import Progress
 from cairn.domain.graph import SYMMETRIC, EntityKind
 from cairn.domain.passage import FusionForm, Leg, Mode
 from cairn.domain.question import BuiltInStrategy
@@ -19,6 +20,7 @@ from cairn.interfaces.http.policy import Kind
 from cairn.interfaces.web.badge import tell_worth
 from cairn.interfaces.web.run_detail import DECIDED
 from cairn.interfaces.web.texts import LANGUAGES, load_words, texts_in
+from cairn.interfaces.web.turn import COUNTED, step_in_words
 from cairn.strategies.registry import STRATEGIES
 
 EVERYWHERE: Final = ("co_occurs", "relative_score", " rrf", "bm25", " utc ", "top_k")
@@ -135,6 +137,26 @@ def test_how_often_it_was_right_is_told_of_a_quotation_and_nothing_of_small_talk
     assert "%" not in counted[1]
     assert tell_worth(text, "yes", None, None) is None
     assert tell_worth(text, "no", True, None) is None
+
+
+def _steps() -> set[str]:
+    """All that a run of ours tells; those of a plan are named by its lines."""
+    sources = (path.read_text("utf-8") for path in Path(cairn.__file__).parent.rglob("*.py"))
+    told = {step for source in sources for step in re.findall(r"""\bProgress\(\s*"(\w+)\"""", source)}
+    return told | {"tool_call", "validation", "reprompt", "final"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_run_does_is_said_in_the_language_of_the_reader(language: str) -> None:
+    text, numbers = texts_in(language), {"passages": 2000, "sources": 2000, "parts": 2000, "read": 3, "seconds": 10}
+    steps = _steps()
+    assert len(steps) > 25
+    for step in steps:
+        said = step_in_words(text, Progress(step, 50, "As told", numbers=numbers))
+        assert (said == "As told") == (language == "en" and step != "silent"), step
+        assert ("2,000" in said) == (language != "en" and step in COUNTED), step
+        assert step_in_words(text, Progress(step, 50)), step
+    assert step_in_words(text, Progress("my_own", 50, "Own words")) == "Own words"
 
 
 def test_a_name_that_a_plugin_brings_is_said_as_it_is_without_underscores() -> None:

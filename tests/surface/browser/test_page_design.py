@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pytest
 from playwright.sync_api import Page, expect
 from serving import Api
@@ -43,6 +45,17 @@ WEAK = """() => {
 """Texts whose contrast with what lies below them is under 4.5 to 1, or that are smaller than 13 pixels."""
 
 
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+HINDERED = """async () => {
+  const {violations} = await axe.run(document, {
+    resultTypes: ['violations'], preload: false, rules: {'color-contrast': {enabled: false}}});
+  return violations.filter(one => ['serious', 'critical'].includes(one.impact))
+    .flatMap(one => one.nodes.map(node => `${one.id}: ${node.html.slice(0, 200)}`));
+}"""
+"""What axe-core finds that keeps people out or hinders them much: names, roles, landmarks. Its rule of contrast takes four times
+as long as all others together, and WEAK is stricter."""
+
+
 LINE = """() => {
   const line = getComputedStyle(document.querySelector('.answer .prose p')), pen = new OffscreenCanvas(1, 1).getContext('2d');
   const said = 'Employees have thirty days of leave per year, and days that are not taken by the end of March are lost.';
@@ -63,7 +76,7 @@ def told(api: Api) -> Api:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_in_every_room_can_be_read_and_nothing_is_wider_than_a_narrow_screen(
+def test_every_room_can_be_read_and_used_by_all_and_is_no_wider_than_a_narrow_screen(
     told: Api, tab: Page, scheme: str
 ) -> None:
     tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -74,9 +87,12 @@ def test_text_in_every_room_can_be_read_and_nothing_is_wider_than_a_narrow_scree
         expect(tab.locator(f"body.body--{scheme}")).to_have_count(1)
         expect(tab.locator("a.room[aria-current]").first).to_be_visible()
         assert tab.evaluate(WEAK) == [], room
+        tab.evaluate(AXE)
+        assert tab.evaluate(HINDERED) == [], room
         tab.set_viewport_size({"width": 400, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, room
         assert tab.evaluate(WEAK) == [], room
+        assert tab.evaluate(HINDERED) == [], room
 
 
 def test_a_line_of_text_has_65_to_75_characters(told: Api, tab: Page) -> None:

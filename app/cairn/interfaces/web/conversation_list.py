@@ -12,7 +12,7 @@ from nicegui import ui
 
 from cairn.domain.question import Conversation
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import confirm, icon_button
+from cairn.interfaces.web.parts import beside_rows, confirm, icon_button
 from cairn.service import conversations
 
 SHOWN: Final = 30
@@ -55,7 +55,8 @@ class ConversationList:
         with self.rows:
             if not found:
                 told = "ask.none_found" if self.words else "ask.none_yet"
-                ui.label(self.page.text(told)).classes("text-sm opacity-70 p-2")
+                with beside_rows():
+                    ui.label(self.page.text(told)).classes("text-sm opacity-70 p-2")
             self._draw_some(found)
 
     def _draw_some(self, found: list[Conversation]) -> None:
@@ -63,12 +64,13 @@ class ConversationList:
             self._draw(one)
         if len(found) > SHOWN:
             last = found[SHOWN - 1]
-            more = ui.button(self.page.text("ask.more")).props("flat dense no-caps")
+            with beside_rows() as last_row:
+                more = ui.button(self.page.text("ask.more")).props("flat dense no-caps")
 
             async def read_on() -> None:
                 with shown_errors():
                     older = await self._read((last.last_used_at, last.session_id))
-                    more.delete()
+                    last_row.delete()
                     with self.rows:
                         self._draw_some(older)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,6 +58,7 @@ def framed(page: Page, room: str) -> Iterator[None]:
         _links(page, room)
     drawer_button.on_click(drawer.toggle)
     with ui.column().classes("w-full p-2 md:p-4 gap-4").props("id=content tabindex=-1"):
+        ui.label(text(f"frame.{room}")).classes("sr-only").props("role=heading aria-level=1")
         yield
 
 
@@ -67,7 +69,8 @@ def add_style() -> None:
 
 def draw_brand(text: Texts) -> None:
     """The mark and the name, which lead to the first room."""
-    with ui.link(target="/").classes("brand"):
+    with ui.link(target="/").classes("brand") as link:
+        link.props["aria-label"] = text("frame.title")  # where it is narrow, the mark stands alone
         ui.html(mark(), sanitize=False).props("aria-hidden=true")  # our own
         ui.label(text("frame.title")).classes("max-sm:hidden")
 
@@ -82,8 +85,11 @@ def _links(page: Page, room: str) -> None:
 
 
 def set_language(text: Texts) -> None:
-    """Tell the browser in which language the page is; screen readers pronounce by it."""
-    ui.add_head_html(f'<script>document.documentElement.lang = "{text.language}"</script>')
+    """Tell the browser in which language the page is: screen readers pronounce by it, and the framework says in it that the
+    connection is lost, or that a picker finds nothing."""
+    client = ui.context.client
+    client.page = copy(client.page)  # that of the path, which other readers have as well
+    client.page.language = "en-US" if text.language == "en" else text.language
 
 
 def remembered_dark() -> ui.dark_mode:

@@ -12,7 +12,7 @@ from nicegui import ui
 from cairn.domain.key import ApiKey
 from cairn.domain.principal import Scope
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, confirm, icon_button, show_facts
+from cairn.interfaces.web.parts import BAD, LINE, beside_rows, confirm, icon_button, show_facts
 from cairn.service import keys
 from cairn.wiring import Services
 
@@ -51,7 +51,8 @@ class _KeyTable:
             for key in found:
                 self._draw_key(key)
             if not found:
-                ui.label(self.page.text("keys.none")).classes("opacity-80")
+                with beside_rows():
+                    ui.label(self.page.text("keys.none")).classes("opacity-80")
 
     def _draw_key(self, key: ApiKey) -> None:
         text = self.page.text

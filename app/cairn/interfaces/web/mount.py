@@ -93,6 +93,8 @@ def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
 
     shell = FastAPI(openapi_url=None)
     add_pages(running)
+    # no bar at the top while something is fetched: what takes long says so where it is shown
+    core.app.config.quasar_config["loadingBar"] = {"skipHijack": True}
     ui.run_with(
         shell, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
         reconnect_timeout=10, favicon=mark(colored=True),

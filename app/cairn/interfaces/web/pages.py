@@ -21,6 +21,10 @@ from cairn.interfaces.web.texts import Texts, choose_language, texts_in
 
 Show = Callable[[Page], Awaitable[None]]
 
+LONGEST: Final = 60
+"""Seconds that a room may take to be drawn. The framework's own 3 are over on a machine that indexes meanwhile, and its reader
+saw an error."""
+
 SHOW: Final[dict[str, Show]] = {
     "ask": ask.show, "search": search.show, "documents": documents.show, "graph": graph.show, "runs": runs.show,
     "operation": operation.show,
@@ -30,7 +34,7 @@ SHOW: Final[dict[str, Show]] = {
 def add_pages(running: Running) -> None:
     """Register every room with NiceGUI."""
     for room, (path, _) in ROOMS.items():
-        ui.page(path)(_page_of(running, room))
+        ui.page(path, response_timeout=LONGEST)(_page_of(running, room))
 
 
 def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]]:

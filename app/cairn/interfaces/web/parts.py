@@ -58,6 +58,11 @@ def show_empty(icon: str, title: str, hint: str) -> None:
         ui.label(hint).classes("text-sm max-w-xl muted")
 
 
+def beside_rows() -> ui.element:
+    """In a list, round what is no row of it: the way to more of them, that there are none."""
+    return ui.element("div").classes("w-full").props("role=listitem")
+
+
 def icon_button(icon: str, label: str, act: Callable[[], Awaitable[None] | None]) -> ui.button:
     """A button of an icon, with its name for screen readers and on hovering."""
     button = ui.button(icon=icon, on_click=lambda: act()).props("flat round dense")

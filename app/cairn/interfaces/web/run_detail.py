@@ -79,12 +79,12 @@ class RunDetail:
                 ui.label(whole).classes("font-mono text-xs whitespace-pre-wrap break-all")
 
     def _heading(self, key: str) -> None:
-        ui.label(self.page.text(key)).classes("text-lg font-medium").props("role=heading aria-level=2")
+        ui.label(self.page.text(key)).classes("text-lg font-medium").props("role=heading aria-level=3")
 
     def _draw_head(self, trace: RunTrace, names: Mapping[str, str]) -> None:
         text = self.page.text
         ui.label(trace.question or text("runs.no_words")).classes("text-xl break-words").props(
-            "role=heading aria-level=1"
+            "role=heading aria-level=2"
         )
         total = trace.timings_ms.get("total")
         facts = [
@@ -116,7 +116,7 @@ class RunDetail:
                 async for item in events:
                     if isinstance(item.event, Progress):
                         with steps:
-                            ui.label(f"{item.event.percent} % · {step_in_words(self.page, item.event)}")
+                            ui.label(f"{item.event.percent} % · {step_in_words(self.page.text, item.event)}")
                     elif isinstance(item.event, TERMINAL):
                         with self.timers:  # when its trace is written, which follows the last event
                             ui.timer(LOOK_SECONDS / 4, self._reload, once=True)

@@ -19,6 +19,7 @@ from cairn.interfaces.web.badge import show_worth
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import cost_of, icon_button
 from cairn.interfaces.web.prose import render, show_answer
+from cairn.interfaces.web.texts import Texts
 from cairn.interfaces.web.viewer import SourcePanel, open_source
 from cairn.service import runs
 from cairn.service.ask import sources_of
@@ -69,10 +70,9 @@ class ShownTurn:
         """Take note of what the run said."""
         self._stale = True
         match event:
-            case Progress(step=step, numbers=numbers):
-                said = step_in_words(self.page, event)
-                if step == "silent":
-                    said, self._silent = self.page.text("ask.silent", seconds=numbers["seconds"]), True
+            case Progress(step=step):
+                said = step_in_words(self.page.text, event)
+                self._silent = self._silent or step == "silent"
                 if not self._steps or self._steps[-1] != said:
                     self._steps.append(said)
             case Token(text=text):
@@ -143,7 +143,7 @@ class ShownTurn:
         remarks += [self.page.text("ask.source_changed")] if message.source_changed else []
         if message.source_changed:
             notes["grounded"] = None
-        notes["steps"] = [step_in_words(self.page, Progress(**one)) for one in notes.get("steps") or ()]
+        notes["steps"] = [step_in_words(self.page.text, Progress(**one)) for one in notes.get("steps") or ()]
         content = message.turn.content or self.page.text("ask.blanked")
         self.show(content, message.turn.sources, notes, message.turn.run_id, remarks, judgement)
 
@@ -253,26 +253,22 @@ class ShownTurn:
         cited = [source for source in sources if source.cited]
         others = [source for source in sources if not source.cited][:SHOWN_SOURCES]
         words = self.page.text
-        with ui.row().classes("gap-2 items-center min-w-0").props("role=list") as chips:
+        with ui.row().classes("gap-2 items-center min-w-0"):
             if told:
                 ui.label(told).classes("text-sm muted")
+            chips = ui.row().classes("gap-2 items-center min-w-0").props("role=list")
+            more = ui.button(words.count("ask.read_besides", len(others))).props("flat dense aria-expanded=false")
+            more.classes("more").set_visibility(bool(others) and not told)
+        chips.set_visibility(bool(cited or told))  # a list of nothing is none
+        with chips:
             for alike in _by_place(cited):
                 self._draw_source(*alike)
-        if not others:
-            return
-        with chips:
-            if told:
-                for source in _one_each(others)[:3]:
-                    self._draw_source(source)
-                return
-            more = (
-                ui.button(words.count("ask.read_besides", len(others)))
-                .props("flat dense aria-expanded=false")
-                .classes("more")
-            )
+            for source in _one_each(others)[:3] if told else ():
+                self._draw_source(source)
 
         def unfold() -> None:
             more.delete()
+            chips.set_visibility(True)
             with chips:
                 for alike in _by_place(others):
                     self._draw_source(*alike)
@@ -284,7 +280,8 @@ class ShownTurn:
         words = self.page.text
         name = source.title or source.filename or words("ask.deleted")
         label = words("ask.open_source", number=source.n, title=name)
-        chip = ui.button(on_click=lambda: self._open(source), color=None).props("flat dense padding=none")
+        with ui.element("div").classes("min-w-0").props("role=listitem"):
+            chip = ui.button(on_click=lambda: self._open(source), color=None).props("flat dense padding=none")
         chip.classes("chip" if source.cited else "chip besides").props["aria-label"] = label
         with chip:
             if source.cited:
@@ -351,13 +348,28 @@ def _by_place(sources: list[SourceRef]) -> list[list[SourceRef]]:
     return list(found.values())
 
 
-def step_in_words(page: Page, step: Progress) -> str:
+COUNTED: Final = {
+    "generate": ("doing_generate", "passages"), "grade": ("doing_grade", "passages"),
+    "observing": ("doing_observing", "passages"),
+    "hallucination": ("doing_hallucination", "sources"), "decompose": ("doing_decompose", "parts"),
+    "summarize": ("doing_summarize", "parts"),
+}  # fmt: skip
+"""Steps that say of how many things they are: their text, and by which of their numbers."""
+
+
+def step_in_words(text: Texts, step: Progress) -> str:
     """What a step does, in the reader's language; in English, in which steps are told, with what it is about."""
-    if step.message and page.text.language == "en":
+    if step.step == "silent":
+        return text("ask.silent", seconds=step.numbers.get("seconds", 0))
+    if step.message and text.language == "en":
         return step.message
+    name, counted = COUNTED.get(step.step, ("", ""))
+    if (number := step.numbers.get(counted)) is not None:
+        many = f"ask.{name}_{'one' if number == 1 else 'many'}"
+        return text(many, count=f"{number:,}", done=step.numbers.get("read", 0))
     try:
-        return page.text(f"ask.doing_{step.step}")
-    except KeyError:
+        return text(f"ask.doing_{step.step}")
+    except KeyError:  # of a strategy that a plug-in brings
         return step.message or step.step.replace("_", " ")
 
 

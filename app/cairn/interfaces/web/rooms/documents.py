@@ -21,6 +21,7 @@ from cairn.interfaces.web.job_list import JobList
 from cairn.interfaces.web.parts import (
     BAD,
     LINE,
+    beside_rows,
     bytes_of,
     choose_from,
     confirm,
@@ -219,7 +220,7 @@ class _Room:
         self._tell_outdated(0)
         self._step_back(back=False)
         self.rows.clear()
-        with self.rows:
+        with self.rows, beside_rows():
             show_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))
 
     def _show(self, listed: list[Document], old: set[UUID], *, any_at_all: bool) -> None:
@@ -230,11 +231,15 @@ class _Room:
             for document in listed[: self.shown]:
                 self._draw_document(document, outdated=document.id in old)
             if len(listed) > self.shown:
-                ui.button(text("documents.more"), on_click=self._show_more).props("flat no-caps")
-            if not listed and (any_at_all or self.words or self.status):
-                ui.label(text("documents.none_found")).classes("py-6 opacity-80")
-            elif not listed:
-                show_empty("description", text("documents.empty_title"), text("documents.empty_hint"))
+                with beside_rows():
+                    ui.button(text("documents.more"), on_click=self._show_more).props("flat no-caps")
+            if listed:
+                return
+            with beside_rows():
+                if any_at_all or self.words or self.status:
+                    ui.label(text("documents.none_found")).classes("py-6 opacity-80")
+                else:
+                    show_empty("description", text("documents.empty_title"), text("documents.empty_hint"))
 
     async def _show_more(self) -> None:
         self.shown += 2 * SHOWN

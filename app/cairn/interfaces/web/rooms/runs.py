@@ -16,6 +16,7 @@ from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import (
     BAD,
     LINE,
+    beside_rows,
     cost_of,
     icon_button,
     keep_address,
@@ -125,9 +126,11 @@ class _Room:
             for run in self.found[: self.shown]:
                 self._draw_run(run)
             if len(self.found) > self.shown:
-                ui.button(text("documents.more"), on_click=self._show_more).props("flat no-caps")
+                with beside_rows():
+                    ui.button(text("documents.more"), on_click=self._show_more).props("flat no-caps")
             if not self.found:
-                show_empty("timeline", text("runs.none_title"), text("runs.none_hint"))
+                with beside_rows():
+                    show_empty("timeline", text("runs.none_title"), text("runs.none_hint"))
 
     async def _show_more(self) -> None:
         self.shown += 2 * SHOWN
