@@ -151,7 +151,7 @@ SELECT EXISTS (
 -- Files of the jobs $2 that have not ended, as list_uploads orders them; `place`: from 1 in the job; `ahead`: files of the tenant's
 -- jobs that are claimed before, without those that are done.
 WITH job AS (
-    SELECT j.id, j.status, j.run_at, n.files, coalesce((j.progress ->> 'done')::integer, 0) AS done,
+    SELECT j.id, j.status, j.run_at, j.progress, n.files, coalesce((j.progress ->> 'done')::integer, 0) AS done,
            coalesce(sum(n.files - CASE j.status WHEN 'running' THEN coalesce((j.progress ->> 'done')::integer, 0) ELSE 0 END)
              OVER (ORDER BY j.status = 'queued', j.run_at, j.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::integer AS ahead
       FROM rag.jobs AS j
@@ -160,7 +160,8 @@ WITH job AS (
      WHERE j.tenant_id = $1 AND j.status IN ('queued', 'running') AND n.files > 0
 )
 SELECT job.id AS job_id, u.external_id, octet_length(u.content) AS byte_size, job.status = 'running' AS running, job.done, job.ahead,
-       row_number() OVER (PARTITION BY job.id ORDER BY u.largest, u.external_id, u.id)::integer AS place, d.status, d.error
+       row_number() OVER (PARTITION BY job.id ORDER BY u.largest, u.external_id, u.id)::integer AS place, d.status, d.error,
+       (job.progress -> 'shares' ->> u.external_id)::float8 AS share
   FROM job
  CROSS JOIN LATERAL (
        SELECT u.*, max(octet_length(u.content)) OVER (PARTITION BY u.external_id) AS largest

@@ -115,11 +115,21 @@ async def test_what_was_embedded_of_a_large_document_is_not_embedded_again(servi
     target = services.target(services.principal, (await get_collection(services, "test")).id)
     text = "\n\n".join(f"Stone {n} lies on ridge {n * 7} beside the cairn of {n * 13} walkers." for n in range(2000))
     first, second = Counting(target.embedder, 3 * GROUP_CHUNKS), Counting(target.embedder, 100_000)
+    shares: list[float] = []
+
+    async def note(external_id: str, share: float) -> None:
+        assert external_id == "large"
+        shares.append(share)
+
     with pytest.raises(ProviderError):
-        await ingest(services.database, replace(target, embedder=first), [text_source("large", text)])
+        await ingest(services.database, replace(target, embedder=first), [text_source("large", text)], on_share=note)
     assert first.embedded == 3 * GROUP_CHUNKS
     assert await _kept_ahead(services) == first.embedded
-    [done] = await ingest(services.database, replace(target, embedder=second), [text_source("large", text)])
+    [done] = await ingest(
+        services.database, replace(target, embedder=second), [text_source("large", text)], on_share=note
+    )
+    groups = [made * GROUP_CHUNKS / indexed(done).chunk_count for made in (1, 2, 3)]
+    assert shares == pytest.approx([*groups, 1]), "it goes on where it was"
     assert indexed(done).chunk_count == first.embedded + second.embedded
     assert await _kept_ahead(services) == 0
 

@@ -215,9 +215,9 @@ async def test_a_heartbeat_keeps_the_job(world: World) -> None:
     job = await world.enqueue()
     mine = await world.claim(lease=OVER)
     assert mine
-    assert await world.call(jobs.heartbeat, mine, LEASE, JobProgress(1, 4, "page 1\x00")) == "go_on"
+    assert await world.call(jobs.heartbeat, mine, LEASE, JobProgress(1, 4, "page 1\x00", {"a\x00": 0.5})) == "go_on"
     assert await world.claim("thief") is None
-    assert (await world.get(job)).progress == JobProgress(1, 4, "page 1\ufffd")
+    assert (await world.get(job)).progress == JobProgress(1, 4, "page 1\ufffd", {"a\ufffd": 0.5})
 
 
 async def test_a_claim_reads_no_ended_jobs(world: World) -> None:

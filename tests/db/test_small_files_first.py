@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
 import pytest
 
 from cairn.domain.document import Source
 from cairn.domain.ids import new_id
-from cairn.domain.job import Job
+from cairn.domain.job import Job, WaitingFile
 from cairn.errors import ConflictError, InputError, NotFoundError
+from cairn.ingest.embed import GROUP_CHUNKS
+from cairn.jobs import context
+from cairn.jobs.context import JobContext
+from cairn.jobs.documents import INDEX_UPLOADS, index_uploads
+from cairn.providers.protocols import Embedder, Vectors
 from cairn.service.documents import (
     LARGE_BYTES,
     MOST_AHEAD,
@@ -17,10 +30,10 @@ from cairn.service.documents import (
     list_collections,
     rename_collection,
 )
-from cairn.service.jobs import list_waiting_files
+from cairn.service.jobs import get_job, list_waiting_files
 from cairn.store import jobs
 from cairn.wiring import Services
-from tests.sharing import SHARED
+from tests.sharing import ALONE, SHARED
 
 pytestmark = SHARED
 LARGE = b"a report\n" * (LARGE_BYTES // 9 + 1)
@@ -54,6 +67,42 @@ async def test_small_files_overtake_large_ones_and_each_has_its_place(services: 
         waiting = (await jobs.queue_state(connection)).oldest_runnable_seconds
     assert waiting is not None
     assert waiting < MOST_AHEAD.total_seconds() / 2, "a head start is no wait"
+
+
+class Watched:
+    """An embedding model, all of whose texts are alike; how far files are is looked at before each of its calls."""
+
+    def __init__(self, model: Embedder, look: Callable[[], Awaitable[list[WaitingFile]]]) -> None:
+        self._model, self._look = model, look
+        self.seen: list[float | None] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        [waiting] = await self._look()
+        self.seen.append(waiting.share)
+        return np.full((len(texts), self._model.dimensions), self._model.dimensions**-0.5, dtype=np.float32)
+
+
+@ALONE
+async def test_how_far_a_large_file_is_can_be_seen(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "PROGRESS_SECONDS", 0.0)  # each report is written
+    text = "\n\n".join(f"Stone {n} lies on ridge {n * 7} beside the cairn of {n * 13} walkers." for n in range(1800))
+    ordered = await index_later(services, "reports", [_source("ten-k.txt", text.encode())])
+    lease = timedelta(minutes=10)
+    async with services.database.connection() as connection:
+        claimed = await jobs.claim(connection, "me", [INDEX_UPLOADS], lease)
+    assert claimed is not None
+    principal, job = claimed
+    target = services.target(principal, UUID(job.payload["collection_id"]))
+    model = Watched(target.embedder, lambda: list_waiting_files(services, [ordered.id]))
+    handle = index_uploads(services.database, lambda context, collection_id: replace(target, embedder=model))
+    result = await handle(JobContext(services.database, principal, job, lease, time.monotonic()))
+    chunks = result["uploaded"][0]["chunk_count"]
+    assert chunks > 2 * GROUP_CHUNKS
+    assert model.seen == [None, *(pytest.approx(made / chunks) for made in range(GROUP_CHUNKS, chunks, GROUP_CHUNKS))]
+    assert (await get_job(services, job.id)).progress.shares == {}
 
 
 async def test_a_newer_file_of_a_document_never_overtakes_the_older(services: Services) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -22,11 +22,13 @@ Signal = Literal["go_on", "cancel", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """`done` of `total` steps; `total` is None while unknown."""
+    """`done` of `total` steps; `total` is None while unknown. `shares`: by external id, how much of a large file under way is
+    embedded, 0 to 1."""
 
     done: int = 0
     total: int | None = None
     message: str = ""
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
     """A file of a job that did not end. `place`: from 1 within the job, whose files before `done` were handed on; `ahead`: files
-    of other jobs that come before. `status` and `error`: of its document, None before there is one."""
+    of other jobs that come before. `status` and `error`: of its document, None before there is one. `share`: of a large file, how
+    much is embedded, 0 to 1."""
 
     job_id: UUID
     external_id: str
@@ -69,6 +72,7 @@ class WaitingFile:
     place: int
     status: Status | None
     error: str | None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

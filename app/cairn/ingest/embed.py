@@ -25,7 +25,10 @@ NOT_DURABLE = {"synchronous_commit": "off"}
 """For notes on the way: losing one in a crash costs nothing, waiting for the disk at each would."""
 
 Check = Callable[[], None]
-Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector]], Awaitable[None]]
+Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector], float], Awaitable[None]]
+"""Model, vectors, and how much of all that is wanted there is with them, 0 to 1."""
+OnShare = Callable[[str, float], Awaitable[None]]
+"""External id of a large document, and how much of it is embedded, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +112,24 @@ async def embed_documents(
     used: Sequence[ModelInUse],
     group: Sequence[PreparedDocument],
     check: Check | None = None,
+    on_share: OnShare | None = None,
 ) -> list[dict[int, list[HalfVector]]]:
-    """For each document the vectors of its chunks, by model id; those of a large one are kept on the way.
+    """For each document the vectors of its chunks, by model id; those of a large one are kept on the way, and it is told how far
+    they are.
 
     Raises ProviderError."""
     texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
     large = [(document, {chunk.content_hash for chunk in document.chunks}) for document in group if is_large(document)]
 
-    async def keep(model: vectors.EmbeddingModel, made: Mapping[bytes, HalfVector]) -> None:
+    before = {one.model.id: number for number, one in enumerate(used)}
+
+    async def keep(model: vectors.EmbeddingModel, made: Mapping[bytes, HalfVector], share: float) -> None:
         for document, hashes in large:
             own = {digest: vector for digest, vector in made.items() if digest in hashes}
             async with database.transaction(principal, config=NOT_DURABLE) as connection:
                 await vectors.keep_ahead(connection, principal, collection_id, document.source.external_id, model, own)
+            if on_share:
+                await on_share(document.source.external_id, (before[model.id] + share) / len(used))
 
     made = {one.model.id: await embed_texts(database, principal, one, texts, check, keep) for one in used}
     return [
@@ -150,5 +159,5 @@ async def embed_texts(
         new = dict(zip(batch, map(HalfVector, made.astype(np.float16)), strict=True))
         known.update(new)
         if keep:
-            await keep(used.model, new)
+            await keep(used.model, new, len(known) / len(texts))
     return known

@@ -32,6 +32,7 @@ from cairn.ingest.embed import (
     NOT_DURABLE,
     Check,
     ModelInUse,
+    OnShare,
     Target,
     choose_model,
     embed_documents,
@@ -87,11 +88,13 @@ async def ingest(
     sources: Iterable[Source] | AsyncIterator[Source],
     *,
     on_outcome: OnOutcome | None = None,
+    on_share: OnShare | None = None,
     check: Check | None = None,
 ) -> list[Outcome]:
     """Index the sources; outcomes in the order in which they were reached.
 
-    `on_outcome` sees each as it happens; `check` is called between steps and may raise to stop (cancellation).
+    `on_outcome` sees each as it happens, `on_share` how far a large document is; `check` is called between
+    steps and may raise to stop (cancellation).
     """
 
     target, arriving = await choose_model(database, target, _each(sources))
@@ -107,7 +110,7 @@ async def ingest(
                 if (ready := await _load(database, run.target, source, run.report, dominant, outlines)) is not None:
                     yield Embedded(ready, {})
 
-    return await _ingest(database, target, load_all, on_outcome, check)
+    return await _ingest(database, target, load_all, on_outcome, check, on_share)
 
 
 async def ingest_prepared(
@@ -140,7 +143,12 @@ async def ingest_prepared(
 
 
 async def _ingest(
-    database: Database, target: Target, arrivals: _Arrivals, on_outcome: OnOutcome | None, check: Check | None
+    database: Database,
+    target: Target,
+    arrivals: _Arrivals,
+    on_outcome: OnOutcome | None,
+    check: Check | None,
+    on_share: OnShare | None = None,
 ) -> list[Outcome]:
     used = await in_use(database, target)
     target = replace(target, model=used[0].model, embedder=used[0].embedder)
@@ -167,7 +175,7 @@ async def _ingest(
 
     async def embed_all() -> None:
         while group := await _next_group(prepared):
-            for item in await _embed(database, target, used, group, check):
+            for item in await _embed(database, target, used, group, check, on_share):
                 await embedded.put(item)
         await embedded.close()
 
@@ -377,6 +385,7 @@ async def _embed(
     used: Sequence[ModelInUse],
     group: Sequence[Embedded],
     check: Check | None = None,
+    on_share: OnShare | None = None,
 ) -> list[Embedded]:
     """With the vectors of all models in use, and of no other: those that are lacking are made."""
     needed = {one.model.id for one in used}
@@ -384,7 +393,7 @@ async def _embed(
     made: Sequence[dict[int, list[HalfVector]]] = [{}] * len(group)
     if lacking:
         texts = [item.document for item in group]
-        made = await embed_documents(database, target.principal, target.collection_id, lacking, texts, check)
+        made = await embed_documents(database, target.principal, target.collection_id, lacking, texts, check, on_share)
     return [
         replace(item, vectors={model: vectors for model, vectors in (new | item.vectors).items() if model in needed})
         for item, new in zip(group, made, strict=True)

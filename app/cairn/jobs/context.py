@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -63,9 +63,11 @@ class JobContext:
         """Seconds for which the job is surely ours; by the monotonic clock, counted from before each renewal."""
         return self.renewed_at + self._lease.total_seconds() - time.monotonic()
 
-    async def progress(self, done: int, total: int | None = None, message: str = "") -> None:
+    async def progress(
+        self, done: int, total: int | None = None, message: str = "", shares: Mapping[str, float] | None = None
+    ) -> None:
         """Report. The last report always arrives, those between at most twice a second. Raises JobCancelled."""
-        self.latest = JobProgress(done, total, message)
+        self.latest = JobProgress(done, total, message, dict(shares or {}))
         if time.monotonic() - self._written_at >= PROGRESS_SECONDS:
             await self.renew()
         self.check_cancelled()

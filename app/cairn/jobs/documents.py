@@ -30,16 +30,26 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         async with database.transaction(context.principal, readonly=True) as connection:
             waiting = await jobs.list_uploads(connection, context.principal, context.job.id)
         target = target_for(context, UUID(context.job.payload["collection_id"]))
+        begun, shares = (0, ""), dict[str, float]()  # of large files, how much is embedded
 
         async def sources() -> AsyncIterator[Source]:
+            nonlocal begun
             for number, upload_id in enumerate(waiting):
                 async with database.transaction(context.principal, readonly=True) as connection:
                     upload = await jobs.get_upload(connection, context.principal, upload_id)
                 if upload is not None:
-                    await context.progress(number, len(waiting), upload.source.name)
+                    begun = number, upload.source.name
+                    await context.progress(number, len(waiting), upload.source.name, shares)
                     yield upload.source
 
-        outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
+        async def note_share(external_id: str, share: float) -> None:
+            shares[external_id] = share
+            await context.progress(begun[0], len(waiting), begun[1], shares)
+
+        outcomes = await ingest(
+            database, target, sources(), on_outcome=lambda outcome: shares.pop(outcome.external_id, None),
+            on_share=note_share, check=context.check_cancelled,
+        )  # fmt: skip
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(waiting), len(waiting), "done")
         return upload_result(outcomes, await epoch_of(database, context.principal, target.collection_id))

@@ -133,7 +133,10 @@ def _fence(principal: Principal, job: Job) -> tuple[Any, ...]:
 
 
 def _document(progress: JobProgress | None) -> dict[str, Any] | None:
-    return None if progress is None else {**asdict(progress), "message": normalise(progress.message)}
+    if progress is None:
+        return None
+    shares = {normalise(name): share for name, share in progress.shares.items()}
+    return {**asdict(progress), "message": normalise(progress.message), "shares": shares}
 
 
 async def heartbeat(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -117,11 +118,14 @@ class ProgressOut(BaseModel):
     done: int
     total: int | None
     message: str
+    shares: dict[str, float] = Field(
+        {}, description="Of large files under way, by external id: how much is embedded, 0 to 1."
+    )
 
 
 JOB_EXAMPLE: dict[str, Any] = {
     "id": ID_EXAMPLE, "kind": "index_uploads", "collection": COLLECTION_EXAMPLE, "status": "succeeded",
-    "progress": {"done": 1, "total": 1, "message": "done"},
+    "progress": {"done": 1, "total": 1, "message": "done", "shares": {}},
     "result": {
         "uploaded": [{"id": ID_EXAMPLE, "external_id": "leave.md", "chunk_count": 4, "duplicate": False, "change": "added"}],
         "failed": [],
@@ -153,7 +157,7 @@ class JobOut(BaseModel):
 
 
 def job_out(job: Job) -> JobOut:
-    progress = ProgressOut(done=job.progress.done, total=job.progress.total, message=job.progress.message)
+    progress = ProgressOut(**asdict(job.progress))
     own = {"progress": progress, "collection": job.payload.get("collection")}
     return JobOut(**{name: own[name] if name in own else getattr(job, name) for name in JobOut.model_fields})
 

@@ -72,7 +72,8 @@ class JobList:
         tried = self.page.text("documents.attempts", attempt=job.attempts, most=job.max_attempts)
         progress = job.progress
         done = f" · {progress.done}/{progress.total} {progress.message}" if progress.total else ""
-        return f"{tried}{done}"
+        shares = "".join(f" · {name} {share:.0%}" for name, share in progress.shares.items())
+        return f"{tried}{done}{shares}"
 
     async def _act(self, job: Job, *, retry: bool) -> None:
         with shown_errors():

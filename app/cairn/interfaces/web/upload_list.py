@@ -13,7 +13,7 @@ from nicegui import ui
 from cairn.domain.job import Job, WaitingFile
 from cairn.errors import CairnError
 from cairn.interfaces.web.frame import Page
-from cairn.interfaces.web.parts import BAD, LINE, bytes_of, icon_button
+from cairn.interfaces.web.parts import BAD, LINE, beside_rows, bytes_of, icon_button
 from cairn.service.jobs import get_job, list_waiting_files
 
 LOOK_SECONDS: Final = 1.0
@@ -31,13 +31,15 @@ _ENDS: Final = ("added", "replaced", "updated", "unchanged", "failed", "left_out
 
 @dataclass(slots=True)
 class _File:
-    """`state`: sending, waiting, reading, indexing, or how it ended; `place`: in the queue, from 1."""
+    """`state`: sending, waiting, reading, indexing, or how it ended; `place`: in the queue, from 1; `share`: of a large one, how
+    much is embedded, 0 to 1."""
 
     name: str
     size: int
     state: str = "sending"
     place: int = 0
     note: str = ""
+    share: float | None = None
 
 
 @dataclass(slots=True)
@@ -61,10 +63,11 @@ class UploadList:
     changed: Callable[[], Awaitable[None]]
     _batches: dict[str, _Batch] = field(default_factory=dict)
     _drawn: object = None
+    _shares: dict[str, ui.label] = field(default_factory=dict)
 
     def draw(self) -> None:
         text = self.page.text
-        with ui.card().classes("w-full p-3 gap-2").props("role=status") as self._card:
+        with ui.card().classes("w-full p-3 gap-2").props("role=status aria-atomic=false") as self._card:
             with ui.row().classes("w-full items-center no-wrap gap-2"):
                 self._summary = ui.label().classes("grow font-medium break-words min-w-0")
                 icon_button("close", text("documents.dismiss"), self._dismiss)
@@ -144,18 +147,23 @@ class UploadList:
         drawn = [(one.name, one.state, one.place, one.note) for one in shown[:SHOWN]], len(shown), len(files)
         self._bar.set_visibility(bool(under_way))
         sending = [batch.share for batch in self._batches.values() if batch.job_id is None and batch.under_way]
-        done = len(files) - len(under_way) + sum(one.state in ("reading", "indexing") for one in files) / 2
+        done = len(files) - len(under_way) + sum(one.share or 0 for one in under_way)
         self._bar.value = sending[0] if sending else done / max(1, len(files))
+        for one in shown[:SHOWN]:
+            if label := self._shares.get(one.name):
+                label.text = "" if one.share is None else f"{one.share:.0%}"
         if drawn == self._drawn:
             return  # else what is read would be torn away
         self._drawn = drawn
         self._summary.text = self._say(files, len(under_way))
         self._rows.clear()
+        self._shares.clear()
         with self._rows:
             for one in shown[:SHOWN]:
                 self._draw_file(one)
             if len(shown) > SHOWN:
-                ui.label(self.page.text.count("search.more_dropped", len(shown) - SHOWN)).classes("text-sm opacity-70")
+                with beside_rows():
+                    ui.label(self.page.text.count("search.more_dropped", len(shown) - SHOWN)).classes("text-sm muted")
 
     def _say(self, files: Sequence[_File], under_way: int) -> str:
         text = self.page.text
@@ -183,6 +191,9 @@ class UploadList:
             state = "next" if one.state == "waiting" and one.place == 1 else one.state
             place = {"place": one.place} if state == "waiting" else {}
             ui.label(text(f"documents.file_{state}", **place)).classes(f"text-sm shrink-0 {bad}")
+            if one.state == "indexing":  # not told aloud at each step
+                said = "" if one.share is None else f"{one.share:.0%}"
+                self._shares[one.name] = ui.label(said).classes("text-sm shrink-0 muted").props("aria-live=off")
 
 
 def _by_interest(one: _File) -> tuple[bool, bool, int]:
@@ -193,6 +204,7 @@ def _by_interest(one: _File) -> tuple[bool, bool, int]:
 def _follow(files: Mapping[str, _File], told: WaitingFile) -> None:
     if (one := files.get(told.external_id)) is None:
         return
+    one.share = told.share
     behind = told.place - 1 - (told.done if told.running else 0)
     if not told.running or behind > 0:
         one.state, one.place = "waiting", told.ahead + max(behind, 0) + 1
@@ -206,6 +218,7 @@ def _end(page: Page, files: Mapping[str, _File], job: Job) -> None:
     result: Mapping[str, Any] = job.result or {}
     why = "" if job.status == "succeeded" else job.error or page.text(f"documents.{job.status}")
     for one in files.values():
+        one.share = None
         one.state, one.note = ("failed", why) if why else ("unchanged", "")
     for failed in result.get("failed", ()):
         if found := files.get(failed["external_id"]):
