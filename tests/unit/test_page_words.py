@@ -18,6 +18,7 @@ from cairn.domain.question import BuiltInStrategy
 from cairn.domain.trace import BELOW_TOP_K
 from cairn.interfaces.http.policy import Kind
 from cairn.interfaces.web.badge import tell_worth
+from cairn.interfaces.web.parts import bytes_of
 from cairn.interfaces.web.run_detail import DECIDED
 from cairn.interfaces.web.texts import LANGUAGES, load_words, texts_in
 from cairn.interfaces.web.turn import COUNTED, step_in_words
@@ -102,8 +103,8 @@ def test_one_is_said_otherwise_than_several(language: str) -> None:
     text = texts_in(language)
     for key in ("documents.passages", "graph.entity", "graph.evidence", "search.found"):
         one, several = (text.count(key, number, kind="", title="", best=1) for number in (1, 2000))
-        assert one.replace("1", "2,000") != several
-        assert "2,000" in several
+        assert one.replace("1", text.number(2000)) != several
+        assert text.number(2000) in several
 
 
 @pytest.mark.parametrize(
@@ -154,9 +155,25 @@ def test_what_a_run_does_is_said_in_the_language_of_the_reader(language: str) ->
     for step in steps:
         said = step_in_words(text, Progress(step, 50, "As told", numbers=numbers))
         assert (said == "As told") == (language == "en" and step != "silent"), step
-        assert ("2,000" in said) == (language != "en" and step in COUNTED), step
+        assert (text.number(2000) in said) == (language != "en" and step in COUNTED), step
         assert step_in_words(text, Progress(step, 50)), step
     assert step_in_words(text, Progress("my_own", 50, "Own words")) == "Own words"
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "size"),
+    [
+        ("en", "1,234.5", "2.5 kB"),
+        ("de", "1.234,5", "2,5 kB"),
+        ("fr", "1\u202f234,5", "2,5 kB"),
+        ("it", "1.234,5", "2,5 kB"),
+    ],
+)
+def test_numbers_are_written_as_in_the_language_of_the_reader(language: str, written: str, size: str) -> None:
+    text = texts_in(language)
+    assert text.number(1234.5, 1) == written
+    assert bytes_of(text, 2500) == size
+    assert bytes_of(text, 999) == "999 B"
 
 
 def test_a_name_that_a_plugin_brings_is_said_as_it_is_without_underscores() -> None:

@@ -72,4 +72,4 @@ def _draw_table(text: Texts, days: Sequence[DayOfAnswers]) -> None:
                         ui.label(f"{day.day}")
                     for name in _COLUMNS:
                         with ui.element("td").classes("p-2 text-right"):
-                            ui.label(f"{getattr(day, name):,}")
+                            ui.label(text.number(getattr(day, name)))

@@ -52,7 +52,7 @@ class DropZone:
     def draw(self) -> None:
         """The large place, and the small one."""
         text = self.page.text
-        formats = text("documents.formats", formats=describe_formats(), most=bytes_of(self.file_bytes))
+        formats = text("documents.formats", formats=describe_formats(), most=bytes_of(self.page.text, self.file_bytes))
         large = ui.column().classes(
             "w-full items-center gap-2 px-4 py-8 rounded-lg border-2 border-dashed border-[var(--edge)] text-center"
         )
@@ -118,7 +118,9 @@ class DropZone:
 
     def _note_large(self, event: events.GenericEventArguments) -> None:
         names = [str(name)[:200] for name in _told(event).get("names", ())[:20]]
-        self.uploads.leave_out(names, self.page.text("documents.too_large", most=bytes_of(self.file_bytes)))
+        self.uploads.leave_out(
+            names, self.page.text("documents.too_large", most=bytes_of(self.page.text, self.file_bytes))
+        )
 
 
 def _told(event: events.GenericEventArguments) -> Mapping[str, Any]:

@@ -129,14 +129,14 @@ def _show_words(words: str) -> None:
         ui.label(words).classes("inline whitespace-pre-wrap")
 
 
-def bytes_of(size: int) -> str:
+def bytes_of(text: Texts, size: int) -> str:
     """12.3 MB: as files are spoken of."""
     amount = float(size)
     for unit in ("B", "kB", "MB"):
         if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+            return f"{text.number(amount, int(unit != 'B'))} {unit}"
         amount /= 1000
-    return f"{amount:.1f} GB"
+    return f"{text.number(amount, 1)} GB"
 
 
 def cost_of(text: Texts, usage: Mapping[str, Any] | None) -> str:
@@ -145,4 +145,4 @@ def cost_of(text: Texts, usage: Mapping[str, Any] | None) -> str:
     if not usage or not tokens:
         return ""
     cost = usage.get("cost")
-    return text("ask.tokens", count=f"{tokens:,}") + ("" if cost is None else f" · {cost:.4f}")
+    return text("ask.tokens", count=text.number(tokens)) + ("" if cost is None else f" · {text.number(cost, 4)}")

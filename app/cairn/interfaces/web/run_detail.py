@@ -89,7 +89,7 @@ class RunDetail:
         total = trace.timings_ms.get("total")
         facts = [
             text(f"runs.{trace.outcome}"), text(f"runs.{trace.kind}"), trace.strategy and text.say("ways", trace.strategy),
-            trace.started_at, f"{total:,.0f} ms" if total is not None else "",
+            trace.started_at, f"{text.number(total, 0)} ms" if total is not None else "",
             ", ".join(names.get(one, one) for one in trace.collections),
         ]  # fmt: skip
         show_facts(*facts, classes="text-sm opacity-70")
@@ -178,7 +178,7 @@ class RunDetail:
                     ui.label(self.page.text.say("stages", name)).classes("w-44 max-sm:w-28 shrink-0 text-sm")
                     with ui.element("div").classes("grow"):
                         ui.element("div").classes("h-3 rounded bg-primary").style(f"width: {100 * ms / longest:.1f}%")
-                    ui.label(f"{ms:,.1f} ms").classes("w-24 shrink-0 text-sm text-right")
+                    ui.label(f"{self.page.text.number(ms, 1)} ms").classes("w-24 shrink-0 text-sm text-right")
 
     def _draw_plan(self, plan: Mapping[str, Any]) -> None:
         known = [(name, plan[name]) for name in DECIDED if plan.get(name) not in (None, "", [], {})]
@@ -219,7 +219,7 @@ class RunDetail:
             with ui.column().classes(f"w-full gap-0 py-1 {LINE}"):
                 ui.label(f"{one['n']}. {one['query']}").classes("break-words")
                 facts = [
-                    one["purpose"], text.count("runs.found", one["found"]), f"{one.get('total_ms') or 0:,.1f} ms",
+                    one["purpose"], text.count("runs.found", one["found"]), f"{text.number(one.get('total_ms') or 0, 1)} ms",
                     " · ".join(f"{text.say('finders', leg)} {sure:.2f}" for leg, sure in one["confidence"].items()),
                     text("search.cached") if one.get("from_cache") else "",
                     text("search.reranked", name=one["reranker"]) if one.get("reranker") else "",
@@ -238,8 +238,8 @@ class RunDetail:
         for call in (*usage.get("by_purpose", ()), total):
             cost = text("runs.unpriced") if call.get("cost") is None else f"{call['cost']:.6f}"
             facts = text(
-                "runs.call", model=call.get("model"), calls=call.get("calls"), input=f"{call.get('input_tokens', 0):,}",
-                output=f"{call.get('output_tokens', 0):,}", cost=cost, seconds=call.get("seconds"),
+                "runs.call", model=call.get("model"), calls=call.get("calls"), input=text.number(call.get("input_tokens", 0)),
+                output=text.number(call.get("output_tokens", 0)), cost=cost, seconds=call.get("seconds"),
             )  # fmt: skip
             ui.label(f"{call['purpose']}: {facts}").classes(f"text-sm w-full break-words {LINE}")
 

@@ -366,7 +366,7 @@ def step_in_words(text: Texts, step: Progress) -> str:
     name, counted = COUNTED.get(step.step, ("", ""))
     if (number := step.numbers.get(counted)) is not None:
         many = f"ask.{name}_{'one' if number == 1 else 'many'}"
-        return text(many, count=f"{number:,}", done=step.numbers.get("read", 0))
+        return text(many, count=text.number(number), done=step.numbers.get("read", 0))
     try:
         return text(f"ask.doing_{step.step}")
     except KeyError:  # of a strategy that a plug-in brings

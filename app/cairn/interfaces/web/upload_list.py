@@ -187,7 +187,7 @@ class UploadList:
                 if one.note:
                     ui.label(one.note).classes(f"text-xs break-words {bad or 'opacity-80'}")
             if one.size:
-                ui.label(bytes_of(one.size)).classes("text-xs opacity-70 shrink-0 max-sm:hidden")
+                ui.label(bytes_of(text, one.size)).classes("text-xs opacity-70 shrink-0 max-sm:hidden")
             state = "next" if one.state == "waiting" and one.place == 1 else one.state
             place = {"place": one.place} if state == "waiting" else {}
             ui.label(text(f"documents.file_{state}", **place)).classes(f"text-sm shrink-0 {bad}")

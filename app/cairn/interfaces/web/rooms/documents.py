@@ -203,7 +203,7 @@ class _Room:
 
     def _tell_outdated(self, count: int) -> None:
         said = "documents.outdated_one" if count == 1 else "documents.outdated_many"
-        self.outdated_said.text = self.page.text(said, count=f"{count:,}")
+        self.outdated_said.text = self.page.text(said, count=self.page.text.number(count))
         self.outdated.set_visibility(count > 0)
 
     def _step_back(self, *, back: bool) -> None:
@@ -259,7 +259,7 @@ class _Room:
                     title.on("click", partial(self._open, document)).on("keydown.enter", partial(self._open, document))
                 if document.title != name:
                     ui.label(name).classes("text-sm opacity-70 break-all")
-                size, passages = bytes_of(document.byte_size), document.passage_count
+                size, passages = bytes_of(text, document.byte_size), document.passage_count
                 about = text.count("documents.size", passages, size=size) if passages else size
                 show_facts(
                     about, text("viewer.version", version=document.version) if document.version > 1 else None,

@@ -70,7 +70,7 @@ class _Room:
             self.words = ui.input(text("graph.find"), on_change=self._list).props("clearable debounce=250")
             self.words.classes("grow min-w-48")
             self.words.on("keydown.enter", self._open_first)
-            self.hops = ui.select({1: "1", 2: "2", 3: "3"}, value=1, label=text("graph.hops")).classes("w-28")
+            self.hops = ui.select({1: "1", 2: "2", 3: "3"}, value=1, label=text("graph.hops")).classes("w-44")
         with ui.row().classes("w-full items-center gap-2"):
             self.source = ui.input(text("graph.source"), value=read_address("from")).classes("grow min-w-40")
             self.target = ui.input(text("graph.target"), value=read_address("to")).classes("grow min-w-40")

@@ -146,11 +146,11 @@ def _show_worker(page: Page, queue: QueueState | None) -> None:
 
 async def _show_disk(text: Texts, services: Services) -> None:
     disk = await operation.measure_disk(services)
-    used = bytes_of(disk.byte_size)
+    used = bytes_of(text, disk.byte_size)
     if disk.free_bytes is None:
         said = text("operation.disk_unknown", used=used)
     else:
-        said = text("operation.disk_free", free=bytes_of(disk.free_bytes), used=used)
+        said = text("operation.disk_free", free=bytes_of(text, disk.free_bytes), used=used)
     low = services.embedded.warning() if services.embedded else None
     _state("save", text("operation.disk_title"), said, bad=low is not None)
 
@@ -160,7 +160,7 @@ async def _show_usage(page: Page, services: Services) -> None:
     _heading(text("operation.usage"))
     for name in ("documents", "bytes", "chunks"):
         kept, most = getattr(usage.tenant.kept, name) or 0, getattr(usage.tenant.most, name)
-        said = bytes_of if name == "bytes" else "{:,}".format
+        said = partial(bytes_of, text) if name == "bytes" else text.number
         full = said(kept) if most is None else text("operation.of", kept=said(kept), most=said(most))
         _fact(text(f"operation.{name}"), full)
 
@@ -172,12 +172,15 @@ async def _show_cache(page: Page, services: Services) -> None:
     text, settings = page.text, services.settings.current.cache
     stats = await search.get_cache_stats(services)
     _fact(text("operation.enabled"), text("operation.value_yes") if settings.enabled else text("operation.value_no"))
-    _fact(text("operation.entries"), text("operation.of", kept=f"{stats.size:,}", most=f"{settings.capacity:,}"))
+    _fact(
+        text("operation.entries"),
+        text("operation.of", kept=text.number(stats.size), most=text.number(settings.capacity)),
+    )
     _fact(text("operation.hit_rate"), None if stats.hit_rate is None else f"{stats.hit_rate:.1%}")
-    _fact(text("operation.hits"), f"{stats.counts.hits:,} ({stats.counts.semantic_hits:,})")
-    _fact(text("operation.misses"), f"{stats.counts.misses:,}")
-    _fact(text("operation.bypassed"), f"{stats.counts.bypassed:,}")
-    _fact(text("operation.query_embeddings"), f"{stats.query_embeddings:,}")
+    _fact(text("operation.hits"), f"{text.number(stats.counts.hits)} ({text.number(stats.counts.semantic_hits)})")
+    _fact(text("operation.misses"), text.number(stats.counts.misses))
+    _fact(text("operation.bypassed"), text.number(stats.counts.bypassed))
+    _fact(text("operation.query_embeddings"), text.number(stats.query_embeddings))
 
     async def empty() -> None:
         if not await confirm(text("operation.empty_cache_question"), text("operation.empty_cache"), text("ask.cancel")):
@@ -208,7 +211,7 @@ async def _show_models(page: Page, services: Services) -> None:
         shown = names.get(collection.name, collection.name)
         way = "exact" if collection.chunk_count < vector.exact_below else "approximate"
         with ui.row().classes("w-full items-center no-wrap gap-2"):
-            _fact(shown, text(f"operation.{way}", chunks=f"{collection.chunk_count:,}"))
+            _fact(shown, text(f"operation.{way}", chunks=text.number(collection.chunk_count)))
             if page.session.may("write"):
                 label = text("operation.reindex", collection=shown)
                 icon_button("autorenew", label, partial(_reindex, page, collection.name, shown))
@@ -280,7 +283,7 @@ def _say_value(text: Texts, value: object) -> str:
     if isinstance(value, bool):
         return text("operation.value_yes" if value else "operation.value_no")
     if isinstance(value, int | float):
-        return f"{value:,}"
+        return text.number(value)
     if value in ("", [], {}):
         return text("operation.value_empty")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -141,7 +141,7 @@ class _Room:
         facts = (
             run.started_at, text(f"runs.{run.kind}"), run.strategy and text.say("ways", run.strategy),
             ", ".join(self.names.get(one, one) for one in run.collections),
-            f"{run.timings_ms['total']:,.0f} ms" if "total" in run.timings_ms else "",
+            f"{text.number(run.timings_ms['total'], 0)} ms" if "total" in run.timings_ms else "",
             cost_of(text, run.usage),
         )  # fmt: skip
         with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 no-wrap {LINE}").props("role=listitem"):

@@ -8,6 +8,10 @@ from importlib import resources
 from typing import Any, Final
 
 LANGUAGES: Final = ("en", "de", "fr", "es", "it")
+_SEPARATORS: Final = {
+    "fr": str.maketrans(",.", "\N{NARROW NO-BREAK SPACE},"),
+    **{language: str.maketrans(",.", ".,") for language in ("de", "es", "it")},
+}
 
 
 class Texts:
@@ -24,7 +28,13 @@ class Texts:
 
     def count(self, key: str, number: int, **values: Any) -> str:
         """The text about so many things; of one it is `room.name_one`."""
-        return self(f"{key}_one" if number == 1 else key, count=f"{number:,}", **values)
+        return self(f"{key}_one" if number == 1 else key, count=self.number(number), **values)
+
+    def number(self, value: float, digits: int | None = None) -> str:
+        """As people of that language write it: 1,234.5 in English is 1.234,5 in German. `digits`: after the point, as many as it
+        has unless said."""
+        written = f"{value:,}" if digits is None else f"{value:,.{digits}f}"
+        return written.translate(_SEPARATORS.get(self.language, {}))
 
     def say(self, table: str, name: str) -> str:
         """What machines call so, in words: a way of answering, a stage, a kind of job. A plugin's own name is as it is, without
