@@ -99,7 +99,7 @@ def test_emptying_it_by_collection(api: Api) -> None:
 
 def test_a_question_says_that_its_passages_came_from_the_cache(api: Api) -> None:
     body = {"question": "what marks the trail?", "collection": "stones"}
-    first, again = (api.client.post("/query", json=body).json() for _ in range(2))
+    first, again = (api.client.post("/query?include=route", json=body).json() for _ in range(2))
     assert (first["route"]["from_cache"], again["route"]["from_cache"]) == (False, True)
     assert again["answer"] == first["answer"]
 

@@ -117,13 +117,13 @@ async def _other_tenant(dsn: str, folder: Path) -> None:
 
 def _query(api: Api, question: str, strategy: str, more: Json) -> Played:
     body = {"question": question, "collection": "handbook", "strategy": strategy, **more}
-    response = api.client.post("/query", json=body)
+    response = api.client.post("/query?include=all", json=body)
     return _of_query(response.json() if response.status_code == 200 else None, _problem(response))
 
 
 def _streamed(api: Api, question: str, strategy: str, more: Json) -> Played:
     body = {"question": question, "collection": "handbook", "strategy": strategy, "stream": True, **more}
-    with api.client.stream("POST", "/query", json=body) as response:
+    with api.client.stream("POST", "/query?include=all", json=body) as response:
         events = list(read_events(response))
     _once([event.event for event in events], "run", {"answer", "error", "cancelled"})
     last = events[-1]
@@ -140,9 +140,11 @@ def _resumed(api: Api, question: str, strategy: str, more: Json) -> Played:
         "resumable": True,
         **more,
     }
-    with api.client.stream("POST", "/query", json=body) as response:
+    with api.client.stream("POST", "/query?include=all", json=body) as response:
         run = next(iter(read_events(response)))
-    with api.client.stream("GET", f"/runs/{run.data['run_id']}/events", headers={"Last-Event-ID": str(run.id)}) as rest:
+    with api.client.stream(
+        "GET", f"/runs/{run.data['run_id']}/events?include=all", headers={"Last-Event-ID": str(run.id)}
+    ) as rest:
         events = [run, *read_events(rest)]
     _once([event.event for event in events], "run", {"answer", "error", "cancelled"})
     last = events[-1]

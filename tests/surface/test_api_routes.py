@@ -280,7 +280,7 @@ def test_trace_of_a_search_can_be_read_at_once(handbook: Api) -> None:
 def test_query_answers_with_citations_that_stand_in_the_document(handbook: Api) -> None:
     run_id = str(uuid4())
     ask = {"question": "How many days of leave do employees have?", "collection": "handbook", "run_id": run_id}
-    body = handbook.client.post("/query", json=ask | {"session_id": "s1"}).json()
+    body = handbook.client.post("/query?include=all", json=ask | {"session_id": "s1"}).json()
     assert set(body) >= {"answer", "citations", "sources", "confidence", "grounded", "groundedness_score",
                          "insufficiencies", "coverage", "route", "degraded", "session_id", "run_id",
                          "timings_ms"}  # fmt: skip
@@ -298,7 +298,7 @@ def test_query_answers_with_citations_that_stand_in_the_document(handbook: Api) 
 def test_query_streams_run_first_and_one_terminal_event(handbook: Api, how: str) -> None:
     ask = {"question": "When are salaries paid?", "collection": "handbook", "stream": how == "body"}
     headers = {"Accept": "text/event-stream"} if how == "accept" else {}
-    with handbook.client.stream("POST", "/query", json=ask, headers=headers) as stream:
+    with handbook.client.stream("POST", "/query?include=sources", json=ask, headers=headers) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         events = list(read_events(stream))
     names = [event.event for event in events]
@@ -309,7 +309,7 @@ def test_query_streams_run_first_and_one_terminal_event(handbook: Api, how: str)
     assert not {"answer", "error", "cancelled"} & set(names[:-1])
     assert [event.id for event in events] == [str(n) for n in range(1, len(events) + 1)]
     # the same body as the JSON answer
-    whole = handbook.client.post("/query", json=ask | {"stream": False}, headers={"Accept": "application/json"}).json()
+    whole = handbook.client.post("/query?include=sources", json={**ask, "stream": False}).json()
     streamed = events[-1].data
     assert set(whole) == set(streamed)
     assert (streamed["answer"], streamed["citations"]) == (whole["answer"], whole["citations"])
@@ -363,17 +363,45 @@ def test_metadata_and_text_keep_their_characters(api: Api) -> None:
 # --- parts of an answer -------------------------------------------------------------------------------------------------
 
 
+LEAN_BYTES = 3_000
+"""Of an answer to a short question: its text, one citation, and what they are worth."""
+PARTS = {"sources", "route", "grounding", "timings_ms"}
+
+
 def test_an_answer_has_the_parts_that_are_named(handbook: Api) -> None:
     body = {"question": "How many days of leave are there?", "collection": "handbook"}
-    parts = {"citations", "sources", "route", "grounding", "timings_ms"}
-    whole = handbook.client.post("/query", json=body).json()
-    for include in ("", "citations", "citations,route", "timings_ms, sources"):
-        trimmed = handbook.client.post("/query", params={"include": include}, json=body).json()
-        assert whole.keys() - trimmed.keys() == parts - {name.strip() for name in include.split(",")}
-        assert trimmed["answer"] == whole["answer"]
-    with handbook.client.stream("POST", "/query?include=citations", json={**body, "stream": True}) as stream:
-        events = list(read_events(stream))
-    assert "sources" not in {event.event for event in events}
-    assert events[-1].data.keys() & parts == {"citations"}
+    plain = handbook.client.post("/query", json=body)
+    assert plain.json().keys() >= {"answer", "citations", "confidence", "coverage", "usage", "run_id"}
+    assert len(plain.content) < LEAN_BYTES
+    for include, named in (
+        ("", set()),
+        ("route", {"route"}),
+        ("timings_ms, sources", {"timings_ms", "sources"}),
+        ("all", PARTS),
+    ):
+        larger = handbook.client.post("/query", params={"include": include}, json=body).json()
+        assert larger.keys() - plain.json().keys() == named
+        assert larger["answer"] == plain.json()["answer"]
     refused = handbook.client.post("/query?include=answers", json=body)
-    assert (refused.status_code, "takes citations" in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, "takes sources, route" in refused.json()["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("include", "named"), [("", set()), ("?include=sources", {"sources"}), ("?include=all", PARTS)]
+)
+def test_a_stream_and_its_run_read_again_have_the_parts_that_are_named(
+    handbook: Api, include: str, named: set[str]
+) -> None:
+    body = {
+        "question": "How many days of leave are there?",
+        "collection": "handbook",
+        "stream": True,
+        "resumable": True,
+    }
+    with handbook.client.stream("POST", f"/query{include}", json=body) as stream:
+        events = list(read_events(stream))
+    with handbook.client.stream("GET", f"/runs/{events[0].data['run_id']}/events{include}") as stream:
+        again = list(read_events(stream))
+    for read in (events, again):
+        assert ("sources" in {event.event for event in read}) == ("sources" in named)
+        assert read[-1].data.keys() & PARTS == named

@@ -60,6 +60,8 @@ def test_progress_of_a_resumable_run_on_either_process(both: tuple[Api, Api], ch
     assert steps.items() >= {"classify": 10, "retrieve": 40, "generate": 85, "complete": 100}.items()
     assert frames[-1]["data"]["run_id"] == run_id
     assert watch(both[0], run_id) == frames
+    assert "sources" not in frames[-1]["data"]
+    assert watch(both[0], f"{run_id}?include=sources")[-1]["data"]["sources"]
 
 
 def test_progress_of_a_plain_run_that_begins_after_the_socket(both: tuple[Api, Api]) -> None:

@@ -89,7 +89,7 @@ def test_client_that_leaves_before_a_json_answer_finds_it_later(both: tuple[Api,
 
 
 def test_json_answer_of_a_resumable_run_is_the_answer(both: tuple[Api, Api]) -> None:
-    answer = both[0].client.post("/query", json={**QUESTION, "resumable": True})
+    answer = both[0].client.post("/query?include=all", json={**QUESTION, "resumable": True})
     assert answer.status_code == 200
     assert answer.json() == events(both[1], answer.json()["run_id"])[-1].data
 

@@ -55,7 +55,7 @@ def talking(
 
 
 def ask(api: Api, **more: Any) -> list[SseEvent]:
-    with api.client.stream("POST", "/query", json=QUESTION | {"stream": True} | more) as stream:
+    with api.client.stream("POST", "/query?include=all", json=QUESTION | {"stream": True} | more) as stream:
         assert stream.status_code == 200
         return list(read_events(stream))
 
@@ -130,7 +130,9 @@ def test_leaving_while_the_model_is_silent_cancels_too(talking: Api, chat: Scrip
     chat.script("stall")
     asked = len(chat.requests)
     run_id = str(uuid4())
-    with talking.client.stream("POST", "/query", json=QUESTION | {"stream": True, "run_id": run_id}) as stream:
+    with talking.client.stream(
+        "POST", "/query?include=sources", json={**QUESTION, "stream": True, "run_id": run_id}
+    ) as stream:
         events = read_events(stream)
         assert any(event.event == "sources" for event in events)
         talking.await_until(lambda: len(chat.requests) > asked)

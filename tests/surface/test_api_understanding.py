@@ -44,7 +44,7 @@ def office(
 def stream(api: Api, question: str, **more: Any) -> list[SseEvent]:
     """Events of a run; one is terminal, and it is the last."""
     body = {"question": question, "collection": "handbook", "stream": True, **more}
-    with api.client.stream("POST", "/query", json=body) as response:
+    with api.client.stream("POST", "/query?include=all", json=body) as response:
         events = list(read_events(response))
     assert events[0].event == "run"
     assert [event.event in TERMINAL for event in events] == [False] * (len(events) - 1) + [True]
@@ -111,8 +111,8 @@ def test_chat_tells_iterations_and_complexity(office: Api, talking: Talking) -> 
 def test_a_conversation_over_http_keeps_its_sources(office: Api, talking: Talking) -> None:
     talking.reset(generate=[TRUE, "You get 30 days off each year [1]."])
     ask = {"collection": "handbook", "session_id": "talk"}
-    first = office.client.post("/query", json={"question": LEAVE, **ask}).json()
-    second = office.client.post("/query", json={"question": "explain that more simply", **ask}).json()
+    first = office.client.post("/query?include=all", json={"question": LEAVE, **ask}).json()
+    second = office.client.post("/query?include=all", json={"question": "explain that more simply", **ask}).json()
     assert second["route"]["strategy"] == "converse"
     assert {source["passage_id"] for source in first["sources"]} <= {
         source["passage_id"] for source in second["sources"]

@@ -100,7 +100,7 @@ def search(api: Api, **more: Any) -> dict[str, Any]:
 
 
 def ask(api: Api) -> dict[str, Any]:
-    answer = api.client.post("/query", json={"question": QUERY, "collection": "stones"})
+    answer = api.client.post("/query?include=sources", json={"question": QUERY, "collection": "stones"})
     assert answer.status_code == 200, answer.text
     said: dict[str, Any] = answer.json()
     return said

@@ -32,7 +32,7 @@ def start(api: Api, **more: Any) -> tuple[str, list[SseEvent]]:
     """Ask resumably, read until the first piece of text, and leave; the run id and what was read."""
     run_id, read = str(uuid4()), []
     body = {**QUESTION, "stream": True, "resumable": True, "run_id": run_id, **more}
-    with api.client.stream("POST", "/query", json=body) as stream:
+    with api.client.stream("POST", "/query?include=all", json=body) as stream:
         assert stream.status_code == 200, stream.read()
         for event in read_events(stream):
             read.append(event)
@@ -43,7 +43,7 @@ def start(api: Api, **more: Any) -> tuple[str, list[SseEvent]]:
 
 def events(api: Api, run_id: str, after: str | None = None) -> list[SseEvent]:
     headers = {} if after is None else {"Last-Event-ID": after}
-    with api.client.stream("GET", f"/runs/{run_id}/events", headers=headers) as stream:
+    with api.client.stream("GET", f"/runs/{run_id}/events?include=all", headers=headers) as stream:
         assert stream.status_code == 200, stream.read()
         return list(read_events(stream))
 

@@ -107,7 +107,7 @@ def ask_call(
         "filters": filters,
         "min_epoch": min_epoch,
     }
-    return ApiCall("POST", "/query", read_answer, {**given(body), "stream": stream})
+    return ApiCall("POST", "/query", read_answer, {**given(body), "stream": stream}, query={"include": "all"})
 
 
 def cancel_call(run_id: UUID) -> ApiCall[None]:

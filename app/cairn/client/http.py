@@ -80,7 +80,7 @@ class Client:
             calls.ask_call(question, collection, strategy, session, filters, min_epoch, stream=True),
             EventReader(),
         )
-        with _reached(), self._http.stream(call.method, call.path, json=call.body) as response:
+        with _reached(), self._http.stream(call.method, call.path, **_parts(call)) as response:
             if response.status_code >= 300:
                 raise problem_of(response.status_code, response.read())
             for piece in response.iter_bytes():
@@ -183,7 +183,7 @@ class AsyncClient:
             EventReader(),
         )
         with _reached():
-            async with self._http.stream(call.method, call.path, json=call.body) as response:
+            async with self._http.stream(call.method, call.path, **_parts(call)) as response:
                 if response.status_code >= 300:
                     raise problem_of(response.status_code, await response.aread())
                 async for piece in response.aiter_bytes():

@@ -86,18 +86,20 @@ class QueryBody(Body):
     )
 
 
-Part = Literal["citations", "sources", "route", "grounding", "timings_ms"]
+Part = Literal["sources", "route", "grounding", "timings_ms"]
 PARTS: Final[frozenset[str]] = frozenset(get_args(Part))
-"""Of an answer: what a caller may do without."""
+"""Of an answer: what most callers do without, and the larger part of its bytes."""
+ALL: Final = "all"
+_PART: Final = "|".join((*get_args(Part), ALL))
 
 Include = Annotated[
     str | None,
     Query(
         max_length=200,
-        description=f"Parts of the answer, separated by commas: {', '.join(get_args(Part))}. Default: all; what is not named is "
-        "left out, and an empty one leaves the answer and what it counts for.",
-        json_schema_extra={"pattern": rf"^(({'|'.join(get_args(Part))})(,({'|'.join(get_args(Part))})){{0,4}})?$"},
-        examples=["citations"],
+        description=f"What an answer has besides its text, citations and what they are worth: {', '.join(get_args(Part))}, "
+        f"separated by commas, or {ALL}. `sources` are the passages it was made of, also as an event of the stream.",
+        json_schema_extra={"pattern": rf"^(({_PART})(,({_PART})){{0,4}})?$"},
+        examples=["sources"],
     ),
 ]
 Kind = Literal["document", "web"]
@@ -160,10 +162,12 @@ class AnswerOut(BaseModel):
     model_config = example(_ANSWER)
 
     answer: str
-    citations: list[CitationOut] = Field(
-        [], description="May be left out by `include`, as may sources, route, grounding and timings_ms."
+    citations: list[CitationOut]
+    sources: list[SourceOut] = Field(
+        [],
+        description="The passages that the answer is made of. Named by `include`, as are route, grounding and timings_ms; else "
+        "left out.",
     )
-    sources: list[SourceOut] = []
     confidence: float = Field(description="Of a quotation: the calibrated probability that it answers.")
     confidence_word: WordOut
     answered: AnswerStatus = Field(
@@ -219,7 +223,7 @@ async def ask_question(
     As a stream: `run`, then `progress`, `sources` and `token`, then exactly one of `answer` (the body of the JSON
     answer), `error` (a problem) or `cancelled`. Its text counts: where `replaced` is true, what the tokens said is not the
     answer."""
-    question, without = _question(body, services), _left_out(include)
+    question, without = _question(body, services), left_out(include)
     named, least = body.run_id is not None, least_epochs(body.min_epoch, [question.collection])
     with of_one_state():
         await check_reached(services, least)
@@ -232,16 +236,15 @@ async def ask_question(
     return Response(shown.model_dump_json(exclude=set(without)), media_type="application/json")
 
 
-def _left_out(include: str | None) -> frozenset[str]:
-    """Parts that the caller does without. Raises InputError."""
-    if include is None:
-        return frozenset()
-    named = {name.strip() for name in include.split(",")} - {""}
-    if unknown := named - PARTS:
+def left_out(include: str | None) -> frozenset[str]:
+    """Parts that the caller does not ask for. Raises InputError."""
+    named = {name.strip() for name in (include or "").split(",")} - {""}
+    if unknown := named - PARTS - {ALL}:
         raise InputError(
-            f"include has {', '.join(sorted(unknown))}, and takes {', '.join(sorted(PARTS))}, separated by commas"
+            f"include has {', '.join(sorted(unknown))}, and takes {', '.join(get_args(Part))}, separated by commas, or {ALL}; "
+            "text, citations and confidence are always there"
         )
-    return PARTS - named
+    return frozenset() if ALL in named else PARTS - named
 
 
 def _question(body: QueryBody, services: Services) -> Question:
@@ -288,11 +291,11 @@ def sources_out(passages: Any) -> list[SourceOut]:
 # --- as a stream ------------------------------------------------------------------------------------------------------
 
 
-def query_frames(request: HTTPConnection, event: Event, *, without: frozenset[str] = frozenset()) -> list[Frame]:
+def query_frames(request: HTTPConnection, event: Event, *, without: frozenset[str]) -> list[Frame]:
     """What /query streams of an event; nothing of sources where the caller does without them."""
     if isinstance(event, SourcesFound) and "sources" in without:
         return []
-    if isinstance(event, Answered) and without:
+    if isinstance(event, Answered):
         shown = answer_out(event.answer, replaced=event.replaced)
         return [Frame("answer", shown.model_dump(mode="json", exclude=set(without)), terminal=True)]
     return [_frame(request, event)]
@@ -311,8 +314,6 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
             return Frame("sources", {"sources": found})
         case Token():
             return Frame("token", {"text": event.text})
-        case Answered():
-            return Frame("answer", answer_out(event.answer, replaced=event.replaced), terminal=True)
         case Failed():
             return error_frame(request, event.error)
         case Cancelled():

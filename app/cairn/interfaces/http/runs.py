@@ -26,7 +26,7 @@ from cairn.interfaces.http.authorize import check_scope
 from cairn.interfaces.http.chat_frames import CHAT_EVENTS, chat_frames
 from cairn.interfaces.http.models import ID_EXAMPLE, Body, example
 from cairn.interfaces.http.policy import policy_of
-from cairn.interfaces.http.query import EVENTS, STREAM_EXAMPLE, query_frames
+from cairn.interfaces.http.query import EVENTS, STREAM_EXAMPLE, Include, left_out, query_frames
 from cairn.interfaces.http.rate_limits import take_permit
 from cairn.interfaces.http.running import ServicesDep, TypedRoute, permits_of, services_of
 from cairn.interfaces.http.sse import Frame, describe, error_frame, event_stream
@@ -109,14 +109,16 @@ async def follow_run(
     after: Annotated[
         int, Query(ge=0, le=2**31 - 1, description="The same; the header counts where both are given.")
     ] = 0,
+    include: Include = None,
 ) -> Response:
-    """The events after that one: stored ones, then as they come, in the shape of the request that asked (`/query` or
-    `/chat`). On any process; ends with the terminal event. Leaving changes nothing."""
+    """The events after that one: stored ones, then as they come, in the shape of the request that asked (`/query`, with the parts
+    that `include` names here, or `/chat`). On any process; ends with the terminal event. Leaving changes nothing."""
+    without = left_out(include)
     run, events = await run_service.follow_run(services, run_id, _place(last_event_id, after))
     if run.status != "running" and run.last_seq == _place(last_event_id, after):
         await events.aclose()
         return Response(status_code=204)
-    frames = partial(render, _frames_of(run.surface, request), numbered=True)
+    frames = partial(render, _frames_of(run.surface, request, without), numbered=True)
     return event_stream(request, events, frames, own_ids=True)
 
 
@@ -128,8 +130,8 @@ def _place(header: str | None, after: int) -> int:
     return int(header)
 
 
-def _frames_of(surface: Surface, request: HTTPConnection) -> FramesOf:
-    return partial(chat_frames if surface == "chat" else query_frames, request)
+def _frames_of(surface: Surface, request: HTTPConnection, without: frozenset[str]) -> FramesOf:
+    return partial(chat_frames, request) if surface == "chat" else partial(query_frames, request, without=without)
 
 
 _SOCKET = "/ws/runs/{run_id}"
@@ -195,8 +197,8 @@ CLOSE_NORMAL, CLOSE_REFUSED, CLOSE_ERROR = 1000, 1008, 1011
 
 
 async def watch(socket: WebSocket, run_id: str) -> None:
-    """Frames `{"event": "progress", "step", "percent"}`, then one `{"event", "data"}` with the last event, as /query has it.
-    Watching, and leaving, change nothing."""
+    """Frames `{"event": "progress", "step", "percent"}`, then one `{"event", "data"}` with the last event, as /query has it with
+    the same `include`. Watching, and leaving, change nothing."""
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
     sending, leaving = asyncio.create_task(_send(socket, run_id)), asyncio.create_task(_left(socket))
     try:
@@ -224,10 +226,11 @@ async def _send(socket: WebSocket, run_id: str) -> None:
     code = CLOSE_NORMAL
     with suppress(WebSocketDisconnect, RuntimeError):  # who leaves in the middle is no error
         try:
+            without = left_out(socket.query_params.get("include"))
             async with aclosing(await _watch(services_of(socket), run_id)) as events:
                 async for item in events:
                     if isinstance(item.event, (Progress, *TERMINAL)):
-                        await socket.send_text(_text(query_frames(socket, item.event)[0]))
+                        await socket.send_text(_text(query_frames(socket, item.event, without=without)[0]))
         except CairnError as error:
             await socket.send_text(_text(error_frame(socket, error)))
         except (WebSocketDisconnect, RuntimeError):
