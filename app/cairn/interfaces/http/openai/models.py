@@ -46,7 +46,7 @@ class ListedModelOut(BaseModel):
 
 
 class ModelListOut(BaseModel):
-    model_config = example({"object": "list", "data": [_MODEL, {**_MODEL, "id": f"cairn/{COLLECTION_EXAMPLE}:fast"}]})
+    model_config = example({"object": "list", "data": [_MODEL]})
 
     object: Literal["list"] = "list"
     data: list[ListedModelOut]
@@ -75,14 +75,13 @@ async def find_collection(services: Services, name: str) -> tuple[Collection, Mo
 
 @router.get("/models", summary="List collections as models")
 async def list_openai_models(services: ServicesDep) -> ModelListOut:
-    """Each under its own name, and as `cairn/<collection>:<strategy>`."""
+    """One for each, asked as `auto` decides. `cairn/<collection>:<strategy>` is a model, too, and is not listed: a client's menu
+    shows what there is to ask, and not each way of asking it."""
     data: list[ListedModelOut] = []
     after = ""
     while found := await list_collections(services, after=after, limit=PAGE):
         for collection in found:
-            created = int(collection.created_at.timestamp())
-            names = [collection.name, *(f"{OWNER}/{collection.name}:{strategy}" for strategy in strategy_names())]
-            data += [ListedModelOut(id=name, created=created) for name in names]
+            data.append(ListedModelOut(id=collection.name, created=int(collection.created_at.timestamp())))
         after = found[-1].name
         if len(found) < PAGE:
             break
