@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+from collections.abc import Iterator
 from urllib.parse import urljoin
 
 import pytest
@@ -119,3 +120,69 @@ def test_two_hosts_in_one_request_are_refused(api: Api) -> None:
     with socket.create_connection(("127.0.0.1", api.port)) as plain:
         plain.sendall(b"GET /collections HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
         assert plain.makefile("rb").readline().startswith(b"HTTP/1.1 400")
+
+
+# --- pages of origins that the settings name ------------------------------------------------------------------------------
+
+APP = "https://app.example.org"
+FOREIGN = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+
+
+@pytest.fixture
+def shared(api: Api) -> Iterator[Api]:
+    """While pages of APP may ask."""
+    before = api.revision
+    api.write_settings(json.dumps({"api": {"allowedOrigins": [APP]}}))
+    api.await_until(lambda: api.revision != before)
+    api.index("shared", leave="Employees have 30 days of leave per year.")
+    yield api
+    api.restore_settings()
+    api.await_until(lambda: api.revision == before)
+
+
+def test_pages_of_a_named_origin_ask_and_read_answers_problems_and_streams(shared: Api) -> None:
+    asked, sent = {"question": "How many days of leave?", "collection": "shared"}, {"Origin": APP, **FOREIGN}
+    preflight = shared.client.options("/query", headers={**sent, "Access-Control-Request-Method": "POST"})
+    assert (preflight.status_code, preflight.content) == (204, b"")
+    assert "POST" in preflight.headers["access-control-allow-methods"]
+    assert "Authorization" in preflight.headers["access-control-allow-headers"]
+    answers = [
+        preflight, shared.client.post("/query", json=asked, headers=sent), shared.client.get("/collections/none", headers=sent),
+        shared.client.post("/query", json={}, headers=sent), shared.client.get("/nowhere", headers=sent),
+        shared.client.post("/query", json={**asked, "stream": True}, headers=sent),
+    ]  # fmt: skip
+    assert [answer.status_code for answer in answers] == [204, 200, 404, 422, 404, 200]
+    for answer in answers:
+        assert answer.headers["access-control-allow-origin"] == APP
+        assert "X-Request-ID" in answer.headers["access-control-expose-headers"] or answer is preflight
+        assert "access-control-allow-credentials" not in answer.headers
+        assert "Origin" in answer.headers["vary"]
+    assert "event: answer" in answers[-1].text
+
+
+def test_pages_of_other_origins_are_refused_as_ever(shared: Api) -> None:
+    for origin in ("https://evil.example", "http://app.example.org", f"{APP}:8443", "null"):
+        sent = {"Origin": origin, **FOREIGN}
+        for answer in (
+            shared.client.post("/search", json={"query": "leave", "collection": "shared"}, headers=sent),
+            shared.client.get("/collections", headers=sent),
+            shared.client.options("/query", headers={**sent, "Access-Control-Request-Method": "POST"}),
+        ):
+            assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
+            assert "access-control-allow-origin" not in answer.headers
+    rebound = shared.client.get("/collections", headers={"Origin": APP, **FOREIGN, "Host": "evil.example"})
+    assert rebound.status_code == 421
+    image = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    assert shared.client.get("/collections", headers=image).status_code == 403
+    assert shared.client.get("/collections").headers["vary"] == "Origin", (
+        "what a cache keeps of one it gives to no other"
+    )
+
+
+def test_an_origin_that_is_none_leaves_the_settings_in_force_and_says_why(api: Api) -> None:
+    before = api.revision
+    api.write_settings(json.dumps({"api": {"allowedOrigins": ["*"]}}))
+    api.await_until(lambda: "name each origin" in api.client.get("/health/ready").text)
+    assert api.revision == before
+    api.restore_settings()
+    api.await_until(lambda: "name each origin" not in api.client.get("/health/ready").text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from ipaddress import ip_network
 from typing import Annotated, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -495,6 +496,32 @@ def _check_host(entry: str) -> str:
     return entry.lower()
 
 
+_WEB_PORTS: Final = {"http": 80, "https": 443}
+
+
+def _check_origin(text: str) -> str:
+    """As browsers write it: lower case, and no port where it is the usual one."""
+    if "*" in text:
+        raise ValueError("'*' would let every page of the web ask here; name each origin, as https://app.example.org")
+    wanted = "name an origin as its pages are opened, https://app.example.org or http://localhost:3000, without a path"
+    try:
+        parts = urlsplit(text)
+        scheme, host, port = parts.scheme, parts.hostname or "", parts.port
+    except ValueError:
+        raise ValueError(wanted) from None
+    if (
+        scheme not in _WEB_PORTS
+        or not host
+        or not text.isascii()
+        or text.lower() != f"{scheme}://{parts.netloc}".lower()
+    ):
+        raise ValueError(wanted)
+    if "@" in parts.netloc or any(one.isspace() for one in text):
+        raise ValueError(wanted)
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}" + ("" if port in (None, _WEB_PORTS[scheme]) else f":{port}")
+
+
 def _check_network(text: str) -> str:
     try:
         return str(ip_network(text))
@@ -650,6 +677,11 @@ class ApiSettings(SettingsSection):
     )
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Host headers answered; * is any. Empty: any with keys, and only those of loopback without."
+    )
+    allowed_origins: tuple[Annotated[str, AfterValidator(_check_origin)], ...] = Field(
+        (),
+        description="Origins whose pages may ask from a browser (CORS), as https://app.example.org; they send a key in a header. "
+        "Empty: none; there is no * for all.",
     )
     trust_proxy: bool = Field(
         False,

@@ -65,7 +65,7 @@ class RefuseWhenFull:
             (b"retry-after", error.headers["Retry-After"].encode()), (b"x-request-id", request_id.encode()),
         ]  # fmt: skip
         start = {"type": "http.response.start", "status": status, "headers": headers}
-        secure(start, scope["path"])
+        secure(start, scope, self.running)
         await send(start)
         await send({"type": "http.response.body", "body": body})
         self._refused += 1

@@ -1,7 +1,7 @@
 """What keeps foreign web pages out: which host and origin a request may name, and what its answer lets a browser do.
 
 A browser sends requests for any page that asks, with everything that the user may do: to a server on loopback, to one behind a
-login. It says which page it was (Origin, Sec-Fetch-Site), and that is what decides here.
+login. It says which page it was (Origin, Sec-Fetch-Site), and that is what decides here; cors.py has the pages that are let in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.errors import InputError
-from cairn.interfaces.http import problems
+from cairn.interfaces.http import cors, problems
 from cairn.interfaces.http.running import Running
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -45,23 +45,29 @@ class BrowserMiddleware:
         self.names = tuple(names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
-        if refusal is None:
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
+            return
+        shared = cors.shared_origin(scope, self.running.settings.current.api.allowed_origins) is not None
+        refusal = self._refusal(scope, shared)
+        if refusal is None:
+            preflight = cors.answer_preflight(scope) if shared else None
+            await (preflight or self.app)(scope, receive, send)
         elif scope["type"] == "http" or "websocket.http.response" in scope.get("extensions", {}):
             await problems.plain(scope, *refusal)(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": refusal[1][:100]})
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _refusal(self, scope: Scope, shared: bool) -> Refusal | None:
         api, headers = self.running.settings.current.api, Headers(scope=scope)
         allowed = (*(api.allowed_hosts or (("*",) if self.any_host else LOOPBACK_HOSTS)), *self.names)
         # a WebSocket can change nothing here, but its opener reads what comes: no CORS stands before it
         method = scope.get("method", "POST")
-        return (
-            refuse_host(headers.getlist("host"), allowed)
-            or refuse_origin(method, headers, scheme_of(scope, headers, api.trust_proxy))
-            or refuse_site(method, headers)
+        unknown = refuse_host(headers.getlist("host"), allowed)
+        if unknown or shared:
+            return unknown
+        return refuse_origin(method, headers, scheme_of(scope, headers, api.trust_proxy)) or refuse_site(
+            method, headers
         )
 
 
@@ -134,7 +140,7 @@ def refuse_origin(method: str, headers: Headers, scheme: str) -> Refusal | None:
     own, foreign = origin_of(f"{scheme}://{headers.get('host', '')}"), origin_of(given[0])
     if len(given) == 1 and foreign is not None and foreign == own:
         return None
-    detail = f"requests that change something are not accepted from pages of {given[0][:200]}"
+    detail = f"requests that change something are not accepted from pages of {given[0][:200]}, which api.allowedOrigins lacks"
     if foreign and own and (foreign.host, foreign.scheme) == (own.host, "https") and own.scheme == "http":
         detail += "; if a proxy speaks TLS for this server, let it set X-Forwarded-Proto and set api.trustProxy"
     return 403, detail
@@ -189,11 +195,12 @@ def content_policy(path: str) -> str:
     return next((policy for page, policy in PAGES.items() if path == page or path.startswith(f"{page}/")), NOTHING)
 
 
-def secure(message: Message, path: str) -> None:
+def secure(message: Message, scope: Scope, running: Running) -> None:
     """Give the beginning of a response the headers that every one has, errors too. Answers are not kept by caches unless they
     say so themselves: they are one caller's."""
     headers = MutableHeaders(scope=message)
-    headers["Content-Security-Policy"] = content_policy(path)
+    cors.share(headers, scope, running.settings.current.api.allowed_origins)
+    headers["Content-Security-Policy"] = content_policy(scope["path"])
     for name, value in _HEADERS.items():
         headers[name] = value
     headers.setdefault("Cache-Control", "no-store")

@@ -57,7 +57,7 @@ class RequestMiddleware:
 
         async def secured(message: Message) -> None:
             if message["type"] == "websocket.http.response.start":
-                secure(message, scope["path"])
+                secure(message, scope, self.running)
             await send(message)
 
         if self.running.sockets < MAX_SOCKETS:
@@ -116,7 +116,7 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            secure(message, self.scope["path"])
+            secure(message, self.scope, self.running)
             headers = MutableHeaders(scope=message)
             headers["X-Request-ID"] = self._id
             for name, value in self.scope["state"].get(RESPONSE_HEADERS, {}).items():
