@@ -85,8 +85,9 @@ docs: $(DOCS_VENV)/.stamp ## build the documentation as a site, into site/
 	@$(DOCS_VENV)/bin/zensical build --strict
 	@$(DOCS_VENV)/bin/python scripts/describe_site.py site
 
-reference: install ## write docs/reference/ and the list of decisions from the code
+reference: install ## write docs/reference/, the list of decisions and the types of the TypeScript client from the code
 	@$(PY) scripts/make_reference.py
+	@$(PY) scripts/make_typescript.py
 
 lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashes
 	@$(PY) scripts/lock_requirements.py $(LOCK_VENV)/bin/uv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,9 @@ from cairn.interfaces.http.shapes import COMPATIBILITY
 from cairn.interfaces.server import create_app
 from cairn.settings import SettingsStore, read_environment
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+import make_typescript
+
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -45,6 +49,35 @@ def test_it_is_made_once_though_several_ask(tmp_path: Path) -> None:
     assert all(other is first for other in others)
     others_garbage = ResourceWarning  # sockets of tests before, if they are collected now
     assert not [str(one.message) for one in warned if not issubclass(one.category, others_garbage)]
+
+
+def test_the_types_of_the_typescript_client_are_those_of_the_document(document: dict[str, Any]) -> None:
+    """Without Node; what is committed of it besides is compiled again in tests/surface/test_typescript_client.py."""
+    made, folder = make_typescript.render(document), make_typescript.FILE.parent.parent
+    assert make_typescript.FILE.read_text(encoding="utf-8") == made, "make reference"
+    declared = (folder / "dist" / "schemas.d.ts").read_text(encoding="utf-8")
+    assert _words(declared) == _words(made.removeprefix(make_typescript.NOTE)), "npm run build in clients/typescript"
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [({"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}, "(number | null)[]"),
+     ({"anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "string"}]}, '"a" | "b" | (string & {})'),
+     ({"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Way"}}, "Record<string, Way>"),
+     ({"const": 1}, "1"), ({"title": "Anything"}, "unknown")],
+)  # fmt: skip
+def test_a_schema_is_written_as_the_type_that_it_is(schema: dict[str, Any], written: str) -> None:
+    assert make_typescript.type_of(schema, "") == written
+
+
+@pytest.mark.parametrize("schema", [{"allOf": []}, {"type": "array", "prefixItems": []}, {"type": ["string", "null"]}])
+def test_a_schema_that_no_rule_reads_is_an_error_and_no_type(schema: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        make_typescript.type_of(schema, "")
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
 
 
 def events_of(document: dict[str, Any], method: str, path: str) -> set[str]:

@@ -1,0 +1,2 @@
+export { Cairn } from "./client.js";
+export { CairnError, UnreachableError } from "./errors.js";

@@ -1,0 +1,2 @@
+// Made by `make reference` from the OpenAPI document; do not edit.
+export {};

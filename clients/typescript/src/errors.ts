@@ -1,0 +1,55 @@
+import type { Problem } from "./schemas.js";
+
+/** What the server refused or could not do: `code` is for programs, `message` (the problem's `detail`) for people. */
+export class CairnError extends Error {
+  override readonly name: string = "CairnError";
+  readonly status: number;
+  readonly code: string;
+  /** All that the server said, such as `errors` with the fields that are wrong. */
+  readonly problem: Problem;
+  /** Seconds after which to try again, where the server knows. */
+  readonly retryAfter: number | undefined;
+
+  constructor(problem: Problem, retryAfter?: number) {
+    super(problem.detail);
+    this.problem = problem;
+    this.status = problem.status;
+    this.code = problem.code;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Names the request in the server's log. */
+  get requestId(): string {
+    return this.problem.request_id;
+  }
+}
+
+/** The server did not answer, or the connection broke before the answer was complete. */
+export class UnreachableError extends Error {
+  override readonly name: string = "UnreachableError";
+}
+
+/** The error that a response stands for, also one of a proxy that says no problem. */
+export async function errorOf(response: Response): Promise<CairnError> {
+  const text = await response.text();
+  const after = Number.parseFloat(response.headers.get("Retry-After") ?? "");
+  return new CairnError(readProblem(text) ?? unknownProblem(response, text), Number.isNaN(after) ? undefined : after);
+}
+
+function readProblem(text: string): Problem | undefined {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === "object" && found !== null && "code" in found && "detail" in found ? (found as Problem) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknownProblem(response: Response, text: string): Problem {
+  const detail = `HTTP ${response.status}: ${text.slice(0, 200).trim() || "no reason given"}`;
+  const requestId = response.headers.get("X-Request-ID") ?? "";
+  return {
+    type: "about:blank", title: response.statusText, status: response.status, detail, instance: "", code: "unknown",
+    request_id: requestId,
+  };
+}
