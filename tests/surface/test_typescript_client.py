@@ -153,3 +153,28 @@ def test_what_is_committed_is_what_a_strict_compiler_makes_of_the_source(tmp_pat
     assert done.returncode == 0, done.stdout
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_text() for path in (CLIENT / "dist").iterdir()}, "npm run build"
+
+
+@pytest.mark.siege
+@needs_node
+def test_the_widget_that_is_served_is_what_its_source_says(tmp_path: Path) -> None:
+    folder = REPO / "clients" / "widget"
+    tools = folder / "node_modules" / ".bin"
+    if not (tools / "esbuild").exists():
+        pytest.skip(f"WIDGET NOT COMPILED: there is no {tools / 'esbuild'}; `npm ci` in clients/widget brings it")
+    build: str = json.loads((folder / "package.json").read_text())["scripts"]["build"]
+    served = REPO / "app" / "cairn" / "interfaces" / "http" / "widget.js"
+    command, _, place = build.rpartition("--outfile=")
+    assert (folder / place).resolve() == served
+    for part in f"{command}--outfile={tmp_path / 'widget.js'}".split(" && "):
+        name, *arguments = part.split()
+        done = subprocess.run(
+            [str(tools / name), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=patience(120),
+            check=False,
+            cwd=folder,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "widget.js").read_text() == served.read_text(), "npm run build in clients/widget"

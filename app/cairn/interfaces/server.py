@@ -51,6 +51,7 @@ from cairn.interfaces.http import (
     traces,
     urls,
     usage,
+    widget,
 )
 from cairn.interfaces.http.admission import AdmissionMiddleware, RefuseWhenFull
 from cairn.interfaces.http.authenticate import AuthenticateMiddleware, check_listen
@@ -97,7 +98,7 @@ HOUR_SECONDS = 3600.0
 _ROUTERS = (
     collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
     conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings,
-    dify, health, docs_page,
+    dify, health, docs_page, widget,
 )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from cairn.interfaces.http.running import Running
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 """Answered for without keys where the settings name none: another name may be one that a foreign page bent to loopback."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+FOR_ANY_PAGE: Final = frozenset({"/widget.js"})
+"""What any page may load: nothing in it is anybody's."""
 _OWN_PAGES: Final = frozenset({"same-origin", "none"})
 """Sec-Fetch-Site of our own pages, and of what the user typed, bookmarked or opened from outside."""
 _PORTS: Final = {"http": 80, "https": 443}
@@ -64,7 +66,7 @@ class BrowserMiddleware:
         # a WebSocket can change nothing here, but its opener reads what comes: no CORS stands before it
         method = scope.get("method", "POST")
         unknown = refuse_host(headers.getlist("host"), allowed)
-        if unknown or shared:
+        if unknown or shared or (scope["path"] in FOR_ANY_PAGE and method in SAFE_METHODS):
             return unknown
         return refuse_origin(method, headers, scheme_of(scope, headers, api.trust_proxy)) or refuse_site(
             method, headers
@@ -203,4 +205,6 @@ def secure(message: Message, scope: Scope, running: Running) -> None:
     headers["Content-Security-Policy"] = content_policy(scope["path"])
     for name, value in _HEADERS.items():
         headers[name] = value
+    if scope["path"] in FOR_ANY_PAGE:
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     headers.setdefault("Cache-Control", "no-store")
