@@ -31,7 +31,7 @@ BEGIN
   WHERE r.tenant_id = tenant AND (r.document_ids && documents
     OR r.session_id = ANY (told) AND (r.plan ->> 'rewritten_by' IS NOT NULL OR r.plan ? 'agent_steps'));
   UPDATE runs r
-  SET answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now())
+  SET answer = (r.answer - 'text' - 'insufficiencies' - 'digests') || jsonb_build_object('source_deleted_at', now())
   WHERE r.tenant_id = tenant AND r.document_ids && documents AND NOT r.answer ? 'source_deleted_at';
   GET DIAGNOSTICS touched = ROW_COUNT;
   PERFORM blank_messages(documents);
@@ -141,7 +141,7 @@ BEGIN
     question = '',
     error = split_part(r.error, ':', 1),
     degraded = '{}',
-    answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('session_deleted_at', now()),
+    answer = (r.answer - 'text' - 'insufficiencies' - 'digests') || jsonb_build_object('session_deleted_at', now()),
     plan = wordless_plan(r.plan)
   WHERE r.tenant_id = tenant AND r.session_id = session AND (among IS NULL OR r.id = ANY (among));
 END

@@ -60,7 +60,7 @@ SELECT stage, verdict, rank, score FROM rag.explain_passage($1, $2)
 -- Runs just written whose answers cite a document that is gone lose their text; ids stay, so that the run can still be
 -- counted. Those that were written before it went are blanked with it.
 UPDATE rag.runs r SET
-  answer = (r.answer - 'text' - 'insufficiencies') || jsonb_build_object('source_deleted_at', now()),
+  answer = (r.answer - 'text' - 'insufficiencies' - 'digests') || jsonb_build_object('source_deleted_at', now()),
   plan = rag.wordless_plan(r.plan)
 WHERE r.tenant_id = $1 AND r.id = ANY ($2::uuid[]) AND NOT r.answer ? 'source_deleted_at' AND EXISTS (
   SELECT 1 FROM unnest(r.document_ids) AS cited (id)

@@ -14,6 +14,7 @@ from cairn.answer.model_failure import Instead, describe_failure
 from cairn.domain.answer import Answer, AnswerStatus, Citation, ConfidenceWord, Draft, Grounding, ModelFailure
 from cairn.domain.event import Answered, Event, Failed
 from cairn.domain.plan import QueryPlan
+from cairn.domain.proof import digest_of
 from cairn.domain.trace import LegTrace, RunTrace
 from cairn.language.links import known
 from cairn.language.outbound import without_links_inside
@@ -344,6 +345,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
     return {
         "text": answer.answer,
         "citations": [_citation(citation) for citation in answer.citations],
+        "digests": {str(citation.n): digest_of(citation.quote) for citation in answer.citations},  # for proofs
         "confidence": answer.confidence,
         "confidence_word": answer.confidence_word,
         "answered": answer.answered,

@@ -135,13 +135,15 @@ def _told(fates: Sequence[str]) -> Sequence[str]:
     return fates[:end]
 
 
-async def get(connection: Any, principal: Principal, run_id: UUID) -> RunTrace | None:
+async def get(connection: Any, principal: Principal, run_id: UUID, *, as_it_ended: bool = False) -> RunTrace | None:
+    """`as_it_ended`: without what documents became since."""
     row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id, LOST)
     if row is None:
         return None
     legs = await connection.fetch(SQL["legs"], principal.tenant_id, run_id)
     values: dict[str, Any] = _values(row)
-    values["answer"] = await _with_changes(connection, principal, values["answer"])
+    if not as_it_ended:
+        values["answer"] = await _with_changes(connection, principal, values["answer"])
     return RunTrace(**values, legs=tuple(_leg(**_values(leg)) for leg in legs))
 
 
