@@ -2,8 +2,8 @@
 
     python verify_proof.py proof.json FILES...
 
-FILES are the documents as they were handed to Cairn, and texts that `cairn prove --texts DIR` wrote. Needs Python (3.9 or newer)
-and nothing else. Exit code: 0 the proof is true, as far as its notes say; 1 it is not, and each fault is named; 2 it cannot be read.
+FILES are the documents as they were handed to Cairn, and texts that `cairn prove --texts DIR` wrote. Needs Python (3.9 or later)
+and nothing else. Exit code: 0 the proof is true, as far as its notes say; 1 it is not, each fault is named; 2 it cannot be read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 FORMAT = "cairn-proof/1"
-LAYOUT = {
-    **dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")),
-    **dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " "),
-}
+LAYOUT = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
+LAYOUT |= dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
 SOFT_HYPHEN = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=[^\\W\\d_]))?")
 
 
@@ -44,22 +41,14 @@ def readings(content: bytes) -> list[str]:
     return [text, plain, SOFT_HYPHEN.sub("", plain).translate(LAYOUT)]
 
 
-def load(data: bytes) -> Any:
-    """Raises ValueError for what is no JSON, has a key twice, or a number with a fraction."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({key for key, _ in pairs}) < len(pairs):
-            raise ValueError("a key stands twice in one object")
-        return dict(pairs)
-
-    def refuse(number: str) -> Any:
-        raise ValueError(f"a proof has whole numbers only, and not {number}")
-
-    return json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=refuse, parse_constant=refuse)
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return dict(pairs)
 
 
-def named(checks: Iterable[tuple[Any, str]]) -> list[str]:
-    """Of pairs of whether something is wrong and its name, the names of what is."""
+def named(checks: Any) -> list[str]:
+    """Of pairs of whether something is wrong, and its name."""
     return [name for wrong, name in checks if wrong]
 
 
@@ -89,7 +78,7 @@ def check_inside(proof: dict[str, Any]) -> list[str]:
         shown = proof["answer"]["text"][slice(*place)] if place else quote
         faults += named([
             (shown != quote, f"{name}: the answer does not have the quoted words where the proof says"),
-            (quote is not None and sha256(quote) != one["sha256"], f"{name}: the quoted words are not those that were read (sha256)"),
+            (quote is not None and sha256(quote) != one["sha256"], f"{name}: the quoted words are not what was read (sha256)"),
         ])  # fmt: skip
         if one["url"] is None:
             passage, row = passages.get(one["passage_id"]), rows.pop(one["n"], {"chunks": []})
@@ -111,8 +100,8 @@ def check_passage(name: str, one: dict[str, Any], document: dict[str, Any] | Non
 def check_citation(name: str, one: dict[str, Any], document: Any, passage: Any, row: dict[str, Any]) -> list[str]:
     start, end, quote, same = one["start"], one["end"], one["quote"], ("document_id", "version")
     faults = named([
-        (not document or not document["cited"],
-         f"{name}: document {one['document_id']}, version {one['version']}, is not among the cited ones"),
+        (not document or not document["cited"], f"{name}: document and version are not among the cited ones"),
+        (document and document["text_missing"] and quote, f"{name}: it has words of a text that is missing"),
         (not passage or not passage["cited"], f"{name}: passage {one['passage_id']} is not among the cited ones"),
         (any(row.get(key) != one[key] for key in ("passage_id", *same)),
          f"{name}: its rows lead to another passage, document or version"),
@@ -122,22 +111,17 @@ def check_citation(name: str, one: dict[str, Any], document: Any, passage: Any, 
     ])  # fmt: skip
     if not passage or passage["missing"] or quote is None:
         return faults
-    at, until = max(start, passage["start"]), min(end, passage["end"])  # the part that lies in the passage
-    wrong = (
-        at >= until
-        or quote[at - start : until - start] != passage["text"][at - passage["start"] : until - passage["start"]]
-    )
+    first, at, last = passage["start"], max(start, passage["start"]), min(end, passage["end"])
     return faults + named([
         (any(passage[key] != one[key] for key in same), f"{name}: its passage is of another document or version"),
-        (wrong, f"{name}: the passage does not have the quoted words at {start}..{end}"),
+        (at >= last or quote[at - start : last - start] != passage["text"][at - first : last - first],
+         f"{name}: the passage does not have the quoted words at {start}..{end}"),
     ])  # fmt: skip
 
 
 def check_files(proof: dict[str, Any], files: dict[str, bytes]) -> tuple[list[str], list[str]]:
     """Faults, and notes of what was checked with less than all, or not at all."""
-    faults: list[str] = []
-    notes: list[str] = []
-    used: set[str | None] = set()
+    faults, notes, used = list[str](), list[str](), set[Any]()
     by_file = {sha256(content): name for name, content in files.items()}
     texts = [(name, text) for name, content in files.items() for text in readings(content)]
     by_text = {sha256(text): (name, text) for name, text in reversed(texts)}
@@ -150,41 +134,34 @@ def check_files(proof: dict[str, Any], files: dict[str, bytes]) -> tuple[list[st
         if document["text_missing"]:
             notes.append(f"{name}: {document['text_missing']}")
             for one in cited:
-                start, end = one["start"], one["end"]
-                where = next((known for known, text in texts if sha256(text[start:end]) == one["sha256"]), None)
-                used.add(where)
-                found = f"stand so in {where}" if where else "were NOT CHECKED: they stand in no file that is given"
-                notes.append(f"citation {one['n']}: the words at {start}..{end} of version {one['version']} {found}")
+                where = [known for known, text in texts if sha256(text[one["start"] : one["end"]]) == one["sha256"]]
+                used |= set(where)
+                found = f"stand so in {where[0]}" if where else "were NOT CHECKED: no file that is given has them there"
+                notes.append(f"citation {one['n']}: the words at {one['start']}..{one['end']} {found}")
         elif text is not None:
             read = [one for one in proof["passages"] if (one.get("document_id"), one.get("version")) == version]
-            there = [(f"citation {one['n']}: the quoted words do", one, one["quote"] or "") for one in cited]
-            places = [(what, one["start"], one["end"], sha256(quote)) for what, one, quote in there]
-            places += [
-                (f"passage {one['id']}: what was read does", one["start"], one["end"], one["sha256"]) for one in read
-            ]
+            places = [(f"citation {one['n']}: the quoted words do", one) for one in cited]
+            places += [(f"passage {one['id']}: what was read does", one) for one in read]
+            faults += named([(len(text) != document["text_length"], f"{name}: its text is not as long as is said")])
             faults += named(
-                (sha256(text[start:end]) != digest, f"{what} not stand at {start}..{end} of {source}")
-                for what, start, end, digest in places
+                (
+                    sha256(text[one["start"] : one["end"]]) != one["sha256"],
+                    f"{what} not stand where is said in {source}",
+                )
+                for what, one in places
             )
-            length = document["text_length"]
-            faults += named([(len(text) != length, f"{name}: its text has {len(text)} characters, and not {length}")])
             notes += named([
                 (document["file_sha256"] and not file, f"{name}: its text was given and checked, and its file was not given"),
                 (file and document["reading"] == "parsed", f"{name}: that the file says what the text says is taken on trust"),
             ])  # fmt: skip
-        elif file and document["reading"] == "plain":
-            faults.append(f"{name}: the text of {file} is not the one that was read")
         elif file:
-            notes.append(
-                f"{name}: {file} is the file that was read; what it says is taken on trust (cairn prove --texts)"
-            )
-        elif document["cited"]:
-            wanted = document["file_sha256"] or document["text_sha256"]
-            faults.append(f"{name}: no file that is given is the one that was read (sha256 {wanted})")
+            plain, trust = document["reading"] == "plain", "what it says is taken on trust (cairn prove --texts)"
+            told = f"{name}: {file} is the file that was read; {'its text is another' if plain else trust}"
+            (faults if plain else notes).append(told)
         else:
-            notes.append(f"{name}: was read and is not cited; its file was not given")
+            (faults if document["cited"] else notes).append(f"{name}: no file that is given is the one that was read")
     for name in files.keys() - used:
-        like = [one for one in proof["documents"] if is_called(name, one) and not one["text_missing"]]
+        like = any(is_called(name, one) for one in proof["documents"] if not one["text_missing"])
         (faults if like else notes).append(f"{name}: is nothing that was read{' under this name' if like else ''}")
     return faults, notes
 
@@ -192,12 +169,12 @@ def check_files(proof: dict[str, Any], files: dict[str, bytes]) -> tuple[list[st
 def is_called(file: str, document: dict[str, Any]) -> bool:
     """Whether a file is called as a document, or as its text."""
     text = f".{document['id'][-12:]}.v{document['version']}.txt"
-    return Path(file).name == (document["external_id"] or "").rsplit("/", 1)[-1] or file.endswith(text)
+    return Path(file).name == str(document["external_id"]).rsplit("/", 1)[-1] or file.endswith(text)
 
 
 def verify(data: bytes, files: dict[str, bytes]) -> tuple[list[str], list[str]]:
     """Faults, none of a true proof, and notes. Raises ValueError for what is no proof."""
-    proof = load(data)
+    proof = json.loads(data.decode("utf-8"), object_pairs_hook=once)
     try:
         faults, notes = check_files(proof, files)
         return [*check_seal(proof), *check_inside(proof), *faults], notes
@@ -210,8 +187,8 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 2
     try:
-        given = {name: Path(name).read_bytes() for name in arguments[1:]}
-        faults, notes = verify(Path(arguments[0]).read_bytes(), given)
+        proof, *files = arguments
+        faults, notes = verify(Path(proof).read_bytes(), {name: Path(name).read_bytes() for name in files})
     except (OSError, ValueError) as error:
         print(f"cannot be checked: {error}")
         return 2

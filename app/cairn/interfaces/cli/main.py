@@ -312,6 +312,27 @@ def feedback(
 
 
 @app.command()
+def prove(
+    run: Annotated[UUID | None, typer.Argument(metavar="RUN", help="Id of the run, as the answer has it.")] = None,
+    texts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the text of each cited document there as well.")
+    ] = None,
+    verifier: Annotated[
+        bool, typer.Option("--verifier", help="Print the program that checks proofs instead; it needs Python alone.")
+    ] = False,
+) -> int:
+    """Print the proof of an answer: question, answer, quoted words and where they stand, hashes of the documents, settings, models
+    and rows, as JSON that can be checked without Cairn."""
+    from cairn.interfaces.cli import prove as command
+
+    if verifier:
+        return command.print_verifier()
+    if run is None:
+        raise typer.BadParameter("name the run, as the answer does: cairn prove RUN > proof.json")
+    return _run(command.prove(run, texts))
+
+
+@app.command()
 def reindex(
     collection: Annotated[str, typer.Argument(metavar="COLLECTION")],
     force: Annotated[bool, typer.Option("--force", help="Also documents that would come out as they are.")] = False,

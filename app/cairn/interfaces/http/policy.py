@@ -66,6 +66,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /api/agent/run": RoutePolicy("ask", "answer"),
     "POST /api/agent/stream": RoutePolicy("ask", "answer"),
     "GET /runs/{run_id}": _READ,
+    "GET /runs/{run_id}/proof": _READ,
     "POST /runs/{run_id}/cancel": RoutePolicy("ask"),
     "GET /runs/{run_id}/events": _READ,
     "WS /ws/runs/{run_id}": _READ,
