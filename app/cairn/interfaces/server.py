@@ -44,6 +44,7 @@ from cairn.interfaces.http import (
     originals,
     otel,
     problems,
+    proofs,
     qa,
     query,
     runs,
@@ -96,7 +97,7 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
-    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs, proofs,
     conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings,
     dify, health, docs_page, widget,
 )  # fmt: skip

@@ -55,6 +55,7 @@ LINKS: Final = (
     Link("POST /search", "200", "trace", "GET /traces/{trace_id}", {"trace_id": f"{_BODY}trace_id"}),
     Link("POST /query", "200", "run", "GET /runs/{run_id}", _RUN),
     Link("POST /query", "200", "trace", "GET /traces/{trace_id}", {"trace_id": f"{_BODY}run_id"}),
+    Link("POST /query", "200", "proof", "GET /runs/{run_id}/proof", _RUN),
     Link("POST /query", "200", "events", "GET /runs/{run_id}/events", _RUN),
     Link(
         "POST /chat/",
