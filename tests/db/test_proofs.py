@@ -3,17 +3,20 @@ of a changed one."""
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 import pytest_asyncio
 from talking import Talking
@@ -27,7 +30,10 @@ from cairn.service import verify_proof
 from cairn.service.ask import final, start
 from cairn.service.conversations import delete_history
 from cairn.service.documents import delete_document, index_now
+from cairn.service.models import start_reindex
 from cairn.service.proofs import prove_run, read_texts, verifier
+from cairn.service.search import get_trace
+from cairn.settings import Environment
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, change
 from tests.db.tenants import on_documents_of, tenant_of
@@ -79,6 +85,7 @@ QUESTIONS = (
     "Hello!",
     "Summarize the handbook",
 )
+TALK = ("How many days of leave do employees get?", "And when does it expire?")
 
 
 @dataclass(frozen=True)
@@ -107,24 +114,475 @@ async def ask(services: Services, text: str, **more: Any) -> UUID:
     return (await final(await start(services, question))).answer.run_id
 
 
-async def case_of(services: Services, text: str, **more: Any) -> Case:
+async def case_of(services: Services, text: str, beside: Files | None = None, **more: Any) -> Case:
     proof = await prove_run(services, await ask(services, text, **more))
     texts = {one.file_name: one.text.encode() for one in await read_texts(services, proof)}
-    return Case(text, proof, {**files(), **texts})
+    return Case(text, proof, {**(files() if beside is None else beside), **texts})
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def cases(filled: Services) -> list[Case]:
-    """Proofs of runs of every kind without a model, follow-ups last."""
+async def cases(filled: Services) -> dict[str, Case]:
+    """By question: a proof of each kind of run without a model; the last two are one conversation."""
     async with on_documents_of(filled) as services:
-        made = [await case_of(services, text) for text in QUESTIONS]
-        return made + [await case_of(services, text, session_id="talk") for text in (LEAVE, "And in which month does it expire?")]
+        made = {text: await case_of(services, text) for text in QUESTIONS}
+        return made | {text: await case_of(services, text, session_id="talk") for text in TALK}
 
 
-async def test_try(cases: list[Case]) -> None:
-    for case in cases:
-        faults, notes = case.check()
-        print(case.question, "->", case.proof["answer"]["text"][:80], case.proof["answer"]["strategy"], len(case.proof["citations"]), len(case.proof["passages"]))
-        print("   ", faults, notes)
-    print(json.dumps(cases[0].proof, indent=1))
-    assert 0
+async def test_true_proofs_are_taken(cases: dict[str, Case]) -> None:
+    for case in cases.values():
+        assert case.check()[0] == [], case.question
+        for cited in case.proof["citations"]:
+            assert cited["quote"] is not None
+        assert all(one["sha256"] for one in case.proof["passages"])
+    strategies = {text: case.proof["answer"]["strategy"] for text, case in cases.items()}
+    assert {"fast", "aggregate", "summarize", "reply"} <= set(strategies.values())
+
+
+async def test_a_proof_says_what_was_asked_answered_quoted_and_read(cases: dict[str, Case]) -> None:
+    proof = cases[LEAVE].proof
+    (cited,), (document,) = proof["citations"], [one for one in proof["documents"] if one["cited"]]
+    assert proof["question"]["text"] == LEAVE
+    assert cited["quote"] == "Employees have 30 days of leave per year."
+    start, end = cited["in_answer"]
+    assert proof["answer"]["text"][start:end] == cited["quote"]
+    assert HANDBOOK["leave.md"][cited["start"] : cited["end"]] == cited["quote"]
+    assert (document["external_id"], document["version"], document["reading"]) == ("leave.md", 1, "plain")
+    assert document["file_sha256"] == verify_proof.sha256(files()["leave.md"])
+    assert document["text_sha256"] == verify_proof.sha256(HANDBOOK["leave.md"])
+    assert {one["external_id"] for one in proof["documents"]} == set(files())
+    assert [one["text"] is not None for one in proof["passages"]] == [one["cited"] for one in proof["passages"]]
+    assert proof["models"]["answerer"] == "extractive"
+    assert proof["index"][0]["epoch"] == proof["index"][0]["epoch_now"] > 0
+    assert proof["settings"]["changed"] == {"rag.rerankingEnabled": False}
+    assert "." in proof["answer"]["confidence"]
+
+
+async def test_what_is_no_plain_text_is_checked_by_its_text(cases: dict[str, Case]) -> None:
+    case = cases["How high is the pilot fee?"]
+    assert any("by trust" in note for note in case.check()[1])
+    faults, notes = case.check(other=files())
+    assert faults == []
+    assert any("harbour.pdf" in note and "taken on trust (cairn prove --texts)" in note for note in notes)
+    (name,) = case.files.keys() - files().keys()
+    lies = {**case.files, name: case.files[name].replace(b"310", b"320")}
+    assert case.check(other=lies)[0] == [f"{name}: is nothing that was read under this name"]
+
+
+async def test_computed_answers_and_lists_cite_what_they_stand_on(cases: dict[str, Case]) -> None:
+    highest = cases["Which product has the highest price?"].proof
+    assert highest["citations"][0]["quote"] in STOCK
+    listed = cases["List all documents"].proof
+    assert len(listed["citations"]) == len(files())
+    assert len(listed["rows"]) == len(files())
+
+
+async def test_a_refusal_says_what_was_read(cases: dict[str, Case]) -> None:
+    proof = cases["Who won the Eurovision song contest in 1974?"].proof
+    assert (proof["answer"]["answered"], proof["citations"], proof["rows"]) == ("no", [], [])
+    assert len(proof["passages"]) == len(files())
+
+
+async def test_a_follow_up_says_how_it_was_understood(cases: dict[str, Case]) -> None:
+    first, second = (cases[text].proof for text in TALK)
+    assert (first["question"]["messages_before"], first["question"]["understood_as"]) == (0, None)
+    assert second["question"]["messages_before"] > 0
+    assert "leave" in second["question"]["understood_as"]
+
+
+async def test_an_agent_with_a_model(chatty: Services, talking: Talking) -> None:
+    await index_now(chatty, "handbook", [Source(name, name, content) for name, content in files().items()])
+    look = "THOUGHT: I look.\nACTION: retrieve_vector\nARGUMENTS: " + json.dumps({"query": "days of leave"})
+    done = "THOUGHT: Enough.\nACTION: final_answer\nARGUMENTS: " + json.dumps(
+        {"answer": "They have 30 days of leave [1]."}
+    )
+    talking.reset(think=[look, done])
+    change(chatty, "rewrite", model=False)
+    case = await case_of(chatty, LEAVE, strategy="react")
+    assert case.check()[0] == []
+    assert (case.proof["answer"]["text"], case.proof["answer"]["strategy"]) == (
+        "They have 30 days of leave [1].",
+        "react",
+    )
+    assert case.proof["models"]["chat"] == case.proof["models"]["answerer"]
+    assert {one["purpose"] for one in case.proof["models"]["calls"]} >= {"think"}
+    assert case.proof["citations"][0]["quote"] == "Employees have 30 days of leave per year."
+
+
+async def test_a_document_that_was_replaced_since(services: Services) -> None:
+    await index_now(services, "handbook", [Source(name, name, content) for name, content in files().items()])
+    before = await case_of(services, LEAVE)
+    run = UUID(before.proof["run"]["id"])
+    new = files()["leave.md"].replace(b"30 days", b"28 days")
+    await index_now(services, "handbook", [Source("leave.md", "leave.md", new)])
+    after = await prove_run(services, run)
+    (cited,), (document,) = after["citations"], [one for one in after["documents"] if one["cited"]]
+    assert before.check()[0] == [], "what was written before stays true of the file that was read"
+    assert (cited["version"], document["version"], document["version_now"]) == (1, 1, 2)
+    assert (cited["quote"], document["text_sha256"], document["file_sha256"]) == (None, None, None)
+    assert "version 1 was read; version 2 took its place" in cited["missing"]
+    assert (cited["sha256"], cited["start"]) == (
+        before.proof["citations"][0]["sha256"],
+        before.proof["citations"][0]["start"],
+    )
+    faults, notes = before.check(after)
+    assert faults == []
+    assert any("stand so in leave.md" in note for note in notes), "the old file has the words at that place"
+    faults, notes = before.check(after, {"leave.md": new})
+    assert faults == []
+    assert any("NOT CHECKED" in note for note in notes)
+    assert any("leave.md: is nothing that was read" in note for note in notes)
+
+
+async def test_a_document_that_was_cut_anew_since(services: Services) -> None:
+    await index_now(services, "handbook", [Source("leave.md", "leave.md", files()["leave.md"])])
+    run = await ask(services, LEAVE)
+    change(services, "chunking", passage_size=200, passage_overlap=0, chunk_size=100)
+    await start_reindex(services, "handbook", force=True)
+    await services.worker().run_until_idle()
+    proof = await prove_run(services, run)
+    assert proof["passages"][0]["missing"] is not None
+    assert proof["citations"][0]["quote"] == "Employees have 30 days of leave per year."
+    assert proof["settings"]["changed"] is None
+    assert proof["settings"]["missing"] is not None
+    assert verify_proof.verify(json.dumps(proof).encode(), files())[0] == []
+
+
+async def test_texts_that_were_handed_over_have_no_file(services: Services) -> None:
+    await index_now(services, "handbook", [text_source(name, text) for name, text in HANDBOOK.items()])
+    case = await case_of(services, LEAVE, {name: text.encode() for name, text in HANDBOOK.items()})
+    assert case.proof["documents"][0]["file_sha256"] is None
+    assert "handed over as text" in case.proof["documents"][0]["file_missing"]
+    assert case.check() == ([], [])
+
+
+async def test_what_cannot_be_proved_says_why(services: Services) -> None:
+    (document, *_) = await index_now(services, "handbook", [text_source(name, text) for name, text in HANDBOOK.items()])
+    with pytest.raises(NotFoundError):
+        await prove_run(services, new_id())
+    found = await find(services, LEAVE, "handbook")
+    with pytest.raises(ConflictError, match="has no answer"):
+        await prove_run(services, found.run_id)
+    talk, leave = await ask(services, "When are salaries paid?", session_id="talk"), await ask(services, LEAVE)
+    assert "digests" in (await get_trace(services, leave)).answer
+    await delete_history(services, "talk")
+    await delete_document(services, "handbook", document.document_id)
+    for run in (talk, leave):
+        assert "digests" not in (await get_trace(services, run)).answer, "a hash of few words tells them"
+        with pytest.raises(TextDeletedError):
+            await prove_run(services, run)
+
+
+async def test_an_auditor_finds_the_rows_in_sql(cases: dict[str, Case], environment: Environment) -> None:
+    proof = cases[LEAVE].proof
+    (row,), run = proof["rows"], proof["run"]["id"]
+    owner = await asyncpg.connect(environment.database_url)
+    try:
+        found = await owner.fetch(AUDIT, UUID(run), row["n"])
+    finally:
+        await owner.close()
+    assert [(one["leg"], one["rank"], one["fate"]) for one in found if one["leg"] == "fused"] == [("fused", 1, "kept")]
+    assert {(one["leg"], one["rank"]) for one in found} == {(one["leg"], one["rank"]) for one in row["candidates"]}
+    assert {str(one["passage_id"]) for one in found} == {row["passage_id"]}
+    assert {str(one["chunk_id"]) for one in found} == {one["id"] for one in row["chunks"]}
+    assert {(str(one["document_id"]), one["version"]) for one in found} == {(row["document_id"], row["version"])}
+    assert {one["quote"] for one in found} == {proof["citations"][0]["quote"]}
+
+
+AUDIT = """
+SELECT c.quote, c.version, h.leg, h.rank, h.fate, c.passage_id, k.id AS chunk_id, d.id AS document_id
+FROM analyst.citations AS c
+JOIN analyst.retrieval_hits AS h ON h.run_id = c.run_id AND h.passage_id = c.passage_id
+JOIN analyst.chunks AS k ON k.passage_id = c.passage_id AND k.char_start < c.char_end AND k.char_end > c.char_start
+JOIN analyst.documents AS d ON d.id = c.document_id
+WHERE c.run_id = $1 AND c.n = $2
+"""
+
+
+# --- the program that checks ------------------------------------------------------------------------------------------------
+
+
+def test_the_verifier_is_small_and_needs_python_alone(tmp_path: Path) -> None:
+    source = verifier()
+    assert len(source.splitlines()) <= 200
+    imported = {node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in ast.walk(ast.parse(source))
+                if isinstance(node, ast.Import | ast.ImportFrom)}  # fmt: skip
+    assert {str(name).partition(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+async def test_the_verifier_runs_by_itself(cases: dict[str, Case], tmp_path: Path) -> None:
+    case, program = cases[LEAVE], tmp_path / "verify_proof.py"
+    program.write_text(verifier())
+    (tmp_path / "proof.json").write_text(json.dumps(case.proof, indent=2))
+    (tmp_path / "leave.md").write_bytes(case.files["leave.md"])
+
+    def run(*names: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-S", str(program), *(str(tmp_path / name) for name in names)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    true = run("proof.json", "leave.md")
+    assert (true.returncode, true.stdout.splitlines()[-1]) == (0, "The proof is true, as far as the notes say.")
+    (tmp_path / "leave.md").write_bytes(case.files["leave.md"].replace(b"30 days", b"31 days"))
+    changed = run("proof.json", "leave.md")
+    assert changed.returncode == 1
+    assert "FAULT  leave.md: no file that is given is the one that was read" in changed.stdout
+    assert run("leave.md").returncode == run().returncode == run("nothing.json").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"{", "Expecting"),
+        (b'{"format": "cairn-proof/1"}', "not of the format"),
+        (b'{"a": 1, "a": 2}', "stands twice"),
+        (b"[]", "not of the format"),
+        (b"\xff", "decode"),
+    ],
+)
+def test_what_is_no_proof_is_not_checked(data: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        verify_proof.verify(data, {})
+
+
+# --- one change, one fault ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """What somebody did to a proof or a file, and words that the fault has to have. `sealed`: who changed it made the digests
+    anew, so that they tell nothing."""
+
+    what: str
+    proof: Json
+    files: Files
+    named: str
+    sealed: bool = False
+
+
+def other_digit(rng: random.Random, text: str) -> str:
+    """With another digit at one place; the text must have one."""
+    at = rng.choice([n for n, char in enumerate(text) if char.isdecimal()])
+    return text[:at] + rng.choice([digit for digit in "0123456789" if digit != text[at]]) + text[at + 1 :]
+
+
+def negated(rng: random.Random, text: str) -> str:
+    words = text.split(" ")
+    words.insert(rng.randrange(len(words) + 1), "not")
+    return " ".join(words)
+
+
+def other_words(rng: random.Random, text: str) -> str:
+    return rng.choice([other_digit, negated] if any(map(str.isdecimal, text)) else [negated])(rng, text)
+
+
+def other_hash(rng: random.Random, digest: str) -> str:
+    at = rng.randrange(64)
+    return digest[:at] + rng.choice([one for one in "0123456789abcdef" if one != digest[at]]) + digest[at + 1 :]
+
+
+def moved(rng: random.Random, place: Json) -> None:
+    """One end of a span, or both."""
+    by = rng.choice([-3, -2, -1, 1, 2, 3])
+    for end in rng.choice([("start",), ("end",), ("start", "end")]):
+        place[end] += by
+
+
+def change_of(rng: random.Random, case: Case) -> Change:
+    """One at random, of those that this proof can suffer."""
+    return rng.choice(OF_ANY if not case.proof["citations"] else [*OF_ANY, *OF_CITED * 3])(rng, case)
+
+
+def edited(section: str, change: Callable[[random.Random, Any], None]) -> Callable[[random.Random, Case], Change]:
+    """A change that leaves the digests as they were."""
+
+    def make(rng: random.Random, case: Case) -> Change:
+        proof = deepcopy(case.proof)
+        change(rng, proof[section])
+        return Change(f"edited {section}", proof, case.files, f"{section}: changed since it was sealed")
+
+    return make
+
+
+def resealed(what: str, change: Callable[[random.Random, Json, Json], str]) -> Callable[[random.Random, Case], Change]:
+    """A change of a citation whose author made all digests anew."""
+
+    def make(rng: random.Random, case: Case) -> Change:
+        proof = deepcopy({name: section for name, section in case.proof.items() if name != "digest"})
+        named = change(rng, proof, rng.choice(proof["citations"]))
+        return Change(what, seal(proof), case.files, named, sealed=True)
+
+    return make
+
+
+def _reword(rng: random.Random, section: Json) -> None:
+    section["text"] = other_words(rng, section["text"])
+
+
+def _rehash(rng: random.Random, sections: Any) -> None:
+    one = rng.choice(sections)
+    one["sha256"] = other_hash(rng, one["sha256"])
+
+
+def _of(proof: Json, section: str, cited: Json) -> Json:
+    """The document, passage or row of a citation."""
+    keys = {"documents": ("id", "document_id"), "passages": ("id", "passage_id"), "rows": ("n", "n")}[section]
+    return next(one for one in proof[section] if one[keys[0]] == cited[keys[1]])
+
+
+def _quote(rng: random.Random, proof: Json, cited: Json) -> str:
+    cited["quote"] = other_words(rng, cited["quote"])
+    return f"citation {cited['n']}: the quoted words are not what was read"
+
+
+def _quote_everywhere(rng: random.Random, proof: Json, cited: Json) -> str:
+    """Other words of the same length, in the answer and the passage too, with all hashes of them."""
+    old = cited["quote"]
+    new = other_digit(rng, old) if any(map(str.isdecimal, old)) else old[::-1] if old != old[::-1] else old.swapcase()
+    passage = _of(proof, "passages", cited)
+    at = cited["start"] - passage["start"]
+    passage["text"] = passage["text"][:at] + new + passage["text"][at + len(old) :]
+    passage["sha256"], cited["sha256"] = verify_proof.sha256(passage["text"]), verify_proof.sha256(new)
+    cited["quote"], cited["in_answer"] = new, None
+    return f"citation {cited['n']}: the quoted words do not stand where is said"
+
+
+def _answer(rng: random.Random, proof: Json, cited: Json) -> str:
+    if cited["in_answer"] is None:
+        return _quote(rng, proof, cited)
+    start, end = cited["in_answer"]
+    text = proof["answer"]["text"]
+    proof["answer"]["text"] = text[:start] + other_words(rng, cited["quote"]) + text[end:]
+    return f"citation {cited['n']}: the answer does not have the quoted words"
+
+
+def _span(rng: random.Random, proof: Json, cited: Json) -> str:
+    moved(rng, cited)
+    return f"citation {cited['n']}: "
+
+
+def _passage_span(rng: random.Random, proof: Json, cited: Json) -> str:
+    passage = _of(proof, "passages", cited)
+    moved(rng, passage)
+    return f"passage {passage['id']}: "
+
+
+def _version(rng: random.Random, proof: Json, cited: Json) -> str:
+    one = rng.choice([cited, *(_of(proof, section, cited) for section in ("documents", "passages", "rows"))])
+    one["version"] += rng.choice([-1, 1, 2])
+    return "version"
+
+
+def _hash(rng: random.Random, proof: Json, cited: Json) -> str:
+    document = _of(proof, "documents", cited)
+    section, name, named = rng.choice([
+        (cited, "sha256", f"citation {cited['n']}: "), (_of(proof, "passages", cited), "sha256", "passage "),
+        (document, "text_sha256", document["external_id"]), (document, "file_sha256", document["external_id"]),
+    ])  # fmt: skip
+    section[name] = other_hash(rng, section[name])
+    return str(named)
+
+
+def _document(rng: random.Random, proof: Json, cited: Json) -> str:
+    """The citation is of another document."""
+    cited["document_id"] = str(new_id())
+    return f"citation {cited['n']}: "
+
+
+def _left_out(rng: random.Random, proof: Json, cited: Json) -> str:
+    proof["citations"].remove(cited)
+    return f"rows: no citation of a document is number {cited['n']}"
+
+
+def other_file(rng: random.Random, case: Case) -> Change:
+    """A byte of a file that is cited."""
+    cited = rng.choice([one for one in case.proof["documents"] if one["cited"]])
+    name = cited["external_id"]
+    content = bytearray(case.files[name])
+    at = rng.randrange(len(content))
+    content[at] = (content[at] + rng.randrange(1, 256)) % 256
+    return Change("another file", case.proof, {**case.files, name: bytes(content)}, name)
+
+
+OF_ANY = (
+    edited("answer", _reword),
+    edited("question", _reword),
+    edited("settings", lambda rng, one: one.update(revision=other_digit(rng, one["revision"] + "0"))),
+    edited("run", lambda rng, one: one.update(started_at=other_digit(rng, one["started_at"]))),
+)
+OF_CITED = (
+    edited("citations", _rehash),
+    edited("documents", lambda rng, found: rng.choice(found).update(external_id="other.md")),
+    resealed("words of the quotation", _quote),
+    resealed("words of the quotation and of the passage", _quote_everywhere),
+    resealed("words of the answer that are quoted", _answer),
+    resealed("span of the quotation", _span),
+    resealed("span of the passage", _passage_span),
+    resealed("version", _version),
+    resealed("hash", _hash),
+    resealed("document", _document),
+    resealed("a citation left out", _left_out),
+    other_file,
+)
+
+
+def check_changes(rng: random.Random, cases: list[Case], count: int) -> Counter[str]:
+    """How many changes of each kind were found and named. Each one must be."""
+    found: Counter[str] = Counter()
+    for n in range(count):
+        case = cases[n % len(cases)]
+        change = change_of(rng, case)
+        faults, _ = case.check(change.proof, change.files)
+        assert any(change.named in fault for fault in faults), (case.question, change.what, change.named, faults)
+        assert (
+            change.sealed is not any("since it was sealed" in fault for fault in faults) or change.files != case.files
+        )
+        found[change.what] += 1
+    return found
+
+
+async def test_what_is_changed_is_found_and_named(cases: dict[str, Case]) -> None:
+    found = check_changes(random.Random(38), list(cases.values()), 150)
+    assert set(found) == {made(random.Random(1), cases[LEAVE]).what for made in (*OF_ANY, *OF_CITED)}
+
+
+@pytest.mark.measurement
+async def test_a_thousand_true_and_a_thousand_changed(services: Services) -> None:
+    """1,000 questions of 250 documents, half of them PDF or CSV, and a change of each proof."""
+    rng, kept = random.Random(7), many_files(250)
+    await index_now(services, "handbook", [Source(name, name, content) for name, content in kept.items()])
+    cases = []
+    for n in range(1000):
+        case = await case_of(services, rng.choice(MANY).format(n=n % 250), kept)
+        assert case.check()[0] == [], (case.question, case.check()[0])
+        cases.append(case)
+    quoted = sum(bool(case.proof["citations"]) for case in cases)
+    found = check_changes(rng, cases, 1000)
+    print(f"1,000 true proofs taken, {quoted} of them with citations; 1,000 changed refused: {dict(found)}")
+    assert quoted > 800
+
+
+MANY = (
+    "What is the code of gate {n}?",
+    "Who keeps gate {n}?",
+    "May bicycles pass gate {n}?",
+    "How many people passed gate {n} in 2021?",
+    "Which documents mention gate {n}?",
+)
+
+
+def many_files(count: int) -> Files:
+    made: Files = {}
+    for n in range(count):
+        code, keeper, people = 1000 + 37 * n, f"Warden {chr(65 + n % 26)}{n}", 300 + 11 * n
+        says = [f"The code of gate {n} is {code}.", f"Gate {n} is kept by {keeper}.", f"Bicycles may not pass gate {n}.",
+                f"In 2021 gate {n} was passed by {people} people."]  # fmt: skip
+        if n % 3 == 0:
+            made[f"gate-{n}.md"] = (f"# Gate {n}\r\n\r\n" + "\r\n\r\n".join(says)).encode()
+        elif n % 3 == 1:
+            page = Sheet()
+            for line, text in enumerate(says):
+                page.text(50, 60 + 30 * line, text)
+            made[f"gate-{n}.pdf"] = pdf_file(page)
+        else:
+            rows = [("Gate", "Fact"), *((f"gate {n}", text) for text in says)]
+            made[f"gate-{n}.csv"] = "\n".join(";".join(row) for row in rows).encode()
+    return made

@@ -123,42 +123,38 @@ def check_files(proof: dict[str, Any], files: dict[str, bytes]) -> tuple[list[st
     """Faults, and notes of what was checked with less than all, or not at all."""
     faults, notes, used = list[str](), list[str](), set[Any]()
     by_file = {sha256(content): name for name, content in files.items()}
-    texts = [(name, text) for name, content in files.items() for text in readings(content)]
-    by_text = {sha256(text): (name, text) for name, text in reversed(texts)}
+    texts = [(name, text, sha256(text)) for name, content in files.items() for text in readings(content)]
     for document in proof["documents"]:
         name, file = document["external_id"] or document["id"], by_file.get(document["file_sha256"])
-        source, text = by_text.get(document["text_sha256"], (None, None))
+        same = [(known, text) for known, text, digest in texts if digest == document["text_sha256"]]
         version = (document["id"], document["version"])
         cited = [one for one in proof["citations"] if (one["document_id"], one["version"]) == version]
-        used |= {file, source}
+        used |= {file, *(known for known, _ in same)}
         if document["text_missing"]:
             notes.append(f"{name}: {document['text_missing']}")
             for one in cited:
-                where = [known for known, text in texts if sha256(text[one["start"] : one["end"]]) == one["sha256"]]
+                where = [known for known, text, _ in texts if sha256(text[one["start"] : one["end"]]) == one["sha256"]]
                 used |= set(where)
                 found = f"stand so in {where[0]}" if where else "were NOT CHECKED: no file that is given has them there"
                 notes.append(f"citation {one['n']}: the words at {one['start']}..{one['end']} {found}")
-        elif text is not None:
+        elif same:
+            source, text = same[0]
             read = [one for one in proof["passages"] if (one.get("document_id"), one.get("version")) == version]
             places = [(f"citation {one['n']}: the quoted words do", one) for one in cited]
             places += [(f"passage {one['id']}: what was read does", one) for one in read]
             faults += named([(len(text) != document["text_length"], f"{name}: its text is not as long as is said")])
-            faults += named(
-                (
-                    sha256(text[one["start"] : one["end"]]) != one["sha256"],
-                    f"{what} not stand where is said in {source}",
-                )
-                for what, one in places
-            )
-            notes += named([
-                (document["file_sha256"] and not file, f"{name}: its text was given and checked, and its file was not given"),
-                (file and document["reading"] == "parsed", f"{name}: that the file says what the text says is taken on trust"),
-            ])  # fmt: skip
-        elif file:
-            plain, trust = document["reading"] == "plain", "what it says is taken on trust (cairn prove --texts)"
-            told = f"{name}: {file} is the file that was read; {'its text is another' if plain else trust}"
-            (faults if plain else notes).append(told)
-        else:
+            for what, one in places:
+                if sha256(text[one["start"] : one["end"]]) != one["sha256"]:
+                    faults.append(f"{what} not stand where is said in {source}")
+            if document["file_sha256"] and not file and any(Path(known).name == Path(name).name for known, _ in same):
+                faults.append(f"{name}: what is given has its text, and is another file (sha256)")
+            elif cited and document["file_sha256"] and (not file or document["reading"] != "plain"):
+                notes.append(f"{name}: its {'text is that of the file by trust' if file else 'text was given, not its file'}")
+        elif file and document["reading"] == "plain":
+            faults.append(f"{name}: {file} is the file that was read, and its text is another")
+        elif file and document["cited"]:
+            notes.append(f"{name}: {file} is what was read; what it says is taken on trust (cairn prove --texts)")
+        elif not file:
             (faults if document["cited"] else notes).append(f"{name}: no file that is given is the one that was read")
     for name in files.keys() - used:
         like = any(is_called(name, one) for one in proof["documents"] if not one["text_missing"])

@@ -321,8 +321,8 @@ def prove(
         bool, typer.Option("--verifier", help="Print the program that checks proofs instead; it needs Python alone.")
     ] = False,
 ) -> int:
-    """Print the proof of an answer: question, answer, quoted words and where they stand, hashes of the documents, settings, models
-    and rows, as JSON that can be checked without Cairn."""
+    """Print the proof of an answer: question, answer, quoted words and where they stand, hashes of the documents, settings,
+    models and rows, as JSON that can be checked without Cairn."""
     from cairn.interfaces.cli import prove as command
 
     if verifier:

@@ -26,7 +26,7 @@ class DigestOut(BaseModel):
 
 
 class ProofOut(BaseModel):
-    """Digests are of the canonical form: JSON in UTF-8 with sorted keys and no white space. There are no numbers with fractions."""
+    """Digests are of the canonical form: JSON in UTF-8 with sorted keys and no white space. Numbers with fractions are texts."""
 
     model_config = example(
         {
@@ -73,7 +73,9 @@ class ProofOut(BaseModel):
     cairn: dict[str, str] = Field(description="The version that wrote this.")
     question: dict[str, Any]
     answer: dict[str, Any]
-    citations: list[dict[str, Any]] = Field(description="The quoted words, and where they stand; null and why where not kept.")
+    citations: list[dict[str, Any]] = Field(
+        description="The quoted words, and where they stand; null and why where not kept."
+    )
     documents: list[dict[str, Any]] = Field(description="Name, version and hashes of each document of what was read.")
     passages: list[dict[str, Any]] = Field(description="What was read; with its text what is cited.")
     rows: list[dict[str, Any]] = Field(description="For each citation of a document what leads to it in SQL.")
