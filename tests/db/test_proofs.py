@@ -33,7 +33,8 @@ from cairn.service.documents import delete_document, index_now
 from cairn.service.models import start_reindex
 from cairn.service.proofs import prove_run, read_texts, verifier
 from cairn.service.search import get_trace
-from cairn.settings import Environment
+from cairn.settings import Environment, Settings
+from cairn.settings.sections import ChunkingSettings
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, change
 from tests.db.tenants import on_documents_of, tenant_of
@@ -236,14 +237,14 @@ async def test_a_document_that_was_replaced_since(services: Services) -> None:
 async def test_a_document_that_was_cut_anew_since(services: Services) -> None:
     await index_now(services, "handbook", [Source("leave.md", "leave.md", files()["leave.md"])])
     run = await ask(services, LEAVE)
-    change(services, "chunking", passage_size=200, passage_overlap=0, chunk_size=100)
+    services.settings.current = Settings(chunking=ChunkingSettings(passage_size=200, passage_overlap=0, chunk_size=100))
     await start_reindex(services, "handbook", force=True)
     await services.worker().run_until_idle()
     proof = await prove_run(services, run)
     assert proof["passages"][0]["missing"] is not None
     assert proof["citations"][0]["quote"] == "Employees have 30 days of leave per year."
     assert proof["settings"]["changed"] is None
-    assert proof["settings"]["missing"] is not None
+    assert f"to revision {services.settings.current.revision}" in proof["settings"]["missing"]
     assert verify_proof.verify(json.dumps(proof).encode(), files())[0] == []
 
 
@@ -261,7 +262,7 @@ async def test_what_cannot_be_proved_says_why(services: Services) -> None:
         await prove_run(services, new_id())
     found = await find(services, LEAVE, "handbook")
     with pytest.raises(ConflictError, match="has no answer"):
-        await prove_run(services, found.run_id)
+        await prove_run(services, found.trace_id)
     talk, leave = await ask(services, "When are salaries paid?", session_id="talk"), await ask(services, LEAVE)
     assert "digests" in (await get_trace(services, leave)).answer
     await delete_history(services, "talk")
@@ -289,11 +290,11 @@ async def test_an_auditor_finds_the_rows_in_sql(cases: dict[str, Case], environm
 
 
 AUDIT = """
-SELECT c.quote, c.version, h.leg, h.rank, h.fate, c.passage_id, k.id AS chunk_id, d.id AS document_id
+SELECT c.quote, c.version, h.leg, h.rank, h.fate, c.passage_id, k.chunk_id, d.document_id
 FROM analyst.citations AS c
 JOIN analyst.retrieval_hits AS h ON h.run_id = c.run_id AND h.passage_id = c.passage_id
 JOIN analyst.chunks AS k ON k.passage_id = c.passage_id AND k.char_start < c.char_end AND k.char_end > c.char_start
-JOIN analyst.documents AS d ON d.id = c.document_id
+JOIN analyst.documents AS d ON d.document_id = c.document_id
 WHERE c.run_id = $1 AND c.n = $2
 """
 
@@ -301,7 +302,7 @@ WHERE c.run_id = $1 AND c.n = $2
 # --- the program that checks ------------------------------------------------------------------------------------------------
 
 
-def test_the_verifier_is_small_and_needs_python_alone(tmp_path: Path) -> None:
+async def test_the_verifier_is_small_and_needs_python_alone() -> None:
     source = verifier()
     assert len(source.splitlines()) <= 200
     imported = {node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in ast.walk(ast.parse(source))
@@ -338,7 +339,7 @@ async def test_the_verifier_runs_by_itself(cases: dict[str, Case], tmp_path: Pat
         (b"\xff", "decode"),
     ],
 )
-def test_what_is_no_proof_is_not_checked(data: bytes, why: str) -> None:
+async def test_what_is_no_proof_is_not_checked(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         verify_proof.verify(data, {})
 

@@ -156,6 +156,9 @@ class RunDetail:
                         "format_quote", text("ask.open_source", number=citation["n"], title=""),
                         partial(self._open, citation),
                     ).props(f'label="{int(citation["n"])}"')  # fmt: skip
+        if trace.outcome == "ok" and answer.get("text"):
+            proof = ui.link(text("runs.proof"), f"/runs/{trace.id}/proof").tooltip(text("runs.proof_hint"))
+            proof.props(f'download="proof-{trace.id}.json"').classes("text-sm")
 
     async def _open(self, citation: Mapping[str, Any]) -> None:
         place = ShownPlace(
