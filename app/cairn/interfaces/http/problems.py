@@ -39,6 +39,7 @@ HTTP_CODES: dict[int, tuple[str, str]] = {
     405: ("method-not-allowed", "Method not allowed"),
     408: ("request-timeout", "Request took too long"),
     409: ("conflict", "Conflict"),
+    410: ("text-deleted", "Text deleted"),
     413: ("too-large", "Too large"),
     415: ("unsupported-type", "Unsupported type"),
     421: ("unknown-host", "Unknown host"),
