@@ -149,7 +149,9 @@ def check_files(proof: dict[str, Any], files: dict[str, bytes]) -> tuple[list[st
             if document["file_sha256"] and not file and any(Path(known).name == Path(name).name for known, _ in same):
                 faults.append(f"{name}: what is given has its text, and is another file (sha256)")
             elif cited and document["file_sha256"] and (not file or document["reading"] != "plain"):
-                notes.append(f"{name}: its {'text is that of the file by trust' if file else 'text was given, not its file'}")
+                notes.append(
+                    f"{name}: its {'text is that of the file by trust' if file else 'text was given, not its file'}"
+                )
         elif file and document["reading"] == "plain":
             faults.append(f"{name}: {file} is the file that was read, and its text is another")
         elif file and document["cited"]:

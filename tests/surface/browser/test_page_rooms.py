@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from string import Formatter
@@ -183,6 +184,11 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     expect(tab.get_by_text("serves lunch from noon").first).to_be_visible()
     expect(tab.get_by_text("No chat model was called.")).to_be_visible()
     shoot(tab, "run")
+    with tab.expect_download() as downloading:
+        tab.get_by_role("link", name="Download proof").click()
+    proof = json.loads(downloading.value.path().read_text())
+    assert downloading.value.suggested_filename == f"proof-{proof['run']['id']}.json"
+    assert "serves lunch from noon" in proof["citations"][0]["quote"]
     tab.get_by_text("What each kind of search found").click()
     expect(tab.get_by_text("Meaning (")).to_be_visible()
     tab.set_viewport_size({"width": 400, "height": 800})
