@@ -25,7 +25,7 @@ class DigestOut(BaseModel):
     whole: str = Field(description="Of all other parts together: what is worth noting elsewhere.")
 
 
-class ProofOut(BaseModel):
+class AnswerProofOut(BaseModel):
     """Digests are of the canonical form: JSON in UTF-8 with sorted keys and no white space. Numbers with fractions are texts."""
 
     model_config = example(
@@ -88,8 +88,8 @@ class ProofOut(BaseModel):
 @router.get("/runs/{run_id}/proof", summary="Prove an answer", responses=problems.declare(409, 410))
 async def prove_run(
     run_id: Annotated[UUID, Path(description="`run_id` of the answer.", examples=[ID_EXAMPLE])], services: ServicesDep
-) -> ProofOut:
+) -> AnswerProofOut:
     """Question, answer, quoted words with their places, hashes of the documents, models, settings and rows, sealed.
     `cairn prove --verifier` prints the program that checks it against the files. 409 for a run without an answer, 410 where its
     text was deleted."""
-    return ProofOut(**await proofs.prove_run(services, run_id))
+    return AnswerProofOut(**await proofs.prove_run(services, run_id))
