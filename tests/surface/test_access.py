@@ -37,6 +37,7 @@ HIDDEN = {
     "POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents",
     "GET /ui/collections/{name}/documents/{document_id}/file", "POST /mcp", "GET /session/oidc", "GET /session/oidc/callback",
     "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/mcp",
+    "GET /ui/runs/{run_id}/proof",
 }  # fmt: skip
 """Routes that the document leaves out: another address of one that is in it, the page's own, and what has a protocol of its own
 (test_mcp.py asks who may what there)."""

@@ -17,6 +17,7 @@ def test_policies_are_those_of_the_routes() -> None:
     hidden |= {"POST /session", "DELETE /session", "POST /mcp", "GET /session/oidc", "GET /session/oidc/callback"}
     hidden |= {f"GET /.well-known/oauth-protected-resource{path}" for path in ("", "/mcp")}
     hidden |= {"POST /ui/collections/{name}/documents", "GET /ui/collections/{name}/documents/{document_id}/file"}
+    hidden |= {"GET /ui/runs/{run_id}/proof"}
     assert set(POLICIES) == described | hidden
 
 

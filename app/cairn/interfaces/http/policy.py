@@ -125,6 +125,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /.well-known/oauth-protected-resource/mcp": RoutePolicy(None),
     "POST /ui/collections/{name}/documents": _UPLOAD,
     "GET /ui/collections/{name}/documents/{document_id}/file": _TAGGED,
+    "GET /ui/runs/{run_id}/proof": _READ,
 }
 
 
