@@ -366,8 +366,9 @@ def other_digit(rng: random.Random, text: str) -> str:
 
 
 def negated(rng: random.Random, text: str) -> str:
+    """With a "not" before one of its words: behind the last one it would stand outside of what is quoted."""
     words = text.split(" ")
-    words.insert(rng.randrange(len(words) + 1), "not")
+    words.insert(rng.randrange(len(words)), "not")
     return " ".join(words)
 
 
