@@ -232,6 +232,9 @@ async def test_three_answers_are_sent_back_then_it_is_written_from_what_was_foun
     assert percents == sorted(percents)
     assert kinds(trace).count("reprompt") == 3
     assert kinds(trace)[-2:] == ["validation", "final"]
+    told = [item["notes"] for item in trace if item["type"] == "validation"]
+    assert told == [*(f"validation failed ({n}/3)" for n in (1, 2, 3)), "validation failed"]
+    assert made.route["reprompts"] == 3
     assert made.answer == TRUE
     assert any("INVALID_CITATION_REF" in text for text in made.insufficiencies)
 

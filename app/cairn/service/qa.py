@@ -25,7 +25,8 @@ MOST_STRONG: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SearchSummary:
-    """Which legs have searched, how many passages they found and how many the answer was made of."""
+    """Which legs have searched, how many passages were found, by them, by name or in the session before, and of how many of
+    these the answer was made."""
 
     semantic: bool
     lexical: bool
@@ -52,7 +53,8 @@ def summarize_searches(record: Record, answer: Answer) -> SearchSummary:
     """Of all searches of the run."""
     results = [item.result for item in record.searches]
     legs = {leg for result in results for leg in result.legs_used}
-    found = {passage.passage_id for result in results for passage in result.passages}
+    used = {passage.passage_id for passage in answer.sources}
+    found = used | {passage.passage_id for result in results for passage in result.passages}
     cosines = [max(trace.scores, default=0.0) for result in results for trace in result.legs if trace.leg == "vector"]
     strong = sum(1 - score < STRONG for result in results[:1] for trace in result.legs
                  if trace.leg == "vector" for score in trace.scores)  # fmt: skip
@@ -62,7 +64,7 @@ def summarize_searches(record: Record, answer: Answer) -> SearchSummary:
         sure = "high"
     elif found and distance < MEDIUM:
         sure = "medium"
-    return SearchSummary("vector" in legs, "lexical" in legs, len(found), len(answer.sources), sure)
+    return SearchSummary("vector" in legs, "lexical" in legs, len(found), len(used), sure)
 
 
 async def locate_quotes(services: Services, citations: Sequence[Citation]) -> list[str | None]:

@@ -19,7 +19,10 @@ PLAN: Final = Schema("plan", {"steps": {"type": "array", "items": {"type": "stri
 _NUMBERED: Final = re.compile(r"^[ \t]*(?:step[ \t]+)?\d{1,2}[.):][ \t]+(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[ \t]*[-*•][ \t]+(\S.*)$", re.MULTILINE)
 _LAST: Final = re.compile(r"\b(?:synthesi[sz]e|answer|summari[sz]e|write|compose|combine|final)\b", re.IGNORECASE)
+_AROUND: Final = " \t:()-–—>`'\""
 _INSIDE: Final = re.compile(r"(?<!\w)[\"“«„‘'](?=\w)([^\"“”«»„‘]{2,200}?)[\"”»“’'](?!\w)")
+_ORDER: Final = re.compile(r"(?:to\s+)?(?:(?:(?:search|look)\s+)?for|find)\s+", re.IGNORECASE)
+"""How a step goes on behind the name of the search: "search_docs for leave"."""
 _OPENS: Final = re.compile(r"\b(?:open|read|retrieve the full)\b", re.IGNORECASE)
 
 
@@ -55,7 +58,8 @@ def queries_of(steps: Sequence[str]) -> tuple[str, ...]:
     for step in steps[: MOST - 1]:
         _, named, wanted = step.partition(SEARCH)
         inside = _INSIDE.search(wanted)
-        query = " ".join((inside[1] if inside else wanted).strip(" \t:()-–—>`'\"").split())
+        said = inside[1] if inside else _ORDER.sub("", wanted.lstrip(_AROUND), count=1)
+        query = " ".join(said.strip(_AROUND).split())
         if named and query and OPEN not in query:
             found.setdefault(query.casefold(), query)
     return tuple(found.values())

@@ -109,13 +109,10 @@ class Planned:
 
     def over(self) -> str | None:
         """Why nothing more may be tried."""
-        most = self.run.settings.planned.reprompts
         if self.stopped:
             return self.stopped
         if self.replies >= self.most_steps:
             return f"{self.replies} replies of the model"
-        if self.reprompts > most:
-            return f"{most} reprompts"
         return self.memory.toolbox.budget.out()
 
     # --- the plan -----------------------------------------------------------------------------------------------------
@@ -243,11 +240,15 @@ class Planned:
         return tuple(one for one in objections if one.code not in DISCLOSURES or one.code not in self.demanded)
 
     def _send_back(self, errors: Sequence[str], what: str, objections: Sequence[Objection] = ()) -> None:
-        self.reprompts += 1
+        most = self.run.settings.planned.reprompts
         self.memory.unmet = tuple(errors)
-        count = f"{what} ({self.reprompts}/{self.run.settings.planned.reprompts})"
+        if self.reprompts < most:
+            self.reprompts += 1
+            what = f"{what} ({self.reprompts}/{most})"
+        else:
+            self.stopped = f"{most} reprompts"
         codes = list(dict.fromkeys(objection.code for objection in objections))
-        self.tell({"type": "validation", "validationErrors": list(errors), "notes": count})
+        self.tell({"type": "validation", "validationErrors": list(errors), "notes": what})
         if not self.over():
             self.tell({"type": "reprompt", "notes": ", ".join(codes) or "MALFORMED_ACTION"})
 
