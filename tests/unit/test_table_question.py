@@ -157,6 +157,71 @@ def test_sums_and_averages_over_named_rows(question: str, text: str, language: s
     assert (found.operation, found.measure, found.asked, len(found.conditions)) == (operation, 2, None, 1)
 
 
+PLANTS = """
+| Plant | No. of workers | Nº de turnos | Salary |
+| --- | --- | --- | --- |
+| Derby | 300 | 3 | 120 |
+| Luton | 210 | 2 | 310 |
+| Crewe | 95 | 1 | 70 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "measure", "asked"),
+    [
+        ("How many workers are there in total?", "sum", 1, None),
+        ("Which plant has the most workers?", "highest", 1, 0),
+        ("What is the highest number of workers?", "highest", 1, None),
+        ("¿Cuántos turnos hay en total?", "sum", 2, None),
+    ],
+)
+def test_the_number_of_something_is_no_negation(
+    question: str, operation: str, measure: int, asked: int | None
+) -> None:
+    found = meant(question, PLANTS)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == (operation, measure, asked)
+    assert meant("How many workers are there in total?", PLANTS.replace("No. of workers", "No change, workers")) is None
+
+
+PAY = """
+| Site | Gehalt | Salaire | Sueldo | Stipendio | Year |
+| --- | --- | --- | --- | --- | --- |
+| A | 41 | 10 | 7 | 5 | 2020 |
+| B | 39 | 20 | 9 | 8 | 2021 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("Welches ist das höchste Gehalt?", 1),
+        ("Quel est le salaire le plus élevé ?", 2),
+        ("¿Cuál es el sueldo más alto?", 3),
+        ("Quale è lo stipendio più alto?", 4),
+        ("Which is the highest stipendio?", 4),
+    ],
+)
+def test_what_the_highest_is_of_may_stand_before_it(question: str, measure: int) -> None:
+    found = meant(question, PAY)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("highest", measure, None)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Quel salaire est le plus élevé ?", None),
+        ("Quelle est l'année avec le salaire le plus élevé ?", None),
+        ("Quel est le gehalt avec le salaire le plus élevé ?", 1),
+    ],
+)
+def test_right_behind_which_or_beside_another_column_it_is_what_is_asked_for(question: str, asked: int | None) -> None:
+    found = meant(question, PAY)
+    assert (found.asked if found else None) == asked
+    assert found is None or found.measure == 2
+
+
 def test_several_conditions_hold_together() -> None:
     found = meant("What is the total revenue of North and South in 2022?")
     assert found is not None

@@ -313,7 +313,10 @@ def word_pattern(word: str) -> str:
     stem = plain[:-1] if len(plain) > 4 and plain.endswith(("s", "y")) else plain
     if len(stem) < SHORTEST + 1:
         return rf"(^|[^a-z]){stem}s?($|[^a-z])"
-    return rf"(^|[^a-z]){_either_spelling(word, stem)}[a-z]{{0,{INFLECTION}}}($|[^a-z])"
+    ending = rf"[a-z]{{0,{INFLECTION}}}"
+    if plain.endswith("s") and stem != plain:  # "Mills" is no "million"
+        ending = rf"(s{ending})?"
+    return rf"(^|[^a-z]){_either_spelling(word, stem)}{ending}($|[^a-z])"
 
 
 def _either_spelling(word: str, stem: str) -> str:

@@ -11,6 +11,8 @@ from typing import Final
 from cairn.domain.plan import PromptConstraints
 from cairn.language.lexicon import any_of, languages
 from cairn.language.linear import bounded
+from cairn.language.sentences import split_sentences
+from cairn.language.tokens import terms
 
 WINDOW: Final = 4000  # bound: tests/unit/test_edges_query.py
 MOST: Final = 20  # bound: tests/unit/test_edges_query.py
@@ -85,6 +87,18 @@ def constraints_of(prompt: str) -> PromptConstraints:
         requires_insufficiency_disclosure=_DISCLOSE.search(text) is not None,
         estimated_min_answer_length=max(words * CHARS_PER_WORD, SECTION_CHARS * len(sections)),
     )
+
+
+_ORDERS: Final = (_DISCLOSE, _QUOTE, _CONFLICT, _SEARCH, _SEARCH_APART, _OPEN, _OPEN_ONE, _WORDS)
+
+
+def without_orders(prompt: str) -> str:
+    """What a prompt asks, without the sentences that say how a model is to work on it and to word it ("Quote exact SQL. Say
+    'Insufficient documentation' ..."): their words are not asked about. As it is where nothing else is said."""
+    said = [prompt[start:end] for start, end in split_sentences(prompt[:WINDOW])]
+    asked = [one for one in said if one.rstrip().endswith("?") or not any(order.search(one) for order in _ORDERS)]
+    left = "\n".join(asked) + prompt[WINDOW:]
+    return left if len(asked) < len(said) and terms(left) else prompt
 
 
 def _number(match: re.Match[str]) -> int:

@@ -65,6 +65,8 @@ from cairn.query.table_words import (
 MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_question.py
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
 
+_OF_ONE_COLUMN: Final = frozenset({"highest", "lowest", "rank", "sum", "average"})
+
 
 # --- what it means in a table ---------------------------------------------------------------------------------------------
 
@@ -282,7 +284,7 @@ class _Binding:
         conditions = self._conditions()
         if conditions is None:
             return None
-        asked = self._asked()
+        asked = self._asked(operation)
         held = {one.position for one in conditions}
         free = [
             span for span in self.spans
@@ -421,15 +423,24 @@ class _Binding:
             return None
         return [CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
 
-    def _asked(self) -> WordSpan | None:
+    def _asked(self, operation: Operation) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
         for span in self._phrases("top", "listing", "count"):
             numbered = span.end < len(self.tokens) and span.end in self.explained and self.tokens[span.end] in SPELLED
             after = self._span_after(span.end + (span.phrases[0] == "top" or numbered))
-            counted = span.phrases[0] == "count" and after is not None and self._is_number(after)
-            if after is not None and after.headers and not after.cells and not counted:
+            if after is None or not after.headers or after.cells:
+                continue
+            counted = span.phrases[0] == "count" and self._is_number(after)
+            if not counted and not self._is_measure(span, after, operation):
                 return after
         return None
+
+    def _is_measure(self, which: WordSpan, after: WordSpan, operation: Operation) -> bool:
+        """Whether it says of which column the highest is wanted: "quel est le salaire le plus élevé"; not right behind "which"."""
+        others = [span for span in self.spans if span.headers and not span.cells and span is not after]
+        years = any(is_year_column(self.table.header[at]) for at in after.headers)
+        apart = after.start > which.end and which.phrases[0] == "listing"
+        return apart and operation in _OF_ONE_COLUMN and self._is_number(after) and not (others or years)
 
     def _is_number(self, span: WordSpan) -> bool:
         """Whether it names columns that count something: "how many votes" asks for their sum, not for rows."""

@@ -10,7 +10,7 @@ from typing import Final
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.identify import by_words, likely_language
-from cairn.language.lexicon import every, languages
+from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
 
@@ -252,6 +252,8 @@ def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
 
 
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NUMBER_OF: Final = bounded(rf"^\W*n[oº°][.º°]?\s+(?={any_of(lambda one: one.split.of)})", re.IGNORECASE)
+""" "No. of employees" is no negation."""
 _SHORT_RANGE: Final = re.compile(r"(?<![^\W_])(\d\d)[-–_ /](\d\d)(?![^\W_])")
 _CENTURY_TURNS: Final = 50  # measured: tests/unit/test_table_question.py
 """Two digits of a year from here on are of the century before."""
@@ -259,7 +261,7 @@ _CENTURY_TURNS: Final = 50  # measured: tests/unit/test_table_question.py
 
 def header_words(header: str) -> frozenset[str]:
     """The words of a header, those that are written together, too: "ShareWomen", "incidents_85_99" with both years in full."""
-    words = set(tokens_of(_CAMEL.sub(" ", header)))
+    words = set(tokens_of(_CAMEL.sub(" ", _NUMBER_OF.sub("", header))))
     for short in _SHORT_RANGE.finditer(header):
         first, last = (f"{19 if int(year) >= _CENTURY_TURNS else 20}{year}" for year in short.groups())
         if first < last:

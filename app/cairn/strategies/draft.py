@@ -38,6 +38,7 @@ from cairn.language.text import fold
 from cairn.language.tokens import terms
 from cairn.prompts import prompt_part
 from cairn.query.bare_subject import as_question
+from cairn.query.constraints import without_orders
 from cairn.retrieve.operators import parse_operators
 from cairn.runs.context import Material as Material
 from cairn.runs.context import Outcome, Run
@@ -205,6 +206,7 @@ async def settle(run: Run, material: Material, context: Context, best: Checked, 
 async def quote_from(run: Run, material: Material) -> Outcome:
     """From the passages in order of relevance; no budget of tokens limits us here."""
     began = time.perf_counter()
+    material = replace(material, question=without_orders(material.question))
     draft = await _extracted(run, material)
     if not material.parts and not _most_are_foreign(run, material.passages):
         material, draft = await _reread(run, material, draft)

@@ -40,10 +40,9 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     stands anywhere, one about several years where none of them does; what may be any word, and what begins the message, refuses
     nothing here. That the documents could not be looked through is reported, and refuses nothing. `translated`: most passages are
     in another language, where names are spelled otherwise, so only years, numbers and files can be missed."""
-    known = (run.question.collection, *run.plan.documents)
     named = [
         one
-        for one in subjects(text, run.plan.words_in, known)
+        for one in _subjects(run, text)
         if not (one.kind == "opening" or one.may_be_word or is_bound(one, text) or (translated and one.kind == "name"))
     ]
     unread = unmentioned(named, passages)
@@ -53,6 +52,12 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
     )
+
+
+def _subjects(run: Run, text: str) -> tuple[Subject, ...]:
+    """Without the names of the collection, of documents, and of sections that are to be written."""
+    known = (run.question.collection, *run.plan.documents, *run.plan.constraints.required_sections)
+    return subjects(text, run.plan.words_in, known)
 
 
 def is_bound(one: Subject, text: str) -> bool:
@@ -122,9 +127,7 @@ def named_in(run: Run, text: str) -> list[Subject]:
     """What an answer has to be about."""
     if not asks_one_thing(run, text):
         return []
-    known = (run.question.collection, *run.plan.documents)
-    found = subjects(text, run.plan.words_in, known)
-    return [one for one in found if one.kind != "file" and not is_bound(one, text)]
+    return [one for one in _subjects(run, text) if one.kind != "file" and not is_bound(one, text)]
 
 
 GAP: Final = 12
