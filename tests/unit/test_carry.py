@@ -318,6 +318,8 @@ def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str)
         (FRANCE, "Versus Oracle, what are the advantages of PostgreSQL?"),
         (FRANCE, "In comparison with contractors, sick pay"),
         (FRANCE, "Compare to last year the number of employees in sales"),
+        (FRANCE, "Compare to the average the salaries of engineers"),
+        (CLIO, "Compare à la moyenne les salaires des ingénieurs"),
         (DOM, "Im Vergleich zum Vorjahr, wie hat sich der Umsatz entwickelt?"),
         (DOM, "Im Vergleich zu 2022 ist der Umsatz wie stark gestiegen?"),
         (CLIO, "Par rapport à 2022, comment a évolué le chiffre d'affaires ?"),

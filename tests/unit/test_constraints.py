@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.domain.plan import PromptConstraints
-from cairn.query.constraints import MOST, constraints_of
+from cairn.query.constraints import MOST, WINDOW, constraints_of, without_orders
 
 RUNBOOK = (
     "Produce an operational runbook with sections: Reindex, Delete, Rate limits. Use separate tool searches for each topic "
@@ -40,6 +40,26 @@ def test_simple_prompt_has_minimal_constraints() -> None:
     assert found == PromptConstraints()
     assert not found.explicit
     assert not found.is_complex_query
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("How long are backups kept? Quote exact SQL. Explicitly say 'Insufficient documentation' where it is missing.",
+         "How long are backups kept?"),
+        ("Wie lange werden Backups behalten? Zitiere SQL wörtlich.", "Wie lange werden Backups behalten?"),
+        ("Combien de temps ? Indiquez ce qui manque. Merci d'avance.", "Combien de temps ?\nMerci d'avance."),
+        ("¿Cuánto tiempo? Responde palabra por palabra.", "¿Cuánto tiempo?"),
+        ("Where does it say verbatim that leave is paid? Quote exact SQL.",
+         "Where does it say verbatim that leave is paid?"),
+        ("Quote exact SQL about Reindex.", "Quote exact SQL about Reindex."),
+        ("Quote exact SQL. Why?", "Quote exact SQL. Why?"),
+        ("What is the price of Alpha? It is sold in Lyon.", "What is the price of Alpha? It is sold in Lyon."),
+        (f"Quote exact SQL. {'word ' * WINDOW}", "word " * WINDOW),
+    ],
+)  # fmt: skip
+def test_how_to_answer_is_not_asked_about(prompt: str, asked: str | None) -> None:
+    assert without_orders(prompt).split() == asked.split()
 
 
 def test_the_rest_of_the_runbook() -> None:

@@ -154,6 +154,22 @@ def test_what_is_written_otherwise_is_there(question: str, language: str, text: 
     assert [one.text for one in subjects(question, language) if not mentioned(one, text)] == []
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "there"),
+    [
+        ("How many visitors does Mills have?", "It has two million visitors.", False),
+        ("How many visitors does Mills have?", "The Mill has two visitors.", True),
+        ("How many visitors does Mills have?", "Mills's visitors are few.", True),
+        ("Who leads Maroons?", "He was marooned.", False),
+        ("Wem gehört Teslas Werk?", "Tesla besitzt es.", True),
+        ("Who plays for Brazil?", "The Brazilian team.", True),
+    ],
+)
+def test_the_beginning_of_another_word_is_no_name(question: str, text: str, there: bool) -> None:
+    [name] = [one for one in subjects(question, "en") if one.kind == "name"]
+    assert mentioned(name, text) is there
+
+
 NAME, NOUN, OPENING = (
     Subject("Zebulon", "name", ("zebulon",)),
     Subject("Miete", "name", ("miete",), sure=False),

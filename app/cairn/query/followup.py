@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from cairn.domain.plan import Intent
@@ -349,9 +350,13 @@ class _Message:
         other = self.text[slice(*match.span(match.lastindex))].strip()
         words = [word for word in self.words if word.start >= match.start(match.lastindex)]
         asks = any(word.folded in self.rules.questions for word in words)
-        if asks or "," in other or sum(word.content for word in words) > NEW_FOCUS:
+        if asks or "," in other or sum(word.content for word in words) > NEW_FOCUS or self._are_two_things(words):
             return None
         return self.rules.article.sub("", other)
+
+    def _are_two_things(self, words: Sequence[Word]) -> bool:
+        """Whether an article stands right behind a word of content: "compare to the average the salaries"."""
+        return any(one.content and other.folded in self.rules.opens_thing for one, other in pairwise(words))
 
     def says_nothing_besides(self, match: re.Match[str]) -> bool:
         """Whether no other word of it says or asks something."""
@@ -399,6 +404,8 @@ class _Rules:
     openers: re.Pattern[str]
     compares: re.Pattern[str]
     article: re.Pattern[str]
+    opens_thing: frozenset[str]
+    """Articles, besides those that say of what something is: "die Preise der Hotels" are one thing."""
     several: re.Pattern[str]
     documents: re.Pattern[str]
     ordinal: re.Pattern[str]
@@ -429,6 +436,7 @@ def _rules(code: str) -> _Rules:
         openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
         compares=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.compares) or _NEVER})[\s?!.…]*$".replace("<x>", _OTHER)),
         article=bounded(rf"^(?:{articles})", re.IGNORECASE),
+        opens_thing=frozenset(raw.articles.split()) - {*known.split.of},
         several=_any(raw.several),
         documents=_any(raw.documents),
         ordinal=bounded(
