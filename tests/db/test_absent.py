@@ -66,6 +66,18 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
     assert not answer.answer.startswith("Harrow Farms reported")
 
 
+async def test_orders_to_a_model_name_nothing_that_documents_must_mention(services: Services) -> None:
+    await index(services, "absent", DOCUMENTS)
+    orders = "Quote exact SQL. Explicitly say 'Insufficient documentation' where it is missing."
+    kept = await answered(services, f"What is the retention of finished jobs? {orders}", collection="absent")
+    assert "seven days" in kept.answer
+    refused = await answered(services, f"What was the revenue of Tesla? {orders}", collection="absent")
+    assert refused.insufficiencies == ("Tesla is not mentioned in these documents.",)
+    written = "Which option changes how long finished jobs are kept? Write these sections: Retention, Zoning."
+    made = await answered(services, written, collection="absent")
+    assert "keep_days" in made.answer
+
+
 @pytest.mark.parametrize(
     "question",
     [

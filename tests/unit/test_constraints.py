@@ -48,18 +48,18 @@ def test_simple_prompt_has_minimal_constraints() -> None:
         ("How long are backups kept? Quote exact SQL. Explicitly say 'Insufficient documentation' where it is missing.",
          "How long are backups kept?"),
         ("Wie lange werden Backups behalten? Zitiere SQL wörtlich.", "Wie lange werden Backups behalten?"),
-        ("Combien de temps ? Indiquez ce qui manque. Merci d'avance.", "Combien de temps ?\nMerci d'avance."),
+        ("Combien de temps ? Indiquez ce qui manque. Merci d'avance.", "Combien de temps ? Merci d'avance."),
         ("¿Cuánto tiempo? Responde palabra por palabra.", "¿Cuánto tiempo?"),
         ("Where does it say verbatim that leave is paid? Quote exact SQL.",
          "Where does it say verbatim that leave is paid?"),
         ("Quote exact SQL about Reindex.", "Quote exact SQL about Reindex."),
         ("Quote exact SQL. Why?", "Quote exact SQL. Why?"),
         ("What is the price of Alpha? It is sold in Lyon.", "What is the price of Alpha? It is sold in Lyon."),
-        (f"Quote exact SQL. {'word ' * WINDOW}", "word " * WINDOW),
+        (f"Quote exact SQL. {'Word ' * WINDOW}", ("Word " * WINDOW).strip()),
     ],
 )  # fmt: skip
 def test_how_to_answer_is_not_asked_about(prompt: str, asked: str | None) -> None:
-    assert without_orders(prompt).split() == asked.split()
+    assert without_orders(prompt) == asked
 
 
 def test_the_rest_of_the_runbook() -> None:

@@ -6,6 +6,7 @@ Everything is bounded: prompts are cut at WINDOW, lists at MOST_ITEMS, numbers a
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from cairn.domain.plan import PromptConstraints
@@ -95,9 +96,10 @@ _ORDERS: Final = (_DISCLOSE, _QUOTE, _CONFLICT, _SEARCH, _SEARCH_APART, _OPEN, _
 def without_orders(prompt: str) -> str:
     """What a prompt asks, without the sentences that say how a model is to work on it and to word it ("Quote exact SQL. Say
     'Insufficient documentation' ..."): their words are not asked about. As it is where nothing else is said."""
-    said = [prompt[start:end] for start, end in split_sentences(prompt[:WINDOW])]
+    starts = [start for start, _ in split_sentences(prompt[:WINDOW])]
+    said = [prompt[start:end] for start, end in pairwise((*starts, len(prompt[:WINDOW])))]
     asked = [one for one in said if one.rstrip().endswith("?") or not any(order.search(one) for order in _ORDERS)]
-    left = "\n".join(asked) + prompt[WINDOW:]
+    left = "".join((*asked, prompt[WINDOW:])).strip()
     return left if len(asked) < len(said) and terms(left) else prompt
 
 
