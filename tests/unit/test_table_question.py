@@ -175,9 +175,7 @@ PLANTS = """
         ("¿Cuántos turnos hay en total?", "sum", 2, None),
     ],
 )
-def test_the_number_of_something_is_no_negation(
-    question: str, operation: str, measure: int, asked: int | None
-) -> None:
+def test_the_number_of_something_is_no_negation(question: str, operation: str, measure: int, asked: int | None) -> None:
     found = meant(question, PLANTS)
     assert found is not None
     assert (found.operation, found.measure, found.asked) == (operation, measure, asked)

@@ -436,7 +436,7 @@ class _Binding:
         return None
 
     def _is_measure(self, which: WordSpan, after: WordSpan, operation: Operation) -> bool:
-        """Whether it says of which column the highest is wanted: "quel est le salaire le plus élevé"; not right behind "which"."""
+        """Whether it says of which column the highest is wanted ("le salaire le plus élevé"); not right behind "which"."""
         others = [span for span in self.spans if span.headers and not span.cells and span is not after]
         years = any(is_year_column(self.table.header[at]) for at in after.headers)
         apart = after.start > which.end and which.phrases[0] == "listing"
