@@ -47,7 +47,7 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
                 await session.watch(client.delete)
             )  # its browser loads the page again, and is asked to sign in
         except CairnError as error:
-            _sign_in(running, text, request, _failure_of(request, error))
+            _sign_in(running, text, request, _failure_of(running, request, error))
             return
         opened = Page(session, text)
         with framed(opened, room):
@@ -59,10 +59,10 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
     return page
 
 
-def _failure_of(request: Request, error: CairnError) -> str | None:
+def _failure_of(running: Running, request: Request, error: CairnError) -> str | None:
     """Why the reader is not signed in, though they were or tried to; None: they have not tried yet."""
     told = request.query_params.get(FAILURE)
-    if told in get_args(SignInFailure):
+    if running.code_flow is not None and told in get_args(SignInFailure):
         return told
     if not isinstance(error, UnauthenticatedError):
         return "unavailable"
