@@ -571,6 +571,9 @@ def test_collections_are_called_as_people_call_them(cairn: Cairn) -> None:
     assert cairn("collections", "list").out == "Personnel-2024  People  0 documents\n"
     assert cairn("collections", "rename", "Personnel-2024").out == "Personnel-2024  Personnel-2024\n"
     assert json.loads(cairn("collections", "list", "--json").out)[0]["display_name"] is None
+    Path("leave.md").write_text("Employees have 30 days of leave per year.")
+    assert cairn("ingest", "leave.md", "--collection", "Personnel-2024").code == 0
+    assert cairn("collections", "list").out == "Personnel-2024  1 document\n"
 
 
 def test_documents_of_an_earlier_release_are_read_anew(cairn: Cairn, tmp_path: Path, database: str, psql: Any) -> None:

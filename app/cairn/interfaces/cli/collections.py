@@ -44,7 +44,7 @@ async def _list(json: bool) -> int:
     from dataclasses import asdict
 
     from cairn.domain.document import Collection
-    from cairn.interfaces.cli.terminal import say, say_json, services
+    from cairn.interfaces.cli.terminal import count, say, say_json, services
     from cairn.service.documents import list_collections as read
 
     found: list[Collection] = []
@@ -55,7 +55,7 @@ async def _list(json: bool) -> int:
         say_json([asdict(one) for one in found])
         return 0
     for one in found:
-        said = [one.name, *filter(None, [one.display_name]), f"{one.document_count:,} documents"]
+        said = [one.name, *filter(None, [one.display_name]), count(one.document_count, "document")]
         say("  ".join(said))
     if not found:
         say("No collections.")
