@@ -102,6 +102,31 @@ async def test_without_createrole_the_message_is_all_an_administrator_needs(bare
     await serve_with(plain)
 
 
+async def test_the_tutorial_on_an_own_postgresql(bare_server: EmbeddedServer) -> None:
+    """Its statements: the administrator's, a first start, a login that serves and one that reads.
+
+    As they stand there, but for the name `cairn`, which is that of the embedded server's own superuser.
+    """
+    page = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-postgresql.md").read_text(encoding="utf-8")
+    prepare, server, analyst = [
+        re.sub(r"\bcairn\b", "own", re.sub(r" *--.*", "", block)).strip()
+        for block in re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ]
+    outside, inside = prepare.split("\\c own\n")
+    await run(bare_server.dsn("postgres"), *filter(None, outside.split(";\n")), "SELECT")
+    await run(bare_server.dsn("own"), inside, "SELECT")
+    dsn = bare_server.dsn("own", "own")
+    assert (await migrate(dsn)).action == "migrated"
+    await run(dsn, "SELECT rag.ensure_tenant('default')", "SELECT")
+
+    await run(bare_server.dsn("own"), server, analyst, "SELECT")
+
+    await serve_with(bare_server.dsn("own", "cairn_server"))
+    assert await run(bare_server.dsn("own", "alice"), "SELECT tenant FROM analyst.collections") == []
+    for statement in re.findall(r'cairn sql "([^"]+)"', page):
+        assert await run(bare_server.dsn("own", "alice"), statement) == []
+
+
 async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path: Path) -> None:
     """Under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant. In a second database of the owner."""
     await run(owned.dsn("postgres"), "CREATE DATABASE next OWNER owner", "SELECT")
