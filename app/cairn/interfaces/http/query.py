@@ -295,13 +295,10 @@ def query_frames(request: HTTPConnection, event: Event, *, without: frozenset[st
     """What /query streams of an event; nothing of sources where the caller does without them."""
     if isinstance(event, SourcesFound) and "sources" in without:
         return []
-    if isinstance(event, Answered):
-        shown = answer_out(event.answer, replaced=event.replaced)
-        return [Frame("answer", shown.model_dump(mode="json", exclude=set(without)), terminal=True)]
-    return [_frame(request, event)]
+    return [_frame(request, event, without)]
 
 
-def _frame(request: HTTPConnection, event: Event) -> Frame:
+def _frame(request: HTTPConnection, event: Event, without: frozenset[str]) -> Frame:
     match event:
         case RunStarted():
             return Frame("run", {"run_id": str(event.run_id), "strategy": event.strategy})
@@ -314,6 +311,9 @@ def _frame(request: HTTPConnection, event: Event) -> Frame:
             return Frame("sources", {"sources": found})
         case Token():
             return Frame("token", {"text": event.text})
+        case Answered():
+            shown = answer_out(event.answer, replaced=event.replaced)
+            return Frame("answer", shown.model_dump(mode="json", exclude=set(without)), terminal=True)
         case Failed():
             return error_frame(request, event.error)
         case Cancelled():
