@@ -191,7 +191,7 @@ async def test_a_follow_up_says_how_it_was_understood(cases: dict[str, Case]) ->
 
 
 async def test_an_agent_with_a_model(chatty: Services, talking: Talking) -> None:
-    await index_now(chatty, "handbook", [Source(name, name, content) for name, content in files().items()])
+    await index_now(chatty, "handbook", [Source("leave.md", "leave.md", files()["leave.md"])])
     look = "THOUGHT: I look.\nACTION: retrieve_vector\nARGUMENTS: " + json.dumps({"query": "days of leave"})
     done = "THOUGHT: Enough.\nACTION: final_answer\nARGUMENTS: " + json.dumps(
         {"answer": "They have 30 days of leave [1]."}
@@ -210,7 +210,7 @@ async def test_an_agent_with_a_model(chatty: Services, talking: Talking) -> None
 
 
 async def test_a_document_that_was_replaced_since(services: Services) -> None:
-    await index_now(services, "handbook", [Source(name, name, content) for name, content in files().items()])
+    await index_now(services, "handbook", [Source("leave.md", "leave.md", files()["leave.md"])])
     before = await case_of(services, LEAVE)
     run = UUID(before.proof["run"]["id"])
     new = files()["leave.md"].replace(b"30 days", b"28 days")
@@ -249,8 +249,8 @@ async def test_a_document_that_was_cut_anew_since(services: Services) -> None:
 
 
 async def test_texts_that_were_handed_over_have_no_file(services: Services) -> None:
-    await index_now(services, "handbook", [text_source(name, text) for name, text in HANDBOOK.items()])
-    case = await case_of(services, LEAVE, {name: text.encode() for name, text in HANDBOOK.items()})
+    await index_now(services, "handbook", [text_source("leave.md", HANDBOOK["leave.md"])])
+    case = await case_of(services, LEAVE, {"leave.md": HANDBOOK["leave.md"].encode()})
     assert case.proof["documents"][0]["file_sha256"] is None
     assert "handed over as text" in case.proof["documents"][0]["file_missing"]
     assert case.check() == ([], [])
