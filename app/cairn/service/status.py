@@ -53,7 +53,8 @@ async def check_status(services: Services) -> OverallState:
         wrong.append(f"the chat model does not answer: {chat.problem}")
     if services.embedded and (low := services.embedded.warning()):
         wrong.append(low)
-    disk, older = None, {}
+    disk: DiskState | None = None
+    older: dict[str, OlderDocuments] = {}
     if database.problem is None:
         disk, older = await measure_disk(services), await count_older(services)
     notes = [one for one in service.warnings if one not in wrong] + older_notes(older)

@@ -460,7 +460,8 @@ async def count_older(
 
 async def derived_revision(connection: Any, principal: Principal, document_id: UUID) -> int:
     """Of the rules that made graph, symbols and cells of a document; 0 where that is not known."""
-    return await connection.fetchval(SQL["derived_revision"], principal.tenant_id, document_id) or 0
+    found: int | None = await connection.fetchval(SQL["derived_revision"], principal.tenant_id, document_id)
+    return found or 0
 
 
 async def mark_derived(connection: Any, principal: Principal, stored: StoredDocument, derived_revision: int) -> None:
