@@ -188,12 +188,18 @@ class UploadList:
                     ui.label(one.note).classes(f"text-xs break-words {bad or 'opacity-80'}")
             if one.size:
                 ui.label(bytes_of(text, one.size)).classes("text-xs opacity-70 shrink-0 max-sm:hidden")
-            state = "next" if one.state == "waiting" and one.place == 1 else one.state
-            place = {"place": one.place} if state == "waiting" else {}
-            ui.label(text(f"documents.file_{state}", **place)).classes(f"text-sm shrink-0 {bad}")
+            ui.label(self._say_state(one)).classes(f"text-sm shrink-0 {bad}")
             if one.state == "indexing":  # not told aloud at each step
                 said = "" if one.share is None else f"{one.share:.0%}"
                 self._shares[one.name] = ui.label(said).classes("text-sm shrink-0 muted").props("aria-live=off")
+
+    def _say_state(self, one: _File) -> str:
+        text = self.page.text
+        if one.state != "waiting":
+            return text(f"documents.file_{one.state}")
+        if not one.place:  # not looked for yet
+            return text("documents.pending")
+        return text("documents.file_next") if one.place == 1 else text("documents.file_waiting", place=one.place)
 
 
 def _by_interest(one: _File) -> tuple[bool, bool, int]:
