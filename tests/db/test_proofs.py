@@ -74,13 +74,9 @@ def files() -> Files:
 
 QUESTIONS = (
     LEAVE,
-    "When are salaries paid?",
-    "How much may hotels cost per night?",
     "How high is the pilot fee?",
-    "What is the price of the chair?",
     "Which product has the highest price?",
     "What is the total stock?",
-    "Which documents mention leave?",
     "List all documents",
     "Who won the Eurovision song contest in 1974?",
     "Hello!",
@@ -542,7 +538,7 @@ def check_changes(rng: random.Random, cases: list[Case], count: int) -> Counter[
 
 
 async def test_what_is_changed_is_found_and_named(cases: dict[str, Case]) -> None:
-    found = check_changes(random.Random(38), list(cases.values()), 150)
+    found = check_changes(random.Random(38), list(cases.values()), 120)
     assert set(found) == {made(random.Random(1), cases[LEAVE]).what for made in (*OF_ANY, *OF_CITED)}
 
 
