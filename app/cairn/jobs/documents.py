@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import UUID
 
-from cairn.domain.document import Source, upload_result
+from cairn.domain.document import Indexed, Rejected, Source, upload_result
 from cairn.domain.principal import Principal
 from cairn.graph.refresh import follow
 from cairn.ingest.pipeline import Target, ingest
@@ -42,13 +42,15 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
                     await context.progress(number, len(waiting), upload.source.name, shares)
                     yield upload.source
 
+        def forget_share(outcome: Indexed | Rejected) -> None:
+            shares.pop(outcome.external_id, None)
+
         async def note_share(external_id: str, share: float) -> None:
             shares[external_id] = share
             await context.progress(begun[0], len(waiting), begun[1], shares)
 
         outcomes = await ingest(
-            database, target, sources(), on_outcome=lambda outcome: shares.pop(outcome.external_id, None),
-            on_share=note_share, check=context.check_cancelled,
+            database, target, sources(), on_outcome=forget_share, on_share=note_share, check=context.check_cancelled,
         )  # fmt: skip
         await follow(database, context.principal, target.collection_id, target.settings)
         await context.progress(len(waiting), len(waiting), "done")

@@ -177,7 +177,7 @@ def verify(data: bytes, files: dict[str, bytes]) -> tuple[list[str], list[str]]:
         faults, notes = check_files(proof, files)
         return [*check_seal(proof), *check_inside(proof), *faults], notes
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError(f"it is not of the format {FORMAT} ({type(error).__name__}: {error})") from error
+        raise ValueError(f"it is not of the format {FORMAT} ({error!r})") from error
 
 
 def main(arguments: list[str]) -> int:

@@ -87,6 +87,35 @@ export interface AnswerOut {
   replaced?: boolean;
 }
 
+/**
+ * Digests are of the canonical form: JSON in UTF-8 with sorted keys and no white space. Numbers with fractions are
+ * texts.
+ */
+export interface AnswerProofOut {
+  /** `cairn-proof/1`. */
+  format: string;
+  /** Its id, when it began, and when this was written. */
+  run: Record<string, string>;
+  /** The version that wrote this. */
+  cairn: Record<string, string>;
+  question: Record<string, unknown>;
+  answer: Record<string, unknown>;
+  /** The quoted words, and where they stand; null and why where not kept. */
+  citations: Record<string, unknown>[];
+  /** Name, version and hashes of each document of what was read. */
+  documents: Record<string, unknown>[];
+  /** What was read; with its text what is cited. */
+  passages: Record<string, unknown>[];
+  /** For each citation of a document what leads to it in SQL. */
+  rows: Record<string, unknown>[];
+  /** Epochs of the collections that were searched. */
+  index: Record<string, unknown>[];
+  models: Record<string, unknown>;
+  /** Revision, and what differs from the defaults. */
+  settings: Record<string, unknown>;
+  digest: DigestOut;
+}
+
 export interface AuditEventOut {
   id: string;
   occurred_at: string;
@@ -525,6 +554,15 @@ export interface DialogueMessage {
 export interface DifyErrorOut {
   error_code: number;
   error_msg: string;
+}
+
+export interface DigestOut {
+  /** sha256. */
+  algorithm: string;
+  /** Of each other part of the proof, in its canonical form. */
+  sections: Record<string, string>;
+  /** Of all other parts together: what is worth noting elsewhere. */
+  whole: string;
 }
 
 export interface DocumentOut {
@@ -1199,6 +1237,8 @@ export interface ProgressOut {
   done: number;
   total: number | null;
   message: string;
+  /** Of large files under way, by external id: how much is embedded, 0 to 1. */
+  shares?: Record<string, number>;
 }
 
 /** `quote` stands verbatim at start..end (code points) of the document's text. */

@@ -32,7 +32,7 @@ def _write(folder: Path, texts: Sequence[ProvenText]) -> None:
         for one in texts:
             (folder / one.file_name).write_bytes(one.text.encode())
     except OSError as error:
-        raise InputError(f"the texts cannot be written to {folder}: {error.strerror}") from error
+        raise InputError(f"the texts cannot be written to {folder}: {error.strerror or error}") from error
 
 
 def print_verifier() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 from nicegui import ui
@@ -15,6 +15,9 @@ from cairn.errors import CairnError, UnauthenticatedError
 from cairn.interfaces.web.session import Session
 from cairn.interfaces.web.texts import Texts
 from cairn.interfaces.web.theme import mark, style
+
+if TYPE_CHECKING:
+    from nicegui.language import Language
 
 log = structlog.get_logger(__name__)
 
@@ -89,7 +92,7 @@ def set_language(text: Texts) -> None:
     connection is lost, or that a picker finds nothing."""
     client = ui.context.client
     client.page = copy(client.page)  # that of the path, which other readers have as well
-    client.page.language = "en-US" if text.language == "en" else text.language
+    client.page.language = cast("Language", "en-US" if text.language == "en" else text.language)
 
 
 def remembered_dark() -> ui.dark_mode:

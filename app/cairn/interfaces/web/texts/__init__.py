@@ -8,10 +8,6 @@ from importlib import resources
 from typing import Any, Final
 
 LANGUAGES: Final = ("en", "de", "fr", "es", "it")
-_SEPARATORS: Final = {
-    "fr": str.maketrans(",.", "\N{NARROW NO-BREAK SPACE},"),
-    **{language: str.maketrans(",.", ".,") for language in ("de", "es", "it")},
-}
 
 
 class Texts:
@@ -34,7 +30,7 @@ class Texts:
         """As people of that language write it: 1,234.5 in English is 1.234,5 in German. `digits`: after the point, as many as it
         has unless said."""
         written = f"{value:,}" if digits is None else f"{value:,.{digits}f}"
-        return written.translate(_SEPARATORS.get(self.language, {}))
+        return written.translate(str.maketrans(",.", self("frame.number_marks")))
 
     def say(self, table: str, name: str) -> str:
         """What machines call so, in words: a way of answering, a stage, a kind of job. A plugin's own name is as it is, without
