@@ -97,7 +97,9 @@ def write_files(folder: Path, repo: Path = REPO) -> list[Path]:
     notes = folder / f"pgcairn-{version}-notes.md"
     notes.write_text(find_section((repo / "CHANGELOG.md").read_text(encoding="utf-8"), version), encoding="utf-8")
     context = folder / f"pgcairn-{version}-image.tar"
-    command = ["git", "-C", str(repo), "archive", "--format=tar", "HEAD", "--", *IMAGE_FILES, *copied_files(repo)]
+    of_nobody = ["-c", "tar.umask=0022", "-c", "core.autocrlf=false"]  # not as whoever builds it has them
+    command = ["git", "-C", str(repo), *of_nobody, "archive", "--format=tar", "HEAD", "--"]
+    command += [*IMAGE_FILES, *copied_files(repo)]
     context.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
     sums = folder / "SHA256SUMS"
     made = sorted(path for path in folder.iterdir() if path.is_file() and path != sums)

@@ -229,8 +229,8 @@ async def test_a_pgvector_that_damages_indexes_is_refused_also_where_the_schema_
             MigrationError, match=rf"pgvector {version} is too old: before 0\.8\.2 .* buffer.* 0\.8\.4 .* damage"
         ):
             await migrate(database)
-    for version in ("0.8.4", "0.8.10", "0.9.0", "1.0.0"):
-        await fetch(database, f"UPDATE pg_extension SET extversion = '{version}' WHERE extname = 'vector'")
+    for enough in ("0.8.4", "0.8.10", "0.9.0", "3.0.0"):
+        await fetch(database, f"UPDATE pg_extension SET extversion = '{enough}' WHERE extname = 'vector'")
         assert (await migrate(database)).action == "none"
 
 

@@ -32,7 +32,7 @@ class AnswerProofOut(BaseModel):
         {
             "format": "cairn-proof/1",
             "run": {"id": ID_EXAMPLE, "started_at": "2026-11-27T10:00:00+00:00", "proved_at": "2026-11-27T10:05:00+00:00"},
-            "cairn": {"version": "1.0.0"},
+            "cairn": {"version": "0.0.0"},
             "question": {
                 "text": "How many days of leave?", "understood_as": None, "messages_before": 0, "filters": {},
             },
