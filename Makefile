@@ -119,7 +119,7 @@ bench: install $(STAMPS)/test ## run the benchmarks: ratios, and a JSON report
 bench-peers: $(PEERS_VENV)/.stamp ## set up the libraries that `make bench` compares with, in .venv-peers
 
 wheel: $(STAMPS)/venv ## build dist/*.whl, which holds the whole product
-	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
+	@rm -rf $(SCRATCH)/build $(DIST)/*.whl && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PY) -m hatchling build --target wheel --directory $(DIST)
 	@rm -rf $(SCRATCH)/build
 

@@ -220,6 +220,14 @@ async def test_a_heartbeat_keeps_the_job(world: World) -> None:
     assert (await world.get(job)).progress == JobProgress(1, 4, "page 1\ufffd", {"a\ufffd": 0.5})
 
 
+async def test_what_a_newer_process_says_of_a_job_is_left_out(world: World) -> None:
+    job = await world.enqueue()
+    owner = await asyncpg.connect(world.dsn)
+    await owner.execute("""UPDATE rag.jobs SET progress = '{"done": 1, "total": 2, "mood": "cheerful"}'""")
+    await owner.close()
+    assert (await world.get(job)).progress == JobProgress(1, 2)
+
+
 async def test_a_claim_reads_no_ended_jobs(world: World) -> None:
     owner = await asyncpg.connect(world.dsn)
     await owner.execute(

@@ -34,7 +34,8 @@ _SQL = load_queries("jobs")
 
 def _job(row: Any) -> Job:
     fields = {name: row[name] for name in Job.__dataclass_fields__}
-    return Job(**{**fields, "progress": JobProgress(**row["progress"])})
+    known = {name: value for name, value in row["progress"].items() if name in JobProgress.__dataclass_fields__}
+    return Job(**{**fields, "progress": JobProgress(**known)})  # a newer process on the same queue may say more
 
 
 def _optional(row: Any) -> Job | None:
