@@ -138,6 +138,7 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
     with serve("dying") as dying:
         dying.client.headers.update(key)
         dying.index(QUESTION["collection"], cairns=TEXT)
+        asked = len(chat.requests)
         chat.script(LASTING)
         question = {**QUESTION, "resumable": True, "stream": True}
         with dying.client.stream("POST", "/query", json=question) as begun:
@@ -146,6 +147,7 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
             assert (refused.status_code, refused.json()["policy"]) == (429, "runs")
             assert refused.headers["RateLimit-Policy"] == '"runs";q=1;qu="concurrent-requests"'
             assert staying.client.get("/usage", headers=key).json()["key"]["runs"] == 1
+            staying.await_until(lambda: len(chat.requests) > asked)  # else the reply is for who asks next
             dying.process.kill()
             dying.process.wait()
         assert staying.client.post("/query", headers=key, json=QUESTION).status_code == 429, "its lease is not over"

@@ -63,7 +63,7 @@ def test_pages_are_fetched_by_a_job_and_can_be_asked(api: Api, web: ScriptedWeb)
 
     job = api.client.get(path).json()
     assert (job["kind"], job["collection"]) == ("fetch_urls", "web")
-    assert job["progress"] == {"done": 4, "total": 4, "message": "done"}
+    assert job["progress"] == {"done": 4, "total": 4, "message": "done", "shares": {}}
     result = job["result"]
     assert {one["external_id"]: one["change"] for one in result["uploaded"]} == {
         f"{here}/leave": "added",
