@@ -49,7 +49,7 @@ class ScriptedIssuer:
     `clients`: their secrets (None: public) by their ids, `redirects` where it sends people back to; both grow as clients
     register. `asks`: people see a page and click. `denies`: the error that it sends instead of a code. `identity`, `access`:
     claims of the tokens that it gives for a code, instead of the right ones; `key`: what signs them. `redeemed`: forms of its
-    token endpoint. `document`: what its discovery document says instead."""
+    token endpoint, which answers once `answers` is set. `document`: what its discovery document says instead."""
 
     def __init__(self, host: str, port: int) -> None:
         self.url = f"http://{host}:{port}"
@@ -61,6 +61,7 @@ class ScriptedIssuer:
         self.redirects: set[str] = set()
         self.document: dict[str, Any] = {}
         self.redeemed: list[dict[str, str]] = []
+        self.answers = threading.Event()
         self.behave()
         self._codes: dict[str, dict[str, str]] = {}
 
@@ -71,6 +72,7 @@ class ScriptedIssuer:
         self.identity: dict[str, Any] = {}
         self.access: dict[str, Any] = {}
         self.key = "one"
+        self.answers.set()
 
     def claims(self, **more: Any) -> dict[str, Any]:
         now = int(time.time())
@@ -131,6 +133,7 @@ class ScriptedIssuer:
 
     def _redeem(self, form: dict[str, str], authorization: str) -> Reply:
         self.redeemed.append(form)
+        self.answers.wait()
         scheme, _, encoded = authorization.partition(" ")
         client_id, given = form.get("client_id", ""), form.get("client_secret")
         if scheme == "Basic":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +14,11 @@ from scripted_issuer import AUDIENCE, ScriptedIssuer, public_jwk, scripted_issue
 
 from cairn.domain.sign_in import SignInAttempt
 from cairn.errors import IssuerUnavailableError, SettingsError, SignInError
-from cairn.providers import oidc
+from cairn.providers import oidc, oidc_sign_in
 from cairn.providers.oidc import IssuerKeys
 from cairn.providers.oidc_sign_in import IssuerCodeFlow
 from cairn.settings import OidcIssuer, read_environment
-from tests.waiting import patience
+from tests.waiting import hang_guard, patience, until
 
 CALLBACK = "http://127.0.0.1:8000/session/oidc/callback"
 
@@ -77,9 +78,6 @@ async def test_a_client_with_a_secret_shows_it_as_the_issuer_wants(issuer: Scrip
     assert secret not in repr(OidcIssuer(issuer.url, (AUDIENCE,), client_secret=secret))
 
 
-NOW = int(time.time())
-
-
 @pytest.mark.parametrize(
     ("where", "wrong", "reason"),
     [
@@ -96,11 +94,11 @@ NOW = int(time.time())
         ("identity", {"aud": "another-client"}, "misconfigured"),
         ("identity", {"aud": ["page", "other"], "azp": "other"}, "misconfigured"),
         ("identity", {"iss": "https://else.test"}, "misconfigured"),
-        ("identity", {"exp": NOW - 60}, "clock"),
-        ("identity", {"iat": NOW + 3600, "exp": NOW + 7200}, "clock"),
+        ("identity", {"exp": -60}, "clock"),
+        ("identity", {"iat": 3600, "exp": 7200}, "clock"),
         ("access", {"aud": "https://else.test"}, "audience"),
         ("access", {"aud": "page"}, "audience"),
-        ("access", {"exp": NOW - 60}, "clock"),
+        ("access", {"exp": -60}, "clock"),
         ("access", {"tenant": None}, "account"),
         ("key", "unpublished", "misconfigured"),
     ],
@@ -108,13 +106,17 @@ NOW = int(time.time())
 async def test_what_is_wrong_signs_nobody_in_and_has_a_sentence(
     issuer: ScriptedIssuer, where: str, wrong: Any, reason: str
 ) -> None:
-    """In what the reader brings back, or in what the issuer gives for it."""
+    """In what the reader brings back, or in what the issuer gives for it; times are seconds from now."""
     flow, attempt = flow_of(issuer), SignInAttempt()
     brought = await come_back(flow, attempt)
     if where == "brought":
         brought.update(wrong)
+    elif where == "key":
+        issuer.key = wrong
     else:
-        setattr(issuer, where, wrong)
+        now = int(time.time())
+        claims = {name: now + value if isinstance(value, int) else value for name, value in wrong.items()}
+        setattr(issuer, where, claims)
     with pytest.raises(SignInError) as failed:
         await flow.complete(attempt, CALLBACK, brought)
     assert failed.value.reason == reason
@@ -130,6 +132,32 @@ async def test_an_attempt_of_another_browser_does_not_count_and_neither_does_non
             )
         assert failed.value.reason == "lost"
     assert not issuer.redeemed
+
+
+async def test_few_ask_the_issuer_at_once_and_one_more_is_told_so_without_waiting(
+    issuer: ScriptedIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can make up a secret, the state that follows from it, and a code."""
+    for module in (oidc, oidc_sign_in):
+        monkeypatch.setattr(module, "FETCH_SECONDS", patience(60))
+    flow, stranger = flow_of(issuer), SignInAttempt("a" * 43)
+    made_up = {"state": stranger.state, "code": "made-up"}
+    issuer.answers.clear()
+    waiting = [asyncio.create_task(flow.complete(stranger, CALLBACK, made_up)) for _ in range(8)]
+    try:
+        await until(lambda: len(issuer.redeemed) == 8)
+        for one_more in (flow.complete(stranger, CALLBACK, made_up), flow.begin(SignInAttempt(), CALLBACK)):
+            with pytest.raises(SignInError) as refused:
+                async with hang_guard():
+                    await one_more
+            assert refused.value.reason == "unavailable"
+    finally:
+        issuer.answers.set()
+    told = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [getattr(error, "reason", error) for error in told] == ["lost"] * 8
+    assert len(issuer.redeemed) == 8
+    attempt = SignInAttempt()
+    await flow.complete(attempt, CALLBACK, await come_back(flow, attempt))
 
 
 async def test_keys_rotate_between_two_who_sign_in(issuer: ScriptedIssuer) -> None:

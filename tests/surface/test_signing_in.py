@@ -3,8 +3,11 @@ but the address of /mcp."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -15,6 +18,7 @@ from keyed import bearer
 from scripted_issuer import ScriptedIssuer, scripted_issuer
 from serving import Api, free_port, serving
 
+from cairn.domain.sign_in import SignInAttempt
 from tests.waiting import patience
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -36,16 +40,19 @@ def behaves(issuer: ScriptedIssuer) -> None:
 def guarded(
     fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path, issuer: ScriptedIssuer
 ) -> Iterator[Api]:
-    """Tokens count for the address of its /mcp; it trusts a proxy."""
+    """Tokens count for the address of its /mcp; it trusts a proxy, and one of its tenants is being moved."""
     port = free_port()
     issuer.clients["page"] = "secret"
     issuer.redirects |= {f"{scheme}://127.0.0.1:{port}/session/oidc/callback" for scheme in ("http", "https")}
+    folder = tmp_path_factory.mktemp("guarded")
+    tenants = folder / "tenants.toml"
+    tenants.write_text('[tenants]\ninitech = "moving"\n')
     own = {
         "CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "CAIRN_OIDC_ISSUER": issuer.url,
         "CAIRN_OIDC_AUDIENCE": f"http://127.0.0.1:{port}/mcp", "CAIRN_OIDC_CLIENT_ID": "page",
         "CAIRN_OIDC_CLIENT_SECRET": "secret", "CAIRN_OIDC_SCOPES": "openid read ask",
+        "CAIRN_TENANT_DATABASES": str(tenants),
     }  # fmt: skip
-    folder = tmp_path_factory.mktemp("guarded")
     settings = {"api": {"trustProxy": True}}
     with serving(fresh_database(), folder, page=True, port=port, settings=settings, **own) as running:
         yield running
@@ -56,6 +63,19 @@ def browser(guarded: Api) -> Iterator[httpx2.Client]:
     """Cookies, and no redirect unseen."""
     with httpx2.Client(base_url=guarded.url, trust_env=False, verify=False, timeout=patience(20)) as client:
         yield client
+
+
+@contextmanager
+def changed_settings(api: Api, **sections: Any) -> Iterator[None]:
+    """Within the block these sections are in force."""
+    before = api.revision
+    api.write_settings(json.dumps(json.loads(api.began_with) | sections))
+    try:
+        api.await_until(lambda: api.revision != before)
+        yield
+    finally:
+        api.restore_settings()
+        api.await_until(lambda: api.revision == before)
 
 
 def sign_in(browser: httpx2.Client, begin: str = "/session/oidc", **brought: str) -> tuple[str, httpx2.Response]:
@@ -100,6 +120,18 @@ def test_behind_a_proxy_that_speaks_tls_addresses_are_https_and_cookies_secure(b
     assert browser.get(f"{METADATA}/mcp").json()["resource"].startswith("https://")
 
 
+def test_a_proxy_that_is_not_trusted_makes_no_cookie_secure(guarded: Api, issuer: ScriptedIssuer) -> None:
+    def begin_session() -> str:
+        body = {"key": issuer.token(aud=f"{guarded.url}/mcp")}
+        answer = guarded.client.post("/session", json=body, headers={"X-Forwarded-Proto": "https"})
+        assert answer.status_code == 204, answer.text
+        return answer.headers["set-cookie"]
+
+    assert "Secure" in begin_session()
+    with changed_settings(guarded, api={"trustProxy": False}):
+        assert "Secure" not in begin_session()
+
+
 @pytest.mark.parametrize(
     "room", ["//else.test", "https://else.test", "/else", "\\else", "a/../b", "javascript:1", "a" * 2000]
 )
@@ -118,6 +150,7 @@ def test_the_way_back_leads_to_the_page_and_nowhere_else(browser: httpx2.Client,
         ({"access": {"exp": 1}}, {}, "clock"),
         ({"access": {"aud": "https://else.test"}}, {}, "audience"),
         ({"access": {"groups": ["group"] * 1000}}, {}, "too_long"),
+        ({"access": {"tenant": "initech"}}, {}, "away"),
     ],
 )
 def test_who_is_not_signed_in_has_no_session_and_a_reason(
@@ -129,6 +162,23 @@ def test_who_is_not_signed_in_has_no_session_and_a_reason(
     assert room == f"/ui/search?sign_in={reason}"
     assert "cairn_key" not in str(answer.headers.get_list("set-cookie"))
     assert browser.cookies.get("cairn_key") is None
+
+
+def test_who_waits_for_the_issuer_takes_no_place_of_other_requests(guarded: Api, issuer: ScriptedIssuer) -> None:
+    """Of these there is one."""
+    stranger, before = SignInAttempt(), len(issuer.redeemed)
+    cookie, made_up = f"cairn_sign_in={stranger.secret}.", {"state": stranger.state, "code": "made-up"}
+    issuer.answers.clear()
+    with changed_settings(guarded, admission={"requests": 1, "requestsWaiting": 0}), ThreadPoolExecutor(1) as others:
+        try:
+            coming = others.submit(
+                guarded.client.get, "/session/oidc/callback", params=made_up, headers={"Cookie": cookie}
+            )
+            guarded.await_until(lambda: len(issuer.redeemed) > before)
+            assert guarded.client.get("/collections").status_code == 401, "and not 503"
+        finally:
+            issuer.answers.set()
+        assert landing(coming.result()).startswith("/ui/?sign_in=")
 
 
 def test_a_host_that_is_no_host_goes_into_no_address(guarded: Api) -> None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 SignInFailure = Literal[
-    "denied", "lost", "clock", "audience", "account", "misconfigured", "too_long", "unavailable", "over"
+    "denied", "lost", "clock", "audience", "account", "misconfigured", "too_long", "unavailable", "away", "over"
 ]
-"""Why somebody is not signed in; each is a sentence of the page. Over: was, and is no longer."""
+"""Why somebody is not signed in; each is a sentence of the page. Unavailable: who they are cannot be told now; away: where their
+tenant lives cannot be used now; over: they were, and are no longer."""
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 

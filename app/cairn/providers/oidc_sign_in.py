@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -33,6 +34,8 @@ log = structlog.get_logger(__name__)
 AWAY: Final = frozenset({"server_error", "temporarily_unavailable"})
 DENIED: Final = frozenset({"access_denied", "consent_required", "interaction_required", "login_required"})
 """What issuers say (RFC 6749, 4.1.2.1; OpenID Connect Core, 3.1.2.6) that is neither our mistake nor theirs."""
+AT_ONCE: Final = 8
+"""For so many people a process asks the issuer at a time: anybody can make up a secret with its state, and a code."""
 
 
 class IssuerCodeFlow:
@@ -42,10 +45,12 @@ class IssuerCodeFlow:
         self._issuer = issuer
         self._keys = keys
         self.issuer_name = issuer.name
+        self._asking = 0
 
     async def begin(self, attempt: SignInAttempt, callback: str) -> str:
         """See CodeFlow.begin."""
-        address = await self._endpoint("authorization_endpoint")
+        with self._place():
+            address = await self._endpoint("authorization_endpoint")
         asked = {
             "response_type": "code", "client_id": self._issuer.client_id, "redirect_uri": callback,
             "scope": " ".join(self._issuer.scopes), "state": attempt.state, "nonce": attempt.nonce,
@@ -69,9 +74,22 @@ class IssuerCodeFlow:
         code = answer.get("code")
         if not code:
             raise _failed("lost", "no code")
-        tokens = await self._redeem(code, attempt, callback)
-        await self._check_identity(tokens.get("id_token"), attempt)
-        return await self._check_access(tokens.get("access_token"))
+        with self._place():
+            tokens = await self._redeem(code, attempt, callback)
+            await self._check_identity(tokens.get("id_token"), attempt)
+            return await self._check_access(tokens.get("access_token"))
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Within the block the issuer may be asked. Raises SignInError at once where enough wait for it: a queue would be as long
+        as somebody likes."""
+        if self._asking >= AT_ONCE:
+            raise _failed("unavailable", "enough others wait for the issuer")
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
 
     async def _endpoint(self, name: str) -> str:
         address = (await self._keys.discover()).get(name)

@@ -12,8 +12,9 @@ from typing import Final, Literal
 from cairn.domain.principal import Scope
 
 Kind = Literal["light", "search", "answer", "ingest", "own"]
-"""What a request works on, and so with whom it competes: nothing worth counting, a search, an answer, documents; own: that stands
-in its body, and it takes its place where that is read."""
+"""What a request works on, and so with whom it competes: nothing worth counting, a search, an answer, documents. Own: it takes a
+place later, since what it works on stands in its body, or since it waits for an issuer, for which there are a few places
+(cairn/providers/oidc_sign_in.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,8 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /mcp": RoutePolicy("any", "own"),  # its tools ask for their scopes: cairn/interfaces/mcp/toolbox.py
     "POST /session": RoutePolicy(None),
     "DELETE /session": RoutePolicy(None),
-    "GET /session/oidc": RoutePolicy(None),
-    "GET /session/oidc/callback": RoutePolicy(None),
+    "GET /session/oidc": RoutePolicy(None, "own"),
+    "GET /session/oidc/callback": RoutePolicy(None, "own"),
     "GET /.well-known/oauth-protected-resource": RoutePolicy(None),
     "GET /.well-known/oauth-protected-resource/mcp": RoutePolicy(None),
     "POST /ui/collections/{name}/documents": _UPLOAD,

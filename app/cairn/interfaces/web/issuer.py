@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from cairn.domain.sign_in import SignInAttempt
-from cairn.errors import CairnError, SignInError
+from cairn.errors import CairnError, DatabaseUnavailableError, SignInError
 from cairn.interfaces.http.authenticate import PAGE
 from cairn.interfaces.http.browser import own_address
 from cairn.interfaces.http.running import Running, TypedRoute, running_of
@@ -100,7 +100,9 @@ def _land(address: str) -> Response:
 
 
 def _failure(error: CairnError) -> str:
-    return error.reason if isinstance(error, SignInError) else "unavailable"
+    if isinstance(error, SignInError):
+        return error.reason
+    return "away" if isinstance(error, DatabaseUnavailableError) else "unavailable"
 
 
 def _flow(running: Running) -> CodeFlow:

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cairn.distribution import is_installed
 from cairn.errors import UnauthenticatedError
 from cairn.interfaces.http.authenticate import COOKIE, PAGE
+from cairn.interfaces.http.browser import scheme_of
 from cairn.interfaces.http.running import Running, TypedRoute
 from cairn.interfaces.web import issuer as issuer_routes
 from cairn.interfaces.web import uploads
@@ -114,8 +115,8 @@ async def sign_in(body: SignIn, request: Request) -> Response:
         raise UnauthenticatedError("this server asks for no keys")
     await running.authenticator.authenticate(body.key.strip())
     response = Response(status_code=204)
-    secure = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"
-    set_session(response, body.key.strip(), secure=secure)
+    scheme = scheme_of(request.scope, request.headers, running.settings.current.api.trust_proxy)
+    set_session(response, body.key.strip(), secure=scheme == "https")
     return response
 
 
