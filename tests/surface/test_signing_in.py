@@ -66,16 +66,22 @@ def browser(guarded: Api) -> Iterator[httpx2.Client]:
 
 
 @contextmanager
-def changed_settings(api: Api, **sections: Any) -> Iterator[None]:
+def changed_settings(api: Api, issuer: ScriptedIssuer, /, **sections: Any) -> Iterator[None]:
     """Within the block these sections are in force."""
-    before = api.revision
+
+    def revision() -> str:
+        administrator = bearer(issuer.token(aud=f"{api.url}/mcp", scope="admin"))
+        found: str = api.client.get("/health/ready", headers=administrator).json()["settings"]["revision"]
+        return found
+
+    before = revision()
     api.write_settings(json.dumps(json.loads(api.began_with) | sections))
     try:
-        api.await_until(lambda: api.revision != before)
+        api.await_until(lambda: revision() != before)
         yield
     finally:
         api.restore_settings()
-        api.await_until(lambda: api.revision == before)
+        api.await_until(lambda: revision() == before)
 
 
 def sign_in(browser: httpx2.Client, begin: str = "/session/oidc", **brought: str) -> tuple[str, httpx2.Response]:
@@ -128,7 +134,7 @@ def test_a_proxy_that_is_not_trusted_makes_no_cookie_secure(guarded: Api, issuer
         return answer.headers["set-cookie"]
 
     assert "Secure" in begin_session()
-    with changed_settings(guarded, api={"trustProxy": False}):
+    with changed_settings(guarded, issuer, api={"trustProxy": False}):
         assert "Secure" not in begin_session()
 
 
@@ -169,7 +175,8 @@ def test_who_waits_for_the_issuer_takes_no_place_of_other_requests(guarded: Api,
     stranger, before = SignInAttempt(), len(issuer.redeemed)
     cookie, made_up = f"cairn_sign_in={stranger.secret}.", {"state": stranger.state, "code": "made-up"}
     issuer.answers.clear()
-    with changed_settings(guarded, admission={"requests": 1, "requestsWaiting": 0}), ThreadPoolExecutor(1) as others:
+    one = {"requests": 1, "requestsWaiting": 0}
+    with changed_settings(guarded, issuer, admission=one), ThreadPoolExecutor(1) as others:
         try:
             coming = others.submit(
                 guarded.client.get, "/session/oidc/callback", params=made_up, headers={"Cookie": cookie}
