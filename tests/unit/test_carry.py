@@ -45,6 +45,10 @@ FRANCE = ("What is the capital of France?", "The capital of France is Paris. [1]
 CLIO = ("Quel est le prix de la Renault Clio ?", "La Renault Clio coûte 15 000 euros. [1]")
 TOWER = ("¿Cuándo se construyó la Torre Eiffel?", "Se construyó en 1889. [1]")
 DOM = ("Wann wurde der Kölner Dom gebaut?", "Der Bau begann 1248. [1]")
+NAPOLEON = ("How long did Napoleon reign?", "He reigned for ten years. [1]")
+NAPOLEON_DE = ("Wie lange regierte Napoleon?", "Er regierte zehn Jahre. [1]")
+NAPOLEON_FR = ("Combien de temps Napoléon a-t-il régné ?", "Il a régné dix ans. [1]")
+PRICE = ("¿Cuál es el precio de coste?", "80 euros. [1]")
 
 
 @pytest.mark.parametrize(
@@ -305,6 +309,22 @@ def test_what_is_compared_with_something_is_asked_of_both(
     assert after(message, *said).parts == parts
 
 
+@pytest.mark.parametrize(
+    ("said", "message", "other"),
+    [
+        (NAPOLEON, "Compare to Alexander the Great", "Alexander the Great"),
+        (NAPOLEON, "Compare that with Alexander the Great", "Alexander the Great"),
+        (NAPOLEON_DE, "Vergleiche das mit Karl dem Großen", "Karl dem Großen"),
+        (NAPOLEON_FR, "Compare à Charles le Chauve", "Charles le Chauve"),
+        (PRICE, "compara con el precio al público", "precio al público"),
+    ],
+)
+def test_an_article_inside_of_what_it_is_compared_with(said: tuple[str, str], message: str, other: str) -> None:
+    first, second = after(message, *said).parts
+    assert first == said[0]
+    assert other in second
+
+
 @pytest.mark.parametrize("message", ["compare the fees with those of 2019", "compare that", "compare Bonn with Kiel"])
 def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str) -> None:
     assert after(message, *FRANCE).parts == ()
@@ -320,6 +340,10 @@ def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str)
         (FRANCE, "Compare to last year the number of employees in sales"),
         (FRANCE, "Compare to the average the salaries of engineers"),
         (CLIO, "Compare à la moyenne les salaires des ingénieurs"),
+        (DOM, "Vergleiche mit dem Durchschnitt die Gehälter der Ingenieure"),
+        (TOWER, "Compara con el promedio el salario de los ingenieros"),
+        (SIEMENS, "Compare to Oracle the price"),
+        (SIEMENS, "Compare to the average the Berlin salaries"),
         (DOM, "Im Vergleich zum Vorjahr, wie hat sich der Umsatz entwickelt?"),
         (DOM, "Im Vergleich zu 2022 ist der Umsatz wie stark gestiegen?"),
         (CLIO, "Par rapport à 2022, comment a évolué le chiffre d'affaires ?"),

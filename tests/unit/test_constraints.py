@@ -54,12 +54,36 @@ def test_simple_prompt_has_minimal_constraints() -> None:
          "Where does it say verbatim that leave is paid?"),
         ("Quote exact SQL about Reindex.", "Quote exact SQL about Reindex."),
         ("Quote exact SQL. Why?", "Quote exact SQL. Why?"),
+        ("Quote exact SQL. How long are backups kept?", "How long are backups kept?"),
+        ("Describe reindexing. Quote exact SQL.", "Describe reindexing."),
+        ("I write a runbook. Describe reindexing. Quote exact SQL.", "I write a runbook. Describe reindexing."),
+        ("Show the exact price of Alpha. Quote exact SQL.", "Show the exact price of Alpha."),
+        ("", ""),
         ("What is the price of Alpha? It is sold in Lyon.", "What is the price of Alpha? It is sold in Lyon."),
-        (f"Quote exact SQL. {'Word ' * WINDOW}", ("Word " * WINDOW).strip()),
+        (f"Is it kept? Quote exact SQL. {'Word ' * WINDOW}", f"Is it kept? {'Word ' * WINDOW}".strip()),
     ],
 )  # fmt: skip
 def test_how_to_answer_is_not_asked_about(prompt: str, asked: str | None) -> None:
     assert without_orders(prompt) == asked
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Give me the exact notice period. I have been here for two years.",
+        "I have been here for two years. Give me the exact notice period.",
+        "Hello. Give me the exact notice period. I have been here for two years.",
+        "Summarize the leave policy in at least 100 words. Thanks.",
+        "Show the exact price of Alpha. My budget is 100 euros.",
+        "My budget is 100 euros. Show the exact price of Alpha.",
+        "Zitiere den genauen Wortlaut von Paragraf 7. Danke dir.",
+        "Ich bin neu hier. Zitiere den genauen Wortlaut von Paragraf 7.",
+        "Indiquez la formulation exacte de l'article 7. J'habite à Lyon.",
+        "J'habite à Lyon. Indiquez la formulation exacte de l'article 7.",
+    ],
+)
+def test_what_is_wanted_stays_though_it_is_an_order(prompt: str) -> None:
+    assert without_orders(prompt) == prompt
 
 
 def test_the_rest_of_the_runbook() -> None:

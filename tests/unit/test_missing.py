@@ -163,6 +163,11 @@ def test_what_is_written_otherwise_is_there(question: str, language: str, text: 
         ("Who leads Maroons?", "He was marooned.", False),
         ("Wem gehört Teslas Werk?", "Tesla besitzt es.", True),
         ("Who plays for Brazil?", "The Brazilian team.", True),
+        ("Who governs Athens?", "The Athenian council.", True),
+        ("Who governs Texas?", "A Texan governor.", True),
+        ("Who governs Honduras?", "The Honduran president.", True),
+        ("What grows in the Andes?", "Andean potatoes.", True),
+        ("Who lives in Brussels?", "Ein Brusseler.", True),
     ],
 )
 def test_the_beginning_of_another_word_is_no_name(question: str, text: str, there: bool) -> None:

@@ -182,6 +182,16 @@ def test_the_number_of_something_is_no_negation(question: str, operation: str, m
     assert meant("How many workers are there in total?", PLANTS.replace("No. of workers", "No change, workers")) is None
 
 
+@pytest.mark.parametrize("header", ["No offices", "no delivery", "no official name"])
+def test_no_before_another_word_is_a_negation(header: str) -> None:
+    assert "no" in header_words(header)
+
+
+@pytest.mark.parametrize("header", ["No of offices", "No. of offices", "Nº de turnos", "N° d'employés"])
+def test_no_before_of_is_a_number(header: str) -> None:
+    assert not {"no", "n", "nº", "n°"} & header_words(header)
+
+
 PAY = """
 | Site | Gehalt | Salaire | Sueldo | Stipendio | Year |
 | --- | --- | --- | --- | --- | --- |

@@ -303,6 +303,10 @@ def _stands_for(letters: str, text: str) -> bool:
     return letters.casefold() in starts or letters.casefold() in short
 
 
+_OF_PLURALS: Final = "n|e?an|ian|er"
+"""Endings of a name in -s in its stead: Texan, Andean, Athenian, Brusseler."""
+
+
 def word_pattern(word: str) -> str:
     """A folded name in any inflection that adds or drops few letters, as a regular expression that PostgreSQL reads too."""
     plain = re.sub(r"'s$", "", fold(word))
@@ -314,8 +318,8 @@ def word_pattern(word: str) -> str:
     if len(stem) < SHORTEST + 1:
         return rf"(^|[^a-z]){stem}s?($|[^a-z])"
     ending = rf"[a-z]{{0,{INFLECTION}}}"
-    if plain.endswith("s") and stem != plain:  # "Mills" is no "million"
-        ending = rf"(s{ending})?"
+    if plain.endswith("s") and stem != plain:  # "Texas" is in "Texan", "Mills" not in "million"
+        ending = rf"(s{ending}|{_OF_PLURALS})?"
     return rf"(^|[^a-z]){_either_spelling(word, stem)}{ending}($|[^a-z])"
 
 

@@ -786,6 +786,8 @@ class Carry(_Section):
     numbered: str = ""
     final: str = ""
     articles: str = ""
+    opens_thing: Words = NONE
+    """Of these, those that never say of what or for whom something is: "die Preise der Hotels" are one thing."""
     items: str = ""
     """What may be counted, also with a number behind it."""
 

@@ -6,14 +6,15 @@ Everything is bounded: prompts are cut at WINDOW, lists at MOST_ITEMS, numbers a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 from cairn.domain.plan import PromptConstraints
-from cairn.language.lexicon import any_of, languages
+from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.sentences import split_sentences
-from cairn.language.tokens import terms
+from cairn.language.tokens import message_words, terms
 
 WINDOW: Final = 4000  # bound: tests/unit/test_edges_query.py
 MOST: Final = 20  # bound: tests/unit/test_edges_query.py
@@ -91,6 +92,8 @@ def constraints_of(prompt: str) -> PromptConstraints:
 
 
 _ORDERS: Final = (_DISCLOSE, _QUOTE, _CONFLICT, _SEARCH, _SEARCH_APART, _OPEN, _OPEN_ONE, _WORDS)
+_TALKING: Final = every(lambda one: one.claims.speaker) | every(lambda one: one.claims.interjections)
+"""Words that begin a sentence about who writes or reads it, which asks nothing: "My budget is 100 euros." """
 
 
 def without_orders(prompt: str) -> str:
@@ -98,9 +101,19 @@ def without_orders(prompt: str) -> str:
     'Insufficient documentation' ..."): their words are not asked about. As it is where nothing else is said."""
     starts = [start for start, _ in split_sentences(prompt[:WINDOW])]
     said = [prompt[start:end] for start, end in pairwise((*starts, len(prompt[:WINDOW])))]
-    asked = [one for one in said if one.rstrip().endswith("?") or not any(order.search(one) for order in _ORDERS)]
-    left = "".join((*asked, prompt[WINDOW:])).strip()
-    return left if len(asked) < len(said) and terms(left) else prompt
+    questions = {at for at, one in enumerate(said) if one.rstrip().endswith("?")}
+    orders = {at for at, one in enumerate(said) if any(order.search(one) for order in _ORDERS)} - questions
+    if not any(terms(said[at]) for at in questions):
+        orders.discard(_request(said))
+    left = "".join((*(one for at, one in enumerate(said) if at not in orders), prompt[WINDOW:])).strip()
+    return left if orders and terms(left) else prompt
+
+
+def _request(said: Sequence[str]) -> int:
+    """Place of the sentence that says what is wanted where none ends in a question mark: the first that tells of something
+    else than who writes it ("Show the exact price of Alpha. My budget is 100 euros.")."""
+    opened = ((at, message_words(one)[:1]) for at, one in enumerate(said) if terms(one))
+    return next((at for at, opening in opened if not {word.folded for word in opening} & _TALKING), 0)
 
 
 def _number(match: re.Match[str]) -> int:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
 from cairn.domain.plan import Intent
@@ -355,8 +354,13 @@ class _Message:
         return self.rules.article.sub("", other)
 
     def _are_two_things(self, words: Sequence[Word]) -> bool:
-        """Whether an article stands right behind a word of content: "compare to the average the salaries"."""
-        return any(one.content and other.folded in self.rules.opens_thing for one, other in pairwise(words))
+        """Whether an article stands between two things: "compare to the average the salaries", not "to Alexander the Great"."""
+        return any(
+            one.content
+            and article.folded in self.rules.words.opens_thing
+            and not (self.rules.capitals_name and one.capital and other.capital)
+            for one, article, other in zip(words, words[1:], words[2:], strict=False)
+        )
 
     def says_nothing_besides(self, match: re.Match[str]) -> bool:
         """Whether no other word of it says or asks something."""
@@ -398,14 +402,14 @@ class _Rules:
     words: Carry
     questions: frozenset[str]
     negations: frozenset[str]
+    capitals_name: bool
+    """Nouns have none."""
     ordinals: Mapping[str, int]
     nothing: re.Pattern[str]
     defines: re.Pattern[str]
     openers: re.Pattern[str]
     compares: re.Pattern[str]
     article: re.Pattern[str]
-    opens_thing: frozenset[str]
-    """Articles, besides those that say of what something is: "die Preise der Hotels" are one thing."""
     several: re.Pattern[str]
     documents: re.Pattern[str]
     ordinal: re.Pattern[str]
@@ -430,13 +434,13 @@ def _rules(code: str) -> _Rules:
         words=raw,
         questions=frozenset(map(fold, known.questions.words)),
         negations=known.claims.negations,
+        capitals_name=known.names.nouns is None,
         ordinals=ordinals,
         nothing=_any(raw.nothing),
         defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
         openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
         compares=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.compares) or _NEVER})[\s?!.…]*$".replace("<x>", _OTHER)),
         article=bounded(rf"^(?:{articles})", re.IGNORECASE),
-        opens_thing=frozenset(raw.articles.split()) - {*known.split.of},
         several=_any(raw.several),
         documents=_any(raw.documents),
         ordinal=bounded(

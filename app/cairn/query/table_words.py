@@ -252,7 +252,7 @@ def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
 
 
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NUMBER_OF: Final = bounded(rf"^\W*n[oº°][.º°]?\s+(?={any_of(lambda one: one.split.of)})", re.IGNORECASE)
+_NUMBER_OF: Final = bounded(rf"^\W*n[oº°][.º°]?\s+(?={any_of(lambda one: one.split.of)}\b)", re.IGNORECASE)
 """ "No. of employees" is no negation."""
 _SHORT_RANGE: Final = re.compile(r"(?<![^\W_])(\d\d)[-–_ /](\d\d)(?![^\W_])")
 _CENTURY_TURNS: Final = 50  # measured: tests/unit/test_table_question.py
