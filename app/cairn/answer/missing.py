@@ -303,8 +303,8 @@ def _stands_for(letters: str, text: str) -> bool:
     return letters.casefold() in starts or letters.casefold() in short
 
 
-_OF_PLURALS: Final = "n|e?an|ian|er"
-"""Endings of a name in -s in its stead: Texan, Andean, Athenian, Brusseler."""
+_INSTEAD_OF_S: Final = "(n(er)?|e?an|ian|er)s?|is[hm]|ic"
+"""Endings that a name in -s may have in its place: Texan, Andean, Athenians, Brusseler, Kurdish."""
 
 
 def word_pattern(word: str) -> str:
@@ -319,7 +319,7 @@ def word_pattern(word: str) -> str:
         return rf"(^|[^a-z]){stem}s?($|[^a-z])"
     ending = rf"[a-z]{{0,{INFLECTION}}}"
     if plain.endswith("s") and stem != plain:  # "Texas" is in "Texan", "Mills" not in "million"
-        ending = rf"(s{ending}|{_OF_PLURALS})?"
+        ending = rf"(s{ending}|{_INSTEAD_OF_S})?"
     return rf"(^|[^a-z]){_either_spelling(word, stem)}{ending}($|[^a-z])"
 
 
