@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from cairn.domain.plan import PromptConstraints
 from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
+from cairn.language.names import COMMON_OPENERS
 from cairn.language.sentences import split_sentences
 from cairn.language.tokens import message_words, terms
+from cairn.query.small_talk import whole_message
 
 WINDOW: Final = 4000  # bound: tests/unit/test_edges_query.py
 MOST: Final = 20  # bound: tests/unit/test_edges_query.py
@@ -92,8 +94,7 @@ def constraints_of(prompt: str) -> PromptConstraints:
 
 
 _ORDERS: Final = (_DISCLOSE, _QUOTE, _CONFLICT, _SEARCH, _SEARCH_APART, _OPEN, _OPEN_ONE, _WORDS)
-_TALKING: Final = every(lambda one: one.claims.speaker) | every(lambda one: one.claims.interjections)
-"""Words that begin a sentence about who writes or reads it, which asks nothing: "My budget is 100 euros." """
+_SPEAKER: Final = every(lambda one: one.claims.speaker)
 
 
 def without_orders(prompt: str) -> str:
@@ -101,19 +102,19 @@ def without_orders(prompt: str) -> str:
     'Insufficient documentation' ..."): their words are not asked about. As it is where nothing else is said."""
     starts = [start for start, _ in split_sentences(prompt[:WINDOW])]
     said = [prompt[start:end] for start, end in pairwise((*starts, len(prompt[:WINDOW])))]
-    questions = {at for at, one in enumerate(said) if one.rstrip().endswith("?")}
-    orders = {at for at, one in enumerate(said) if any(order.search(one) for order in _ORDERS)} - questions
-    if not any(terms(said[at]) for at in questions):
-        orders.discard(_request(said))
+    orders = {at for at, one in enumerate(said) if any(order.search(one) for order in _ORDERS)} - _requests(said)
     left = "".join((*(one for at, one in enumerate(said) if at not in orders), prompt[WINDOW:])).strip()
     return left if orders and terms(left) else prompt
 
 
-def _request(said: Sequence[str]) -> int:
-    """Place of the sentence that says what is wanted where none ends in a question mark: the first that tells of something
-    else than who writes it ("Show the exact price of Alpha. My budget is 100 euros.")."""
-    opened = ((at, message_words(one)[:1]) for at, one in enumerate(said) if terms(one))
-    return next((at for at, opening in opened if not {word.folded for word in opening} & _TALKING), 0)
+def _requests(said: Sequence[str]) -> set[int]:
+    """Places of the sentences that may say what is wanted, though they are orders ("Show the exact price of Alpha."): questions,
+    the first that opens as one asks people, and the first of all that is neither small talk nor about who writes it."""
+    opened = {at: words[0].folded for at, one in enumerate(said) if terms(one) and (words := message_words(one))}
+    telling = (at for at, word in opened.items() if word not in _SPEAKER and not whole_message(said[at]))
+    questions = [at for at, one in enumerate(said) if one.rstrip().endswith("?")]
+    asking = (at for at, word in opened.items() if word in COMMON_OPENERS or at in questions)
+    return {*questions, *islice(telling, 1), *islice(asking, 1)}
 
 
 def _number(match: re.Match[str]) -> int:
