@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from ipaddress import ip_network
+import re
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Annotated, Final, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -497,6 +497,12 @@ def _check_host(entry: str) -> str:
 
 
 _WEB_PORTS: Final = {"http": 80, "https": 443}
+_LAST_PORT: Final = 65_535
+_ORIGIN: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?)(?::(?P<port>[0-9]{1,5}))?",
+    re.ASCII | re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 def _check_origin(text: str) -> str:
@@ -504,22 +510,29 @@ def _check_origin(text: str) -> str:
     if "*" in text:
         raise ValueError("'*' would let every page of the web ask here; name each origin, as https://app.example.org")
     wanted = "name an origin as its pages are opened, https://app.example.org or http://localhost:3000, without a path"
+    found = _ORIGIN.fullmatch(text)
+    if found is None:
+        raise ValueError(wanted)
+    scheme = found["scheme"].lower()
+    port = int(found["port"] or _WEB_PORTS[scheme])
+    if port > _LAST_PORT:
+        raise ValueError(wanted)
     try:
-        parts = urlsplit(text)
-        scheme, host, port = parts.scheme, parts.hostname or "", parts.port
+        host = _write_host(found["host"].lower())
     except ValueError:
         raise ValueError(wanted) from None
-    if (
-        scheme not in _WEB_PORTS
-        or not host
-        or not text.isascii()
-        or text.lower() != f"{scheme}://{parts.netloc}".lower()
-    ):
-        raise ValueError(wanted)
-    if "@" in parts.netloc or any(one.isspace() for one in text):
-        raise ValueError(wanted)
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" + ("" if port in (None, _WEB_PORTS[scheme]) else f":{port}")
+    return f"{scheme}://{host}" + ("" if port == _WEB_PORTS[scheme] else f":{port}")
+
+
+def _write_host(host: str) -> str:
+    """As browsers write it, who shorten addresses and take what ends in a number for one. Raises ValueError for addresses that
+    they would write otherwise."""
+    if host.startswith("["):
+        address = IPv6Address(host[1:-1])
+        if address.ipv4_mapped is not None:  # Python writes it in one way up to 3.12, and in another one since
+            raise ValueError(host)
+        return f"[{address}]"
+    return str(IPv4Address(host)) if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]) else host
 
 
 def _check_network(text: str) -> str:

@@ -6,6 +6,7 @@ shared with nobody.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,17 +17,17 @@ from starlette.types import Scope
 from cairn.interfaces.http.authenticate import PAGE
 
 METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE"
-REQUEST_HEADERS: Final = (
-    "Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version",
-    "Traceparent", "X-Request-ID", "X-Session-ID",
-)  # fmt: skip
+MOST_REQUEST_HEADERS: Final = 64
+"""That one preflight may ask for: the OpenAI client for browsers sends some fifteen."""
 RESPONSE_HEADERS: Final = (
-    "ETag", "Idempotency-Replayed", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Collection-Epoch",
-    "X-Request-ID", "X-Run-ID", "X-Session-ID",
+    "Content-Disposition", "ETag", "Idempotency-Replayed", "Location", "RateLimit", "RateLimit-Policy", "Retry-After",
+    "WWW-Authenticate", "X-Collection-Epoch", "X-Request-ID", "X-Run-ID", "X-Session-ID",
 )  # fmt: skip
 """That a page may read, besides those that any may."""
 PREFLIGHT_SECONDS: Final = 600
 """So long a browser need not ask again; shorter than an operator waits who takes an origin from the list."""
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
+"""A token (RFC 9110), of a length that headers have."""
 
 
 def shared_origin(scope: Scope, allowed: Sequence[str]) -> str | None:
@@ -39,16 +40,17 @@ def shared_origin(scope: Scope, allowed: Sequence[str]) -> str | None:
 
 
 def answer_preflight(scope: Scope) -> Response | None:
-    """What a browser asks before a request of an allowed origin; None where it is no such question."""
+    """What a browser asks before a request of an allowed origin; None where it is no such question. The request may have the
+    headers that it names: who asks is an origin of the operator's, and libraries send headers of their own."""
     if scope["type"] != "http" or scope["method"] != "OPTIONS":
         return None
-    if "access-control-request-method" not in Headers(scope=scope):
+    headers = Headers(scope=scope)
+    if "access-control-request-method" not in headers:
         return None
-    told = {
-        "Access-Control-Allow-Methods": METHODS,
-        "Access-Control-Allow-Headers": ", ".join(REQUEST_HEADERS),
-        "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
-    }
+    told = {"Access-Control-Allow-Methods": METHODS, "Access-Control-Max-Age": str(PREFLIGHT_SECONDS)}
+    wanted = [name.strip() for line in headers.getlist("access-control-request-headers") for name in line.split(",")]
+    if names := [name for name in wanted if _HEADER_NAME.fullmatch(name)][:MOST_REQUEST_HEADERS]:
+        told["Access-Control-Allow-Headers"] = ", ".join(names)
     return Response(status_code=204, headers=told)
 
 
