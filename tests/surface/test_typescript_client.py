@@ -95,17 +95,19 @@ FRAMES = (
     'event: token\ndata: {"text": "größer\u2028als "}\nid: 2\n\nevent: token\ndata: {"text": "gedacht"}\n\n'
 ).encode()
 ANSWER = b'event: answer\ndata: {"answer": "x"}\n\nevent: token\ndata: {"text": "never"}\n\n'
-FAILED = b'event: error\ndata: {"status": 503, "code": "stopping", "detail": "the server is stopping; ask again"}\n\n'
+FAILED = b'event: error\ndata: {"status": 503, "code": "stopping", "detail": "stopping", "retry_after": 30}\n\n'
 
 
 @contextmanager
-def pieces(*parts: bytes) -> Iterator[str]:
+def pieces(*parts: bytes, status: int = 200, **headers: str) -> Iterator[str]:
     """The address of a server that answers with them, one by one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(200)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
             self.end_headers()
             for part in parts:
                 self.wfile.write(part)
@@ -128,14 +130,16 @@ def test_a_stream_is_read_however_it_is_cut_and_one_that_breaks_is_an_error() ->
         pieces(FRAMES) as broken,
         pieces(FRAMES, FAILED) as failed,
         pieces(b"data: {\n\n") as other,
+        pieces(b'{"code": "stop', status=503, content_length="900", retry_after="9") as refused,
     ):
-        told = run_node("typescript_stream.mjs", whole, broken, failed, other)
+        told = run_node("typescript_stream.mjs", whole, broken, failed, other, refused)
     begun = ["run", "größer\u2028als ", "gedacht"]
     assert told[:3] == [
         [*begun, "answer"], [*begun, "UnreachableError: the connection ended before the answer"],
-        [*begun, "CairnError: stopping"],
+        [*begun, "CairnError: stopping, again in 30 s"],
     ]  # fmt: skip
-    assert told[3][0].startswith("UnreachableError: no answer from the server: ")
+    for cut in told[3:]:
+        assert cut[0].startswith("UnreachableError: no answer from the server: ")
 
 
 @pytest.mark.siege

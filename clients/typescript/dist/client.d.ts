@@ -3,7 +3,10 @@ import type { AnswerOut, CollectionOut, DocumentOut, IndexDocument, IndexOut, Qu
 export interface ClientOptions {
     /** Address of the server; `http://127.0.0.1:8000`. */
     url?: string | undefined;
-    /** A key, where the server asks for one. In a page of yours: one that may do no more than `ask`. */
+    /**
+     * A key, where the server asks for one. In a page of yours: one that may do no more than `ask`, of a tenant that has nothing
+     * but what its readers may see: whoever opens the page has the key, and it renames and deletes conversations, too.
+     */
     key?: string | undefined;
     /** Instead of the fetch that there is. */
     fetch?: typeof globalThis.fetch | undefined;

@@ -95,7 +95,7 @@ export class Cairn {
             throw asUnreachable(error);
         }
         if (!response.ok)
-            throw await errorOf(response);
+            throw await errorOf(response).catch(asUnreachable);
         return response;
     }
 }

@@ -16,5 +16,5 @@ export declare class CairnError extends Error {
 export declare class UnreachableError extends Error {
     readonly name: string;
 }
-/** The error that a response stands for, also one of a proxy that says no problem. */
+/** The error that a response stands for, also one of a proxy that says no problem. Throws what `fetch` does where its body breaks off. */
 export declare function errorOf(response: Response): Promise<CairnError>;

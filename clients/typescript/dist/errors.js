@@ -12,7 +12,8 @@ export class CairnError extends Error {
         this.problem = problem;
         this.status = problem.status;
         this.code = problem.code;
-        this.retryAfter = retryAfter;
+        const told = problem["retry_after"]; // all that the error of a stream has: it comes without headers
+        this.retryAfter = retryAfter ?? (typeof told === "number" ? told : undefined);
     }
     /** Names the request in the server's log. */
     get requestId() {
@@ -23,7 +24,7 @@ export class CairnError extends Error {
 export class UnreachableError extends Error {
     name = "UnreachableError";
 }
-/** The error that a response stands for, also one of a proxy that says no problem. */
+/** The error that a response stands for, also one of a proxy that says no problem. Throws what `fetch` does where its body breaks off. */
 export async function errorOf(response) {
     const text = await response.text();
     const after = Number.parseFloat(response.headers.get("Retry-After") ?? "");

@@ -8,7 +8,10 @@ import type {
 export interface ClientOptions {
   /** Address of the server; `http://127.0.0.1:8000`. */
   url?: string | undefined;
-  /** A key, where the server asks for one. In a page of yours: one that may do no more than `ask`. */
+  /**
+   * A key, where the server asks for one. In a page of yours: one that may do no more than `ask`, of a tenant that has nothing
+   * but what its readers may see: whoever opens the page has the key, and it renames and deletes conversations, too.
+   */
   key?: string | undefined;
   /** Instead of the fetch that there is. */
   fetch?: typeof globalThis.fetch | undefined;
@@ -31,7 +34,6 @@ export interface SearchOptions extends Omit<SearchBody, "query">, Cancellable {}
 
 /** A file of the browser or of Node, or a name with content. */
 export type UploadFile = File | { name: string; content: Blob | Uint8Array<ArrayBuffer> | string };
-
 
 const BATCH = 200;
 
@@ -137,7 +139,7 @@ export class Cairn {
     } catch (error) {
       throw asUnreachable(error);
     }
-    if (!response.ok) throw await errorOf(response);
+    if (!response.ok) throw await errorOf(response).catch(asUnreachable);
     return response;
   }
 }

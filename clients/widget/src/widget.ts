@@ -23,6 +23,7 @@ class Widget {
   readonly #cairn: Cairn;
   readonly #collection: string | undefined;
   readonly #texts: Texts;
+  readonly #isEnglish: boolean; // as is what the server says of its progress
   readonly #input: HTMLInputElement;
   readonly #stop: HTMLButtonElement;
   readonly #status = make("p", { class: "status", role: "status" });
@@ -36,6 +37,7 @@ class Widget {
     const { collection, key, lang, theme, title } = script.dataset;
     const [code, texts] = textsOf([lang ?? "", document.documentElement.lang, ...navigator.languages]);
     this.#texts = texts;
+    this.#isEnglish = code === "en";
     this.#collection = collection;
     const url = new URL(".", script.src).href;
     this.#cairn = new Cairn({ url, key });
@@ -78,7 +80,7 @@ class Widget {
       const options = { signal: asking.signal, ...(this.#collection === undefined ? {} : { collection: this.#collection }) };
       let written = "";
       for await (const event of this.#cairn.stream(question, options)) {
-        if (event.event === "progress" && event.message !== undefined) this.#tell(event.message);
+        if (event.event === "progress" && this.#isEnglish && event.message !== undefined) this.#tell(event.message);
         if (event.event === "token") this.#show((written += event.text), []);
         if (event.event === "answer") this.#end(event.answer);
         if (event.event === "cancelled") this.#tell(this.#texts.stopped);

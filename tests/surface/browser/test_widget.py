@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from keyed import bearer, make_keys
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from scripted_replies import Reply
+from scripted_replies import LASTING, Reply
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
@@ -23,6 +23,9 @@ from tests.waiting import patience
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 QUESTION = "How many days of leave do employees have?"
 SAID = "Employees have 30 days of leave per year [1]."
+WRITTEN_SLOWLY = Reply("drip", text=f"{SAID} {LASTING.text}")
+GROUND = "one => getComputedStyle(one).backgroundColor"
+DARK, LIGHT = "rgb(22, 27, 25)", "rgb(255, 255, 255)"
 LARGEST = 40_000
 """Bytes of the script."""
 
@@ -131,6 +134,7 @@ def test_a_reader_asks_by_the_keyboard_and_opens_what_is_cited(
     region.get_by_role("button", name="Open source 1").press("Enter")
     expect(quotation).to_have_text("Employees have 30 days of leave per year.")
     assert region.evaluate("one => one.getRootNode().activeElement.tagName") == "SUMMARY"
+    assert region.evaluate(GROUND) == DARK, "as its reader's system"
     shoot(tab, "widget-dark")
     assert tab.context.cookies() == []
     assert tab.evaluate("localStorage.length + sessionStorage.length") == 0
@@ -141,11 +145,12 @@ def test_an_answer_is_shown_as_it_is_written_and_its_reader_stops_it(
 ) -> None:
     api, key = cairn
     opened(tab, site, api, key=key)
-    chat.streams = Reply("drip", text=f"{SAID} " * 50)  # longer than all of this
+    chat.streams = WRITTEN_SLOWLY
     tab.get_by_role("textbox").fill(QUESTION)
     tab.get_by_role("textbox").press("Enter")
     expect(tab.locator(".answer")).to_contain_text("Employees have")
     expect(tab.locator(".answer")).to_have_attribute("aria-busy", "true")
+    expect(tab.get_by_role("status")).not_to_have_text("Searching …")  # what it does, as the server says in English
     tab.get_by_role("button", name="Stop").press("Escape")
     expect(tab.get_by_role("status")).to_have_text("Stopped.")
     expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
@@ -155,20 +160,27 @@ def test_an_answer_is_shown_as_it_is_written_and_its_reader_stops_it(
     expect(tab.locator(".answer")).to_have_text(SAID)
 
 
-@pytest.mark.parametrize(
-    ("theme", "ground"), [(None, "rgb(22, 27, 25)"), ("dark", "rgb(22, 27, 25)"), ("light", "rgb(255, 255, 255)")]
-)
-def test_it_is_light_or_dark_as_its_reader_or_its_page_wants(
-    cairn: tuple[Api, str], site: Site, tab: Page, theme: str | None, ground: str
+def test_its_page_says_its_title_theme_and_language_and_all_that_is_told_is_in_that(
+    cairn: tuple[Api, str], site: Site, tab: Page, chat: ScriptedServer
 ) -> None:
-    opened(tab, site, cairn[0], title="Fragen", lang="de", **({} if theme is None else {"theme": theme}))
-    region = tab.get_by_role("region", name="Fragen")
-    expect(region.get_by_role("button", name="Fragen")).to_be_visible()
-    assert region.evaluate("one => getComputedStyle(one).backgroundColor") == ground
+    api, key = cairn
+    opened(tab, site, api, key=key, title="Handbuch", lang="de", theme="light")
+    region = tab.get_by_role("region", name="Handbuch")
+    assert region.evaluate(GROUND) == LIGHT, "though its reader's system is dark"
+    chat.streams = WRITTEN_SLOWLY
+    region.get_by_role("textbox", name="Ihre Frage").fill(QUESTION)
+    region.get_by_role("button", name="Fragen").click()
+    expect(region.locator(".answer")).to_contain_text("Employees have")
+    expect(region.get_by_role("status")).to_have_text("Suche läuft …")
+    region.get_by_role("button", name="Anhalten").click()
+    expect(region.get_by_role("status")).to_have_text("Angehalten.")
+    chat.streams = None
 
 
 def test_what_fails_is_said(cairn: tuple[Api, str], site: Site, tab: Page) -> None:
-    opened(tab, site, cairn[0])
+    tab.emulate_media(color_scheme="light")
+    opened(tab, site, cairn[0], theme="dark")
+    assert tab.get_by_role("region").evaluate(GROUND) == DARK, "as its page wants"
     tab.get_by_role("textbox").fill(QUESTION)
     tab.get_by_role("button", name="Ask").click()
     expect(tab.get_by_role("status")).to_contain_text("That did not work:")

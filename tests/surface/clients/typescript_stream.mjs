@@ -7,7 +7,8 @@ for (const url of process.argv.slice(2)) {
   try {
     for await (const event of new Cairn({ url }).stream("x")) seen.push(event.event === "token" ? event.text : event.event);
   } catch (error) {
-    seen.push(`${error.name}: ${error.code ?? error.message}`);
+    const after = error.retryAfter === undefined ? "" : `, again in ${error.retryAfter} s`;
+    seen.push(`${error.name}: ${error.code ?? error.message}${after}`);
   }
   told.push(seen);
 }

@@ -14,7 +14,8 @@
       this.problem = problem;
       this.status = problem.status;
       this.code = problem.code;
-      this.retryAfter = retryAfter;
+      const told = problem["retry_after"];
+      this.retryAfter = retryAfter ?? (typeof told === "number" ? told : void 0);
     }
     /** Names the request in the server's log. */
     get requestId() {
@@ -179,7 +180,7 @@
       } catch (error) {
         throw asUnreachable(error);
       }
-      if (!response.ok) throw await errorOf(response);
+      if (!response.ok) throw await errorOf(response).catch(asUnreachable);
       return response;
     }
   };
@@ -348,6 +349,8 @@ mark { background: var(--mark); color: inherit; }
     #cairn;
     #collection;
     #texts;
+    #isEnglish;
+    // as is what the server says of its progress
     #input;
     #stop;
     #status = make("p", { class: "status", role: "status" });
@@ -360,6 +363,7 @@ mark { background: var(--mark); color: inherit; }
       const { collection, key, lang, theme, title } = script2.dataset;
       const [code, texts] = textsOf([lang ?? "", document.documentElement.lang, ...navigator.languages]);
       this.#texts = texts;
+      this.#isEnglish = code === "en";
       this.#collection = collection;
       const url = new URL(".", script2.src).href;
       this.#cairn = new Cairn({ url, key });
@@ -399,7 +403,7 @@ mark { background: var(--mark); color: inherit; }
         const options = { signal: asking.signal, ...this.#collection === void 0 ? {} : { collection: this.#collection } };
         let written = "";
         for await (const event of this.#cairn.stream(question, options)) {
-          if (event.event === "progress" && event.message !== void 0) this.#tell(event.message);
+          if (event.event === "progress" && this.#isEnglish && event.message !== void 0) this.#tell(event.message);
           if (event.event === "token") this.#show(written += event.text, []);
           if (event.event === "answer") this.#end(event.answer);
           if (event.event === "cancelled") this.#tell(this.#texts.stopped);
