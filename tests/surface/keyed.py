@@ -176,6 +176,8 @@ def _operation(
             path = path.replace(f"{{{name}}}", victim.of(template, name))
         elif parameter["in"] == "query" and (parameter.get("required") or name == "collection"):
             params[name] = COLLECTION if name == "collection" else example
+        elif name == "include":
+            params[name] = "text" if template.endswith("/{document_id}") else "all"
     scope = operation.get("security") and POLICIES[f"{method.upper()} {template}"].scope
     options: dict[str, Any] = {"params": params} if params else {}
     content = operation.get("requestBody", {}).get("content", {})

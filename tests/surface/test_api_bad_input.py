@@ -250,7 +250,8 @@ def test_nothing_but_characters_that_mean_nothing_is_an_empty_query(api: Api) ->
 def test_operators_of_text_search_are_only_text(api: Api, query: str) -> None:
     for mode in ("lexical", "hybrid"):
         assert search(api, query=query, mode=mode).status_code == 200
-    assert api.client.post("/query", json={"question": query, "collection": "stones"}).status_code == 200
+    asked = {"question": query, "collection": "stones"}
+    assert api.client.post("/query?include=all", json=asked).status_code == 200
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

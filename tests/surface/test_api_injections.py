@@ -74,10 +74,10 @@ def stream(api: Api, path: str, **body: Any) -> list[SseEvent]:
 @pytest.mark.parametrize("strategy", ["auto", "react", "planned", "iterative", "corrective", "enhanced"])
 def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
     before = len(obeying.prompts)
-    made = post(hostile, "/query", question=ASK, collection="hostile", strategy=strategy)
+    made = post(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy)
     assert not re.search(r"!\[|<img|https?://", made["answer"])
     assert any("evil.example" in prompt for prompt in obeying.prompts[before:]), "the model could see them"
-    stream(hostile, "/query", question=ASK, collection="hostile", strategy=strategy, stream=True)
+    stream(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy, stream=True)
 
 
 def test_chat_agents_and_questions_of_code(hostile: Api) -> None:
@@ -101,7 +101,7 @@ def test_a_socket_and_a_run_that_is_told_again(hostile: Api) -> None:
     run_id = str(uuid4())
     stream(
         hostile,
-        "/query",
+        "/query?include=all",
         question=ASK,
         collection="hostile",
         strategy="react",
@@ -109,9 +109,9 @@ def test_a_socket_and_a_run_that_is_told_again(hostile: Api) -> None:
         resumable=True,
         run_id=run_id,
     )
-    with connect(f"ws://127.0.0.1:{hostile.port}/ws/runs/{run_id}", proxy=None) as socket:
+    with connect(f"ws://127.0.0.1:{hostile.port}/ws/runs/{run_id}?include=all", proxy=None) as socket:
         check("".join(str(message) for message in socket))
-    with hostile.client.stream("GET", f"/runs/{run_id}/events") as again:
+    with hostile.client.stream("GET", f"/runs/{run_id}/events?include=all") as again:
         check(json.dumps([event.data for event in read_events(again)], ensure_ascii=False))
     check(hostile.client.get(f"/traces/{run_id}").text)
 
@@ -119,7 +119,8 @@ def test_a_socket_and_a_run_that_is_told_again(hostile: Api) -> None:
 def test_an_error_that_repeats_the_key_shows_no_key(hostile: Api, chat: ScriptedServer) -> None:
     chat.script(*["401"] * 20)
     try:
-        check(hostile.client.post("/query", json={"question": ASK, "collection": "hostile", "strategy": "react"}).text)
+        asked = {"question": ASK, "collection": "hostile", "strategy": "react"}
+        check(hostile.client.post("/query?include=all", json=asked).text)
         check(hostile.client.post("/chat/", json={"message": ASK, "collection_name": "hostile"}).text)
         check(hostile.client.post("/qa/ask", json={"question": ASK}).text)
     finally:
