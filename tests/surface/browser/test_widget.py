@@ -91,7 +91,7 @@ def cairn(
     """A server that asks for keys, shares with the other origin and has a chat model; and a key that may only ask."""
     dsn, folder = fresh_database(), tmp_path_factory.mktemp("cairn")
     keys = make_keys(dsn, str(folder / "keys"))
-    own = {"api": {"allowedOrigins": [site.origin]}}
+    own = {"api": {"allowedOrigins": [site.origin]}, "answer": {"timeoutSeconds": 600, "maxOutputTokens": 40_000}}
     process = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_BASE_URL": chat.openai_url}
     with serving(dsn, folder / "api", settings=own, **process) as api:
         made = api.client.post("/keys", json={"name": "site", "scopes": ["ask"]}, headers=bearer(keys.victim))
