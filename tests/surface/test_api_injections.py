@@ -77,7 +77,10 @@ def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
     made = post(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy)
     assert not re.search(r"!\[|<img|https?://", made["answer"])
     assert any("evil.example" in prompt for prompt in obeying.prompts[before:]), "the model could see them"
-    stream(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy, stream=True)
+    told = stream(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy, stream=True)
+    for whole in (made, told[-1].data):
+        assert whole["sources"]
+        assert whole["route"]["strategy"], "all that can be sent was looked at"
 
 
 def test_chat_agents_and_questions_of_code(hostile: Api) -> None:
