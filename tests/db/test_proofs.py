@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import random
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 import pytest_asyncio
+from scripted_searxng import ScriptedSearxng
 from talking import Talking
 
 from cairn.domain.document import Source
@@ -26,6 +28,8 @@ from cairn.domain.ids import new_id
 from cairn.domain.proof import seal
 from cairn.domain.question import Question
 from cairn.errors import ConflictError, NotFoundError, TextDeletedError
+from cairn.ingest.loaders import load, sniff
+from cairn.ingest.loaders.site_markup import _MARKS as MARKS_OF_SITES
 from cairn.service import verify_proof
 from cairn.service.ask import final, start
 from cairn.service.conversations import delete_history
@@ -34,7 +38,7 @@ from cairn.service.models import start_reindex
 from cairn.service.proofs import prove_run, read_texts, verifier
 from cairn.service.search import get_trace
 from cairn.settings import Environment, Settings
-from cairn.settings.sections import ChunkingSettings
+from cairn.settings.sections import ChunkingSettings, IngestSettings
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, change
 from tests.db.tenants import on_documents_of, tenant_of
@@ -82,6 +86,12 @@ QUESTIONS = (
     "Hello!",
     "Summarize the handbook",
 )
+WEB = "At which temperature does basalt melt?"
+PAGE = {
+    "url": "https://rocks.example/basalt",
+    "title": "Basalt",
+    "content": "Basalt melts at about 1100 degrees Celsius.",
+}
 TALK = ("How many days of leave do employees get?", "And when does it expire?")
 
 
@@ -119,17 +129,24 @@ async def case_of(services: Services, text: str, beside: Files | None = None, **
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cases(filled: Services) -> dict[str, Case]:
-    """By question: a proof of each kind of run without a model; the last two are one conversation."""
+    """By question: a proof of each kind of run without a model; two are one conversation, the last answer is from the web."""
     async with on_documents_of(filled) as services:
         made = {text: await case_of(services, text) for text in QUESTIONS}
-        return made | {text: await case_of(services, text, session_id="talk") for text in TALK}
+        made |= {text: await case_of(services, text, session_id="talk") for text in TALK}
+        with ScriptedSearxng([PAGE]) as web:
+            agentic = services.settings.current.rag.agentic_retrieval
+            asks_the_web = {"enabled": True, "web_search_fallback_enabled": True, "confidence_threshold": 1.0}
+            change(services, "rag", agentic_retrieval=agentic.model_copy(update=asks_the_web))
+            change(services, "web", searxng_url=web.url)
+            return made | {WEB: await case_of(services, WEB, strategy="corrective")}
 
 
 async def test_true_proofs_are_taken(cases: dict[str, Case]) -> None:
     for case in cases.values():
         assert case.check()[0] == [], case.question
         for cited in case.proof["citations"]:
-            assert cited["quote"] is not None
+            assert (cited["quote"] is None) is (cited["url"] is not None)
+        assert not any("LOOK" in note for note in case.check()[1]), "words of tables are found, too"
         assert all(one["sha256"] for one in case.proof["passages"])
     strategies = {text: case.proof["answer"]["strategy"] for text, case in cases.items()}
     assert {"fast", "aggregate", "summarize", "reply"} <= set(strategies.values())
@@ -156,10 +173,10 @@ async def test_a_proof_says_what_was_asked_answered_quoted_and_read(cases: dict[
 
 async def test_what_is_no_plain_text_is_checked_by_its_text(cases: dict[str, Case]) -> None:
     case = cases["How high is the pilot fee?"]
-    assert any("by trust" in note for note in case.check()[1])
-    faults, notes = case.check(other=files())
-    assert faults == []
-    assert any("harbour.pdf" in note and "taken on trust (cairn prove --texts)" in note for note in notes)
+    trusted = "harbour.pdf: harbour.pdf is the file; what it says is taken on trust (application/pdf)"
+    assert case.check()[0] == case.check(other=files())[0] == []
+    assert trusted in case.check()[1]
+    assert trusted in case.check(other=files())[1]
     (name,) = case.files.keys() - files().keys()
     lies = {**case.files, name: case.files[name].replace(b"310", b"320")}
     assert case.check(other=lies)[0] == [f"{name}: is nothing that was read under this name"]
@@ -171,6 +188,17 @@ async def test_computed_answers_and_lists_cite_what_they_stand_on(cases: dict[st
     listed = cases["List all documents"].proof
     assert len(listed["citations"]) == len(files())
     assert len(listed["rows"]) == len(files())
+
+
+async def test_words_of_the_web_are_looked_for_by_their_hash(cases: dict[str, Case]) -> None:
+    case = cases[WEB]
+    (cited,) = case.proof["citations"]
+    assert (cited["url"], cited["quote"], cited["sha256"]) == (PAGE["url"], None, verify_proof.sha256(PAGE["content"]))
+    assert case.check()[0] == []
+    assert any("citation 1: " in note and "NOT CHECKED" in note for note in case.check()[1])
+    kept = {"basalt.txt": PAGE["content"].encode()}
+    assert case.check(other=kept)[0] == []
+    assert f"citation 1: the words at 0..{len(PAGE['content'])} stand so in basalt.txt" in case.check(other=kept)[1]
 
 
 async def test_a_refusal_says_what_was_read(cases: dict[str, Case]) -> None:
@@ -244,6 +272,30 @@ async def test_a_document_that_was_cut_anew_since(services: Services) -> None:
     assert verify_proof.verify(json.dumps(proof).encode(), files())[0] == []
 
 
+async def test_files_may_share_a_name_or_their_bytes(cases: dict[str, Case]) -> None:
+    case, other = cases[LEAVE], b"Of another project."
+    faults, notes = case.check(other={**case.files, "other/leave.md": other})
+    assert (faults, "other/leave.md: is nothing that was read" in notes) == ([], True)
+    case = cases["How high is the pilot fee?"]
+    faults, notes = case.check(other={**case.files, "copies/harbour.pdf": case.files["harbour.pdf"]})
+    assert faults == []
+    assert not any("copies" in note for note in notes if "is nothing" in note)
+    lost = {name: content for name, content in case.files.items() if name != "harbour.pdf"}
+    assert case.check(other=lost)[0] == []
+    assert case.check(other={**lost, "old/harbour.pdf": other})[0] == [
+        "old/harbour.pdf: is nothing that was read under this name"
+    ]
+
+
+async def test_a_file_is_called_as_a_document_with_the_folders_that_both_tell() -> None:
+    is_called = verify_proof.is_called
+    assert is_called("README.md", "a/README.md")
+    assert is_called("/home/ada/a/README.md", "a/README.md")
+    assert is_called("b/README.md", "README.md")
+    assert not is_called("b/README.md", "a/README.md")
+    assert not is_called("READ.md", "README.md")
+
+
 async def test_texts_that_were_handed_over_have_no_file(services: Services) -> None:
     await index_now(services, "handbook", [text_source("leave.md", HANDBOOK["leave.md"])])
     case = await case_of(services, LEAVE, {"leave.md": HANDBOOK["leave.md"].encode()})
@@ -312,9 +364,16 @@ async def test_the_verifier_runs_by_itself(cases: dict[str, Case], tmp_path: Pat
     (tmp_path / "proof.json").write_text(json.dumps(case.proof, indent=2))
     (tmp_path / "leave.md").write_bytes(case.files["leave.md"])
 
-    def run(*names: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-I", "-S", str(program), *(str(tmp_path / name) for name in names)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def run(*names: str, isolated: bool = True) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            *(["-I"] if isolated else []),
+            "-S",
+            str(program),
+            *(str(tmp_path / name) for name in names),
+        ]
+        ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=ascii_only)
 
     true = run("proof.json", "leave.md")
     assert (true.returncode, true.stdout.splitlines()[-1]) == (0, "The proof is true, as far as the notes say.")
@@ -323,6 +382,16 @@ async def test_the_verifier_runs_by_itself(cases: dict[str, Case], tmp_path: Pat
     assert changed.returncode == 1
     assert "FAULT  leave.md: no file that is given is the one that was read" in changed.stdout
     assert run("leave.md").returncode == run().returncode == run("nothing.json").returncode == 2
+
+    (tmp_path / "handbook" / "more").mkdir(parents=True)
+    (tmp_path / "handbook" / "more" / "leave.md").write_bytes(case.files["leave.md"])
+    (tmp_path / "handbook" / "\u017b\n.md").write_bytes(b"")
+    (tmp_path / "handbook" / "gone.md").symlink_to("nowhere")
+    found = run("proof.json", "handbook", isolated=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "/\\u017b\\n.md: is nothing that was read" in found.stdout
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    assert run("deep.json").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -333,11 +402,81 @@ async def test_the_verifier_runs_by_itself(cases: dict[str, Case], tmp_path: Pat
         (b'{"a": 1, "a": 2}', "stands twice"),
         (b"[]", "not of the format"),
         (b"\xff", "decode"),
+        (b"[" * 100_000, "RecursionError"),
     ],
 )
 async def test_what_is_no_proof_is_not_checked(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         verify_proof.verify(data, {})
+
+
+# --- forgeries of those who have the files, and make the digests anew ---------------------------------------------------------
+
+
+def forged(case: Case, change: Callable[[Json, Json], object]) -> Json:
+    """With a change of the first citation, sealed anew."""
+    proof = deepcopy({name: section for name, section in case.proof.items() if name != "digest"})
+    change(proof, proof["citations"][0])
+    return seal(proof)
+
+
+async def test_what_the_answer_says_in_other_words_is_noted(cases: dict[str, Case]) -> None:
+    case = cases[LEAVE]
+    assert not any("NOT PROVED" in note for note in case.check()[1])
+    hidden = forged(case, lambda _, cited: cited.update(in_answer=None))
+    assert case.check(hidden)[0] == ["citation 1: the answer has the quoted words, and where is not said"]
+    hidden["answer"]["text"] = hidden["answer"]["text"].replace("30 days", "99 days")
+    faults, notes = case.check(forged(Case(LEAVE, hidden, case.files), lambda *_: None))
+    assert (faults, "citation 1: the answer has other words for it, NOT PROVED" in notes) == ([], True)
+
+
+async def test_what_is_cited_has_a_citation(cases: dict[str, Case]) -> None:
+    case = cases[LEAVE]
+    (document,), (passage,) = (
+        [one["id"] for one in case.proof[name] if one["cited"]] for name in ("documents", "passages")
+    )
+    without = forged(case, lambda proof, _: proof.update(citations=[], rows=[]))
+    assert {f"{document}: has no citation", f"{passage}: has no citation"} <= set(case.check(without)[0])
+
+
+def relabelled(case: Case, old: str, new: str, reading: str = "parsed") -> Case:
+    """Other words in quotation, passage and answer, of a text of the forger's own that is beside the proof."""
+
+    def forge(proof: Json, cited: Json) -> None:
+        document, passage = _of(proof, "documents", cited), _of(proof, "passages", cited)
+        text = HANDBOOK.get(document["external_id"], STOCK).replace(old, new)
+        cited["quote"], passage["text"] = (text[one["start"] : one["end"]] for one in (cited, passage))
+        for one in (cited, passage):
+            one["sha256"] = verify_proof.sha256(one.get("quote") or one["text"])
+        proof["answer"]["text"] = proof["answer"]["text"].replace(old, new)
+        document.update(reading=reading, text_sha256=verify_proof.sha256(text))
+        name = f"text.{document['id'][-12:]}.v1.txt"
+        beside.update({document["external_id"]: case.files[document["external_id"]], name: text.encode()})
+
+    beside: Files = {}
+    return Case(case.question, forged(case, forge), beside)
+
+
+async def test_a_plain_file_cannot_be_called_one_that_was_parsed(cases: dict[str, Case]) -> None:
+    lies = relabelled(cases[LEAVE], "30 days", "99 days")
+    assert lies.check()[0] == ["citation 1: LOOK, leave.md does not have the quoted words"]
+    told = relabelled(cases[LEAVE], "30 days", "99 days", "plain")
+    assert told.check()[0] == ["leave.md: leave.md is the file, and its text is another"]
+
+
+async def test_words_that_a_file_with_markup_does_not_have_are_noted_loudly(cases: dict[str, Case]) -> None:
+    lies = relabelled(cases["Which product has the highest price?"], "240.00", "940.00")
+    assert lies.check()[0] == []
+    assert "citation 1: LOOK, stock.md does not have the quoted words" in lies.check()[1]
+
+
+async def test_markdown_without_markup_is_read_as_it_stands() -> None:
+    """So words that are not in it are a fault; with any mark that the loader knows they are a note."""
+    marks = (*MARKS_OF_SITES, "![a](b.png)", "[ ](#top)", "&nbsp;", "---\na: b\n---\n", "+++\n", "| a |")
+    assert [mark for mark in marks if not verify_proof.MARKUP.search(f"Words {mark} words".encode())] == []
+    plain = "\ufeffTitle\r\n=\r\n\r\n# One\r\n\r\n* a _b_ [c](d.md) `e`\r\n> 5 % of 'f'!\r\n\r\n1) so\u00adft: g".encode()
+    assert not verify_proof.MARKUP.search(plain)
+    assert load(plain, sniff("a.md", plain), IngestSettings()).text in verify_proof.readings(plain)
 
 
 # --- one change, one fault ----------------------------------------------------------------------------------------------------
@@ -386,7 +525,8 @@ def moved(rng: random.Random, place: Json) -> None:
 
 def change_of(rng: random.Random, case: Case) -> Change:
     """One at random, of those that this proof can suffer."""
-    return rng.choice(OF_ANY if not case.proof["citations"] else [*OF_ANY, *OF_CITED * 3])(rng, case)
+    cited = case.proof["citations"]
+    return rng.choice([*OF_ANY, *(OF_WEB if cited[0]["url"] else OF_CITED) * 3] if cited else OF_ANY)(rng, case)
 
 
 def edited(section: str, change: Callable[[random.Random, Any], None]) -> Callable[[random.Random, Case], Change]:
@@ -440,7 +580,7 @@ def _quote_everywhere(rng: random.Random, proof: Json, cited: Json) -> str:
     passage["text"] = passage["text"][:at] + new + passage["text"][at + len(old) :]
     passage["sha256"], cited["sha256"] = verify_proof.sha256(passage["text"]), verify_proof.sha256(new)
     cited["quote"], cited["in_answer"] = new, None
-    return f"citation {cited['n']}: the quoted words do not stand where is said"
+    return f"citation {cited['n']}: "
 
 
 def _answer(rng: random.Random, proof: Json, cited: Json) -> str:
@@ -490,14 +630,46 @@ def _left_out(rng: random.Random, proof: Json, cited: Json) -> str:
     return f"rows: no citation of a document is number {cited['n']}"
 
 
+def _address(rng: random.Random, proof: Json, cited: Json) -> str:
+    """The citation is of a page of the web."""
+    cited.update(url=PAGE["url"], quote=None, in_answer=None, missing="a page of the web")
+    return f"rows: no citation of a document is number {cited['n']}"
+
+
+def _web_quote(rng: random.Random, proof: Json, cited: Json) -> str:
+    quote = other_words(rng, PAGE["content"])
+    cited.update(quote=quote, sha256=verify_proof.sha256(quote))
+    return f"citation {cited['n']}: it quotes a page of the web"
+
+
+def _no_address(rng: random.Random, proof: Json, cited: Json) -> str:
+    cited["url"] = None
+    return f"citation {cited['n']}: document and version are not among the cited ones"
+
+
+def _left_out_with_its_row(rng: random.Random, proof: Json, cited: Json) -> str:
+    proof["rows"].remove(_of(proof, "rows", cited))
+    for other in [one for one in proof["citations"] if one["document_id"] == cited["document_id"]]:
+        proof["citations"].remove(other)
+    return f"{cited['document_id']}: has no citation"
+
+
+def _not_in_answer(rng: random.Random, proof: Json, cited: Json) -> str:
+    if cited["in_answer"] is None:
+        return _quote(rng, proof, cited)
+    cited["in_answer"] = None
+    return f"citation {cited['n']}: the answer has the quoted words, and where is not said"
+
+
 def other_file(rng: random.Random, case: Case) -> Change:
-    """A byte of a file that is cited."""
+    """A byte of a file that is cited; the same bytes are under no other name beside it."""
     cited = rng.choice([one for one in case.proof["documents"] if one["cited"]])
     name = cited["external_id"]
     content = bytearray(case.files[name])
     at = rng.randrange(len(content))
     content[at] = (content[at] + rng.randrange(1, 256)) % 256
-    return Change("another file", case.proof, {**case.files, name: bytes(content)}, name)
+    others = {known: said for known, said in case.files.items() if said != case.files[name]}
+    return Change("another file", case.proof, {**others, name: bytes(content)}, name)
 
 
 OF_ANY = (
@@ -518,7 +690,15 @@ OF_CITED = (
     resealed("hash", _hash),
     resealed("document", _document),
     resealed("a citation left out", _left_out),
+    resealed("a citation and its row left out", _left_out_with_its_row),
+    resealed("where the answer has the quotation", _not_in_answer),
+    resealed("address", _address),
     other_file,
+)
+OF_WEB = (
+    edited("citations", _rehash),
+    resealed("words of the web", _web_quote),
+    resealed("no address", _no_address),
 )
 
 
@@ -538,8 +718,11 @@ def check_changes(rng: random.Random, cases: list[Case], count: int) -> Counter[
 
 
 async def test_what_is_changed_is_found_and_named(cases: dict[str, Case]) -> None:
-    found = check_changes(random.Random(38), list(cases.values()), 120)
-    assert set(found) == {made(random.Random(1), cases[LEAVE]).what for made in (*OF_ANY, *OF_CITED)}
+    found = check_changes(random.Random(38), list(cases.values()), 200)
+    assert set(found) == {
+        *(made(random.Random(1), cases[LEAVE]).what for made in (*OF_ANY, *OF_CITED)),
+        *(made(random.Random(1), cases[WEB]).what for made in OF_WEB),
+    }
 
 
 @pytest.mark.measurement

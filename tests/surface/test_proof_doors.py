@@ -54,9 +54,9 @@ def test_both_doors_prove_the_same(
     command = [sys.executable, "-I", "-S", str(program), str(tmp_path / "proof.json"), str(file), *map(str, texts)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout
-    assert "harbour.pdf: its text is that of the file by trust" in checked.stdout
+    assert "harbour.pdf is the file; what it says is taken on trust (application/pdf)" in checked.stdout
     assert verify(printed.out.encode(), {"harbour.pdf": harbour}) == (
-        [], ["harbour.pdf: harbour.pdf is what was read; what it says is taken on trust (cairn prove --texts)"]
+        [], ["harbour.pdf: harbour.pdf is the file; what it says is taken on trust (application/pdf)"]
     )  # fmt: skip
     taken = cairn("prove", asked["run_id"], "--texts", file)
     assert (taken.code, "cannot be written" in taken.err) == (2, True)
