@@ -439,7 +439,7 @@ async def test_what_is_cited_has_a_citation(cases: dict[str, Case]) -> None:
     assert {f"{document}: has no citation", f"{passage}: has no citation"} <= set(case.check(without)[0])
 
 
-def relabelled(case: Case, old: str, new: str, reading: str = "parsed") -> Case:
+def relabelled(case: Case, old: str, new: str, **called: Any) -> Case:
     """Other words in quotation, passage and answer, of a text of the forger's own that is beside the proof."""
 
     def forge(proof: Json, cited: Json) -> None:
@@ -449,7 +449,7 @@ def relabelled(case: Case, old: str, new: str, reading: str = "parsed") -> Case:
         for one in (cited, passage):
             one["sha256"] = verify_proof.sha256(one.get("quote") or one["text"])
         proof["answer"]["text"] = proof["answer"]["text"].replace(old, new)
-        document.update(reading=reading, text_sha256=verify_proof.sha256(text))
+        document.update({"reading": "parsed", "text_sha256": verify_proof.sha256(text), **called})
         name = f"text.{document['id'][-12:]}.v1.txt"
         beside.update({document["external_id"]: case.files[document["external_id"]], name: text.encode()})
 
@@ -460,8 +460,13 @@ def relabelled(case: Case, old: str, new: str, reading: str = "parsed") -> Case:
 async def test_a_plain_file_cannot_be_called_one_that_was_parsed(cases: dict[str, Case]) -> None:
     lies = relabelled(cases[LEAVE], "30 days", "99 days")
     assert lies.check()[0] == ["citation 1: LOOK, leave.md does not have the quoted words"]
-    told = relabelled(cases[LEAVE], "30 days", "99 days", "plain")
-    assert told.check()[0] == ["leave.md: leave.md is the file, and its text is another"]
+    lies = relabelled(cases[LEAVE], "30 days", "99 days", reading="plain")
+    assert lies.check()[0] == ["leave.md: leave.md is the file, and its text is another"]
+    lies = relabelled(cases[LEAVE], "30 days", "99 days", reading=None, file_sha256=None)
+    assert lies.check()[0] == ["leave.md: is nothing that was read under this name"]
+    lies = relabelled(cases[LEAVE], "30 days", "99 days", media_type="application/pdf")
+    assert "leave.md: leave.md is the file; what it says is taken on trust (application/pdf)" in lies.check()[1]
+    assert "citation 1: LOOK, leave.md does not have the quoted words" in lies.check()[1]
 
 
 async def test_words_that_a_file_with_markup_does_not_have_are_noted_loudly(cases: dict[str, Case]) -> None:
@@ -474,7 +479,9 @@ async def test_markdown_without_markup_is_read_as_it_stands() -> None:
     """So words that are not in it are a fault; with any mark that the loader knows they are a note."""
     marks = (*MARKS_OF_SITES, "![a](b.png)", "[ ](#top)", "&nbsp;", "---\na: b\n---\n", "+++\n", "| a |")
     assert [mark for mark in marks if not verify_proof.MARKUP.search(f"Words {mark} words".encode())] == []
-    plain = "\ufeffTitle\r\n=\r\n\r\n# One\r\n\r\n* a _b_ [c](d.md) `e`\r\n> 5 % of 'f'!\r\n\r\n1) so\u00adft: g".encode()
+    plain = (
+        "\ufeffTitle\r\n=\r\n\r\n# One\r\n\r\n* a _b_ [c](d.md) `e`\r\n> 5 % of 'f'!\r\n\r\n1) so\u00adft: g".encode()
+    )
     assert not verify_proof.MARKUP.search(plain)
     assert load(plain, sniff("a.md", plain), IngestSettings()).text in verify_proof.readings(plain)
 
