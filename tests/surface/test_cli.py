@@ -410,7 +410,7 @@ def test_demo_of_a_folder_with_nothing_to_read_says_what_would_be_read(
 def test_the_demo_of_cairn_itself_answers_each_of_its_questions(
     cairn: Cairn, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rooms stand for all of the code, which takes a minute. What an earlier version read is removed, and nothing else."""
+    """Two rooms stand for all five, which take a minute. What an earlier version read is removed, and nothing else."""
     guides, code = demo.CHAPTERS
     chapters = guides, replace(code, paths=("cairn/ingest", "cairn/errors.py"))
     monkeypatch.setattr(demo, "CHAPTERS", chapters)
