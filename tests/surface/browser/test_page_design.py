@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from serving import Api
 
+from tests.waiting import wait_until
+
 ROOMS = ("", "search", "documents", "graph", "runs", "operation")
 WEAK = """() => {
   const pixel = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true}), known = {};
@@ -86,12 +88,16 @@ def test_every_room_can_be_read_and_used_by_all_and_is_no_wider_than_a_narrow_sc
         expect(tab.locator("#content")).to_be_visible()
         expect(tab.locator(f"body.body--{scheme}")).to_have_count(1)
         expect(tab.locator("a.room[aria-current]").first).to_be_visible()
-        assert tab.evaluate(WEAK) == [], room
+        wait_until(
+            lambda: tab.evaluate(WEAK) == [], told=lambda: f"{room}: {tab.evaluate(WEAK)}"
+        )  # what fades in is weak
         tab.evaluate(AXE)
         assert tab.evaluate(HINDERED) == [], room
         tab.set_viewport_size({"width": 400, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, room
-        assert tab.evaluate(WEAK) == [], room
+        wait_until(
+            lambda: tab.evaluate(WEAK) == [], told=lambda: f"{room}: {tab.evaluate(WEAK)}"
+        )  # what fades in is weak
         assert tab.evaluate(HINDERED) == [], room
 
 

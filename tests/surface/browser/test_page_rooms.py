@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
 from string import Formatter
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from serving import Api
 
 from cairn.interfaces.web.texts import LANGUAGES, load_words
 from cairn.language.lexicon import languages
+from tests.waiting import wait_until
 
 Shoot = Callable[[Page, str], None]
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year."
@@ -105,6 +108,19 @@ def test_the_page_speaks_the_language_of_the_browser(api: Api, chromium: Browser
     context.close()
 
 
+def _unfold(header: Locator, inside: Locator) -> None:
+    """Click until it is open: a click on what still slides may be lost."""
+
+    def is_open() -> bool:
+        if not inside.is_visible():
+            header.click()
+        with contextlib.suppress(PlaywrightTimeoutError):
+            inside.wait_for(timeout=5_000)
+        return inside.is_visible()
+
+    wait_until(is_open)
+
+
 # --- searches ---------------------------------------------------------------------------------------------------------------
 
 
@@ -122,8 +138,7 @@ def test_a_query_shows_how_passages_were_found_and_bad_filters_are_explained(
     shoot(tab, "search")
     tab.get_by_text("Why this order?").click()
     expect(tab.get_by_text("Every passage was compared.")).to_be_visible()
-    tab.get_by_text("What each kind of search found").click()
-    expect(tab.get_by_text("Words (")).to_be_visible()
+    _unfold(tab.get_by_text("What each kind of search found"), tab.get_by_text("Words ("))
     shoot(tab, "search-order")
     best.get_by_label("Why this place?").click()
     expect(tab.get_by_role("dialog").get_by_text("Every search put it first.")).to_be_visible()
