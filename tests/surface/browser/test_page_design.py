@@ -89,15 +89,15 @@ def test_every_room_can_be_read_and_used_by_all_and_is_no_wider_than_a_narrow_sc
         expect(tab.locator(f"body.body--{scheme}")).to_have_count(1)
         expect(tab.locator("a.room[aria-current]").first).to_be_visible()
         wait_until(
-            lambda: tab.evaluate(WEAK) == [], told=lambda: f"{room}: {tab.evaluate(WEAK)}"
-        )  # what fades in is weak
+            lambda: tab.evaluate(WEAK) == [], told=lambda: (tab.url, tab.evaluate(WEAK))
+        )  # weak while it fades in
         tab.evaluate(AXE)
         assert tab.evaluate(HINDERED) == [], room
         tab.set_viewport_size({"width": 400, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, room
         wait_until(
-            lambda: tab.evaluate(WEAK) == [], told=lambda: f"{room}: {tab.evaluate(WEAK)}"
-        )  # what fades in is weak
+            lambda: tab.evaluate(WEAK) == [], told=lambda: (tab.url, tab.evaluate(WEAK))
+        )  # weak while it fades in
         assert tab.evaluate(HINDERED) == [], room
 
 
