@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +27,6 @@ from tests.waiting import hang_guard
 
 pytestmark = pytest.mark.fault
 
-REPO = Path(__file__).resolve().parents[2]
 LONG = "\n\n".join(f"Paragraph {n} says that stone {n} lies beside stone {n + 1} on the trail." for n in range(5_000))
 
 
@@ -47,10 +44,6 @@ async def owner(database: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(database)
     yield connection
     await connection.close()
-
-
-def begin(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 async def later(owner: Any, seconds: float) -> None:
@@ -120,8 +113,8 @@ async def test_a_job_whose_worker_was_killed_waits_for_another(
     async with services.database.transaction(services.principal) as connection:
         job = await jobs.enqueue(connection, services.principal, "work", {"seconds": 600}, max_attempts=3)
     script, settings = Path(__file__).with_name("worker_process.py"), {"leaseSeconds": 60.0, "heartbeatSeconds": 0.3}
-    command = [sys.executable, str(script), database, str(tmp_path / "journal"), json.dumps(settings)]
-    process = begin(command, {**os.environ, "PYTHONPATH": str(REPO / "app")})
+    command = (str(script), database, str(tmp_path / "journal"), json.dumps(settings))
+    process = starter().start(dict(os.environ), tmp_path / "log", *command)
     try:
         async with hang_guard(30):
             while (await get_job(services, job.id)).status != "running":

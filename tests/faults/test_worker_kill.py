@@ -7,8 +7,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -19,6 +17,8 @@ from typing import Any
 import asyncpg
 import pytest
 from database_proxy import database_proxy
+from serving import starter
+from starter import StartedProcess
 
 from cairn.db.pool import Database
 from cairn.domain.job import Job
@@ -31,7 +31,6 @@ from tests.waiting import hang_guard, patience, until
 
 pytestmark = pytest.mark.fault
 
-REPO = Path(__file__).resolve().parents[2]
 LEASE = 60.0
 """So long that no machine stalls as long: what waits for its end calls `Yard.expire`."""
 GIVE_UP_SECONDS = 2.0
@@ -48,7 +47,7 @@ class Yard:
         self.principal = principal
         self._journal = folder / "journal"
         self._journal.touch()
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[StartedProcess] = []
 
     async def enqueue(self, kind: str = "work", seconds: float = 0) -> Job:
         async with self.database.transaction(self.principal) as connection:
@@ -67,13 +66,12 @@ class Yard:
                     return found
                 await asyncio.sleep(0.05)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        script = Path(__file__).with_name("worker_process.py")
-        arguments = [self.dsn, str(self._journal), json.dumps(SETTINGS)]
-        environment = {**os.environ, "PYTHONPATH": str(REPO / "app")}
-        log = self._journal.with_suffix(".log").open("ab")
-        process = subprocess.Popen([sys.executable, script, *arguments], env=environment, stdout=log, stderr=log)
-        log.close()
+    def start(self) -> StartedProcess:
+        program = Path(__file__).with_name("worker_process.py")
+        log = self._journal.with_suffix(".log")
+        process = starter().start(
+            dict(os.environ), log, str(program), self.dsn, str(self._journal), json.dumps(SETTINGS)
+        )
         self._processes.append(process)
         return process
 

@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -86,8 +87,8 @@ class Starter:
     def start(
         self, environment: dict[str, str], log: Path, *command: str, folder: Path | None = None
     ) -> StartedProcess:
-        """A server, or another command, with exactly this environment, in this folder or the current one, which writes to the
-        log."""
+        """A server, or another command or program (`run`), with exactly this environment, in this folder or the current one,
+        which writes to the log."""
         wanted = {"environment": environment, "log": str(log), "folder": str(folder or Path.cwd()), "command": command}
         with self._lock:
             self._channel.send(json.dumps(wanted).encode())
@@ -265,6 +266,11 @@ def serve() -> None:
 
 
 def run(command: list[str]) -> None:
+    """`cairn` with these arguments, or a program that is named by its file."""
+    if command[0].endswith(".py"):
+        sys.argv[:] = command
+        runpy.run_path(command[0], run_name="__main__")
+        return
     from cairn.interfaces.cli.main import run as run_command
 
     sys.exit(run_command(command))

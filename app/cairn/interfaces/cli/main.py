@@ -6,6 +6,7 @@ reader of a pipe went away. An error is one line on stderr.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Coroutine, Sequence
@@ -417,7 +418,7 @@ def run(arguments: list[str]) -> int:
     """The exit code of a command; every expected error becomes one line on stderr."""
     from cairn.errors import CairnError
 
-    command = typer.main.get_command(app)
+    command = _command()
     try:
         with command.make_context("cairn", arguments or ["--help"]) as context:
             return command.invoke(context) or 0
@@ -433,6 +434,12 @@ def run(arguments: list[str]) -> int:
         if not hasattr(error, "format_message"):  # a bug: its stack trace is what helps
             raise
         return _fail(f"{error.format_message().rstrip('.')}; see cairn --help", 2)
+
+
+@functools.cache
+def _command() -> typer.core.TyperGroup:
+    """All commands with their options, which take a tenth of a second to be made: once in a process that runs several."""
+    return typer.main.get_group(app)
 
 
 def _fail(text: str, code: int) -> int:
