@@ -19,10 +19,6 @@ FACTS = {
     "What does a violin string cost?": "A string for a violin costs eleven euros.",
     "How tall is the volcano?": "The volcano on the island is 3,200 meters tall.",
     "Who repairs bicycles?": "Bicycles are repaired by Mr. Okafor behind the station.",
-    "What do penguins eat?": "Penguins at the zoo eat herring twice a day.",
-    "When does the tax return have to be filed?": "Tax returns have to be filed before the end of July.",
-    "Which vaccine do travelers need?": "Travelers to the delta need a vaccine against yellow fever.",
-    "How is the telescope cooled?": "The camera of the telescope is cooled by liquid nitrogen.",
 }
 FILLER = (
     "The meeting was opened, and everybody who had come was welcomed.",

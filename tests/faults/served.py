@@ -8,12 +8,12 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from serving import starter
+from starter import StartedProcess
 
 from cairn.db.supervisor import servers_on
 from tests.waiting import patience, wait_until
@@ -32,7 +32,7 @@ class ServedHome:
             self.port = probe.getsockname()[1]
         self.settings = self.logs / "settings.json"
         self.settings.write_text(json.dumps(settings or {}))
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, StartedProcess] = {}
         # one for all looks, since making it takes longer than a look; each has a connection of its own
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._client = httpx2.Client(base_url=self.url, timeout=patience(), trust_env=False, limits=limits)
@@ -61,18 +61,11 @@ class ServedHome:
     def start_worker(self) -> None:
         self.spawn("worker")
 
-    def spawn(self, command: str, *options: str) -> subprocess.Popen[bytes]:
+    def spawn(self, command: str, *options: str) -> StartedProcess:
         environment = {
             **os.environ, "CAIRN_HOME": str(self.home), "CAIRN_PORT": str(self.port), "CAIRN_SETTINGS": str(self.settings),
         }  # fmt: skip
-        with (self.logs / f"{command}.log").open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "cairn", command, *options],
-                cwd=REPO,
-                env=environment,
-                stdout=log,
-                stderr=log,
-            )
+        process = starter().start(environment, self.logs / f"{command}.log", command, *options, folder=REPO)
         self.processes[command] = process
         return process
 

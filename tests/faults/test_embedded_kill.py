@@ -14,6 +14,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from serving import starter
+from starter import StartedProcess
 
 from cairn.db import embedded, supervisor
 from cairn.db.embedded import EmbeddedServer, ensure_running
@@ -43,7 +45,7 @@ asyncio.run(main())
 """Of a pipe into which nobody writes: like one that computes, such a statement does not notice that its server has gone."""
 
 
-_owners: list[subprocess.Popen[str]] = []
+_owners: list[StartedProcess] = []
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def home(used_home: Path) -> Iterator[Path]:
     yield home
     for owner in _owners:
         owner.kill()
-        owner.communicate()
+        owner.wait()
     _owners.clear()
     wait_until(lambda: not left_over(home), told=lambda: f"left behind: {left_over(home)}")
 
@@ -96,11 +98,13 @@ def alive(pid: int) -> bool:
         return False
 
 
-def start_owner(home: Path) -> subprocess.Popen[str]:
-    owner = subprocess.Popen([sys.executable, "-c", OWNER, home], cwd=REPO, stdout=subprocess.PIPE, text=True)
+def start_owner(home: Path) -> StartedProcess:
+    program, said = home.with_name("owner.py"), home.with_name(f"owner-{len(_owners)}")
+    program.write_text(OWNER)
+    said.write_text("")
+    owner = starter().start(dict(os.environ), said, str(program), str(home))
     _owners.append(owner)
-    assert owner.stdout is not None
-    assert owner.stdout.readline().startswith("postgresql://")
+    wait_until(lambda: said.read_text().startswith("postgresql://"), told=said.read_text)
     return owner
 
 

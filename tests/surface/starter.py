@@ -88,7 +88,7 @@ class Starter:
         self, environment: dict[str, str], log: Path, *command: str, folder: Path | None = None
     ) -> StartedProcess:
         """A server, or another command or program (`run`), with exactly this environment, in this folder or the current one,
-        which writes to the log."""
+        which writes to the log; one that is a terminal is read from, too."""
         wanted = {"environment": environment, "log": str(log), "folder": str(folder or Path.cwd()), "command": command}
         with self._lock:
             self._channel.send(json.dumps(wanted).encode())
@@ -232,7 +232,12 @@ def become(work: Callable[[], Any], opened: list[int], environment: dict[str, st
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
-        written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        terminal = log.startswith("/dev/")
+        if terminal:
+            os.setsid()  # so that it is the terminal of this process when it is opened
+        written = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        if terminal:
+            os.dup2(written, 0)
         os.dup2(written, 1)
         os.dup2(written, 2)
         os.close(written)

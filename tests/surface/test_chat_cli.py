@@ -7,7 +7,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,11 +16,11 @@ from typing import Any, TextIO
 
 import pytest
 import structlog
+from serving import starter
 
 from cairn.interfaces.cli.main import run
 from tests.waiting import patience
 
-REPO = Path(__file__).resolve().parents[2]
 GUIDE = "A cairn is a pile of stones that marks a trail. Wash ropes in cold water without soap."
 TALK = "What is a cairn?\n\n  How are ropes washed?  \n"
 
@@ -131,12 +130,8 @@ def test_at_a_terminal_there_is_a_prompt_and_ctrl_c_ends_it(
     cairn: Cairn, environment: dict[str, str], tmp_path: Path
 ) -> None:
     ours, theirs = pty.openpty()
-    own = {**os.environ, **environment, "TERM": "dumb", "PYTHONPATH": str(REPO / "app")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cairn", "chat", "--session", "s1"],
-        cwd=tmp_path, env=own, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-    )  # fmt: skip
-    os.close(theirs)
+    own, terminal = {**os.environ, **environment, "TERM": "dumb"}, Path(os.ttyname(theirs))
+    process = starter().start(own, terminal, "chat", "--session", "s1", folder=tmp_path)
     try:
         read_until(ours, "> ")
         os.write(ours, b"What is a cairn?\n")
@@ -146,6 +141,7 @@ def test_at_a_terminal_there_is_a_prompt_and_ctrl_c_ends_it(
         assert process.wait(patience(20)) == 130
     finally:
         process.kill()
+        os.close(theirs)
         os.close(ours)
     assert len(messages(cairn, "s1")) == 2
 

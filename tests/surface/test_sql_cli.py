@@ -6,8 +6,6 @@ import asyncio
 import os
 import pty
 import select
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ import asyncpg
 import pytest
 import structlog
 from commands import Cairn, in_process
+from serving import starter
 
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from tests.waiting import patience, wait_until
@@ -77,11 +76,8 @@ def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
 def _talk_with_psql(server: EmbeddedServer) -> None:
     """On a terminal it is psql: a statement, Ctrl-C that ends one and not the session, and the way out."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "cairn", "sql"]
     environment = {**os.environ, "PAGER": "cat", "TERM": "dumb"}
-    session = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
-                               preexec_fn=_take_terminal)  # fmt: skip
-    os.close(theirs)
+    session = starter().start(environment, Path(os.ttyname(theirs)), "sql")
     try:
         _await_words(ours, b"=>")
         os.write(ours, b"SELECT pg_sleep(600);\n")
@@ -95,6 +91,7 @@ def _talk_with_psql(server: EmbeddedServer) -> None:
     finally:
         session.kill()
         session.wait()
+        os.close(theirs)
         os.close(ours)
 
 
@@ -113,13 +110,6 @@ async def _sleeps(dsn: str) -> bool:
         return bool(await connection.fetchval(statement))
     finally:
         await connection.close()
-
-
-def _take_terminal() -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def test_a_server_of_ones_own_has_a_login_that_its_owner_made(
