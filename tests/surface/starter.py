@@ -1,8 +1,8 @@
 """Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
 four fifths of a start, and takes three seconds of a processor. The processes that share the tests share it.
 
-`cairn serve` as a user starts it, from nothing, is in tests/faults (served.py), and `cairn worker` in the sieges there. Run as
-a program this is the process that is forked: it has no Python threads, answers on sockets, and ends when its owners are gone."""
+`cairn serve` as a user starts it, from nothing, is in test_wheel.py, and `cairn mcp` in test_mcp.py. Run as a program this is the
+process that is forked: it has no Python threads, answers on sockets, and ends when its owners are gone."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ class StartedProcess:
         self.pid = pid
         self.returncode: int | None = None
 
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            self.returncode = self._starter.ended(self.pid, 0)
+    def poll(self, seconds: float = 0) -> int | None:
+        """What it ended with, looked for as long as that; several threads may."""
+        if self.returncode is None and (code := self._starter.ended(self.pid, seconds)) is not None:
+            self.returncode = code
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Raises subprocess.TimeoutExpired."""
         until = None if timeout is None else time.monotonic() + timeout
-        while self.poll() is None:
+        left = 0.0
+        while (code := self.poll(min(left, 1.0))) is None:
             left = 1.0 if until is None else until - time.monotonic()
             if left <= 0:
                 raise subprocess.TimeoutExpired(f"server {self.pid}", timeout or 0)
-            self.returncode = self._starter.ended(self.pid, min(left, 1.0))
-        assert self.returncode is not None
-        return self.returncode
+        return code
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:

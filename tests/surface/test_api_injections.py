@@ -39,9 +39,8 @@ def hostile(
     with serving(fresh_database(), tmp_path_factory.mktemp("hostile"), settings=settings, **own) as api:
         told = [one for one in documents() if one.title is None][::2]
         body = [{"external_id": one.external_id, "text": one.text} for one in told]
-        for collection in ("hostile", "default"):
-            answer = api.client.post("/index", json={"collection": collection, "documents": body})
-            assert answer.status_code == 200, answer.text
+        answer = api.client.post("/index", json={"documents": body})  # into the collection of questions that name none
+        assert answer.status_code == 200, answer.text
         yield api
 
 
@@ -74,10 +73,10 @@ def stream(api: Api, path: str, **body: Any) -> list[SseEvent]:
 @pytest.mark.parametrize("strategy", ["auto", "react", "planned", "iterative", "corrective", "enhanced"])
 def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
     before = len(obeying.prompts)
-    made = post(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy)
+    made = post(hostile, "/query?include=all", question=ASK, collection="default", strategy=strategy)
     assert not re.search(r"!\[|<img|https?://", made["answer"])
     assert any("evil.example" in prompt for prompt in obeying.prompts[before:]), "the model could see them"
-    told = stream(hostile, "/query?include=all", question=ASK, collection="hostile", strategy=strategy, stream=True)
+    told = stream(hostile, "/query?include=all", question=ASK, collection="default", strategy=strategy, stream=True)
     for whole in (made, told[-1].data):
         assert whole["sources"]
         assert whole["route"]["strategy"], "all that can be sent was looked at"
@@ -85,16 +84,16 @@ def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
 
 def test_chat_agents_and_questions_of_code(hostile: Api) -> None:
     session = str(uuid4())
-    made = post(hostile, "/chat/", message=ASK, collection_name="hostile", session_id=session)
+    made = post(hostile, "/chat/", message=ASK, collection_name="default", session_id=session)
     stream(
         hostile,
         "/chat/stream",
         message="Tell me more about it",
-        collection_name="hostile",
+        collection_name="default",
         session_id=made["session_id"],
     )
     check(hostile.client.get(f"/chat/history/{made['session_id']}").text)
-    stream(hostile, "/chat/stream", message="Summarize all documents", collection_name="hostile")
+    stream(hostile, "/chat/stream", message="Summarize all documents", collection_name="default")
     post(hostile, "/qa/ask", question=ASK)
     post(hostile, "/api/agent/run", question=ASK, mode="agent", returnTrace=True)
     stream(hostile, "/api/agent/stream", question=ASK)
@@ -106,7 +105,7 @@ def test_a_socket_and_a_run_that_is_told_again(hostile: Api) -> None:
         hostile,
         "/query?include=all",
         question=ASK,
-        collection="hostile",
+        collection="default",
         strategy="react",
         stream=True,
         resumable=True,
@@ -122,9 +121,9 @@ def test_a_socket_and_a_run_that_is_told_again(hostile: Api) -> None:
 def test_an_error_that_repeats_the_key_shows_no_key(hostile: Api, chat: ScriptedServer) -> None:
     chat.script(*["401"] * 20)
     try:
-        asked = {"question": ASK, "collection": "hostile", "strategy": "react"}
+        asked = {"question": ASK, "collection": "default", "strategy": "react"}
         check(hostile.client.post("/query?include=all", json=asked).text)
-        check(hostile.client.post("/chat/", json={"message": ASK, "collection_name": "hostile"}).text)
+        check(hostile.client.post("/chat/", json={"message": ASK, "collection_name": "default"}).text)
         check(hostile.client.post("/qa/ask", json={"question": ASK}).text)
     finally:
         chat._script.clear()

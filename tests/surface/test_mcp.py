@@ -439,6 +439,7 @@ async def test_stdio_serves_who_started_it_says_nothing_but_messages_and_obeys_a
     assert {json.loads(line)["jsonrpc"] for line in said} == {"2.0"}
 
 
+@pytest.mark.siege
 def test_the_inspector_gets_an_answer(keyed: Api, secrets: Keys, tmp_path: Path) -> None:
     npx = shutil.which("npx")
     if npx is None:
