@@ -95,9 +95,9 @@ class SharedModels:
 @dataclass(frozen=True)
 class Services:
     """Everything an edge needs, of one database. Take `settings.current` once per request. `started_with`: the settings that were
-    in force at the start, by which embedding models and the queue of traces were made (cairn/service/restart.py). `probe`: a
-    connection of its own for readiness, which waits for no other. `embedded`: the server that this process keeps running; None
-    where the database is somebody else's. `models`: what services of other databases of this process share."""
+    in force at the start, by which embedding models and the queue of traces were made (cairn/service/restart.py). `probe`: for
+    readiness; in a process that serves a connection of its own, which waits for no other. `embedded`: the server that this
+    process keeps running; None where the database is somebody else's. `models`: what services of other databases share."""
 
     environment: Environment
     settings: SettingsStore
@@ -121,7 +121,7 @@ class Services:
 
     def open_database(self, name: str) -> AbstractAsyncContextManager[Services]:
         """The same of another database of the map, with the models and settings of this process. Raises CairnError."""
-        return _open_database(self.environment.at(name), self.settings, self.models)
+        return _open_database(self.environment.at(name), self.settings, self.models, serves=True)
 
     def target(self, principal: Principal, collection_id: UUID) -> Target:
         """Where documents of a collection go, with the settings of this moment."""
@@ -270,17 +270,17 @@ class Services:
 
 @asynccontextmanager
 async def open_services(
-    environment: Environment, settings: SettingsStore, *, pool_size: int = 4, load_ahead: bool = False
+    environment: Environment, settings: SettingsStore, *, pool_size: int = 4, serves: bool = False
 ) -> AsyncIterator[Services]:
-    """Models, database (embedded unless a URL is given), migrations; closed in reverse order. `load_ahead`: the local model is
-    loaded beside the start of the database.
+    """Models, database (embedded unless a URL is given), migrations; closed in reverse order. `serves`: requests of others,
+    so the local model is loaded beside the start of the database, and readiness has a connection of its own.
 
     Raises CairnError with one line when something cannot be started.
     """
     async with _open_shared(environment, settings) as models:
-        if load_ahead and isinstance(models.judge, OnnxEmbedder):
+        if serves and isinstance(models.judge, OnnxEmbedder):
             models.judge.begin_loading()
-        async with _open_database(environment, settings, models, pool_size=pool_size) as services:
+        async with _open_database(environment, settings, models, pool_size=pool_size, serves=serves) as services:
             yield services
 
 
@@ -311,7 +311,7 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
 
 @asynccontextmanager
 async def _open_database(
-    environment: Environment, settings: SettingsStore, models: SharedModels, *, pool_size: int = 4
+    environment: Environment, settings: SettingsStore, models: SharedModels, *, pool_size: int = 4, serves: bool
 ) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         embedded = None if environment.database_url else await _embedded(environment, stack)
@@ -335,8 +335,10 @@ async def _open_database(
             most_lag_seconds=lambda: settings.current.replicas.max_lag_seconds,
         )  # fmt: skip
         stack.push_async_callback(database.close)
-        probe = await open_database(max_size=1)
-        stack.push_async_callback(probe.close)
+        probe = database
+        if serves:
+            probe = await open_database(max_size=1)
+            stack.push_async_callback(probe.close)
         principal, model, judge_model = await _identify(database, environment.tenant, models.name, models.judge_name)
         started_with = models.started_with
         traces = TraceWriter(database.bookkeeping, started_with.trace.queue_size)

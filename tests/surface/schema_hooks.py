@@ -1,4 +1,4 @@
-"""Loaded by schemathesis (test_api_schema.py), which would try everything of everything, as it does in `make test-all`. Values of a
+"""Loaded by schemathesis (test_api_schema.py), which would try everything of everything, as it does in a siege. Values of a
 wrong type are refused by the same lines, so of the four and more wrong types of a place one is tried, and of different places
 different ones. Of bodies that are as they should be, which the server has to work for, every third of each operation is sent."""
 

@@ -113,7 +113,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with (
             otel.traced(),
-            open_services(environment, settings, load_ahead=True) as services,
+            open_services(environment, settings, serves=True) as services,
             _companions(running, services, worker, door),
         ):
             running.services = services  # after the authenticator: nobody is served before keys are read
