@@ -29,7 +29,7 @@ WEAK = """() => {
   for (let node; (node = walker.nextNode());) {
     const element = node.parentElement, style = getComputedStyle(element);
     if (!node.data.trim() || !element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
-    if (element.closest('script, style, [disabled], .disabled, .skip, #popup')) continue;
+    if (element.closest('script, style, [disabled], .disabled, .skip, #popup, .q-tabs__arrow--faded')) continue;
     const layers = [];
     let shown = 1;
     for (let one = element; one; one = one.parentElement) {
@@ -45,7 +45,8 @@ WEAK = """() => {
   }
   return weak;
 }"""
-"""Texts whose contrast with what lies below them is under 4.5 to 1, or that are smaller than 13 pixels."""
+"""Texts whose contrast with what lies below them is under 4.5 to 1, or that are smaller than 13 pixels; not what does nothing
+now, such as an arrow to more tabs where there are none."""
 
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
