@@ -253,9 +253,10 @@ def test_damaged_files_are_read_and_spans_stay_inside(language: str, seed: int, 
 
 @pytest.mark.parametrize("language", CASES)
 @pytest.mark.parametrize("what", ["(", "{", "a(", "[", "class A {", "if x:\n "])
-def test_deep_nesting_ends(language: str, what: str) -> None:
+@pytest.mark.parametrize("deep", [3_000, pytest.param(10_000, marks=pytest.mark.siege)])
+def test_deep_nesting_ends(language: str, what: str, deep: int) -> None:
     began = time.thread_time()
-    assert outline_of(what * 10_000, language, "a") is not None
+    assert outline_of(what * deep, language, "a") is not None
     assert time.thread_time() - began < patience(60, least=0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from itertools import pairwise
 from typing import Final
 
@@ -12,6 +11,7 @@ import pytest
 
 from cairn.language.links import known
 from cairn.language.outbound import Outbound, filtered, without_links, without_links_inside
+from tests.growth import repeated, takes_linear_time
 
 SOURCE: Final = known(
     ['See https://ok.com/a, [docs](https://ok.com/b?x=1&y=2) and [guide](/guide/x.html). <b class="x">bold</b> https://ok.com/p.png',
@@ -244,14 +244,7 @@ def test_little_is_held_back() -> None:
     ["<a ", "[", "[a](", "](", "` ", "a.", "//", "a:", '<a "', "a@", "[`<a.b@c:", "&#104;", "\u200b", "www.", "```\n"],
 )
 def test_time_is_linear(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length]
-        began = time.thread_time()
-        without_links(text, SOURCE)
-        return time.thread_time() - began
-
-    seconds(1000)
-    assert min(seconds(32_000) for _ in range(2)) < 12 * min(seconds(8_000) for _ in range(2)) + 0.1
+    assert takes_linear_time(lambda text: without_links(text, SOURCE), repeated(unit), 4_000)
 
 
 def test_a_comparison_is_not_taken_for_a_tag() -> None:

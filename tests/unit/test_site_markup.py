@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.language.tables import tables_in
-from tests.waiting import patience
+from tests.growth import repeated, takes_linear_time
 
 MANUALS = Path(__file__).parents[1] / "data" / "manuals"
 
@@ -134,9 +133,7 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_it_takes_linear_time(unit: str) -> None:
-    start = time.thread_time()
-    plain_markup(unit * (200_000 // len(unit)))
-    assert time.thread_time() - start < patience(4, least=0)
+    assert takes_linear_time(plain_markup, repeated(unit), 8_000)
 
 
 def test_remarks_of_myst_are_not_text() -> None:
