@@ -124,6 +124,7 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
 class _Handler(BaseHTTPRequestHandler):
     scripted: ScriptedServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a reply is two packets, and the second would wait 40 ms for the first
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Nothing to the terminal."""
