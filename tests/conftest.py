@@ -26,6 +26,7 @@ from cairn.plugins import forget_extensions
 from cairn.providers import onnx_model
 from cairn.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
+from tests.remembering import make_sessions_remember, turn_remembering
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
@@ -252,11 +253,18 @@ def empty_database(server: EmbeddedServer, clones: Clones) -> Iterator[str]:
 def loaded_model(closed_world: None, tmp_path_factory: pytest.TempPathFactory) -> object:
     """Holds the embedding model, so that the thousand tests that open it find it loaded (providers/onnx_model.py); None where
     there is none."""
+    make_sessions_remember()
     folder = find_model(tmp_path_factory.mktemp("loaded"))
     if folder is None or not importlib.util.find_spec("onnxruntime"):
         return None
     model = MiniLM(folder)
     return model, model._session, model.tokens._tokenizer
+
+
+@pytest.fixture(scope="module", autouse=True)
+def remembering(request: pytest.FixtureRequest) -> None:
+    """Where a test is not about a model itself, it answers the same texts once a process (tests/remembering.py)."""
+    turn_remembering(on="contract" not in request.path.parts)
 
 
 _held: set[object] = set()

@@ -16,7 +16,7 @@ from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
 from cairn.db.roles import SERVER_LOGIN, ensure_server_login
-from cairn.db.vector_indexes import ensure_model, vector_ddl
+from cairn.db.vector_indexes import ensure_model, ensure_models, vector_ddl
 from cairn.domain.names import check_named
 from cairn.domain.principal import Principal
 from cairn.errors import InputError, MigrationError
@@ -320,13 +320,12 @@ async def _open_database(
         if embedded:
             await ensure_server_login(owner_dsn)
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
-        for name, embedder in {models.name: models.embedder, models.judge_name: models.judge}.items():
-            await ensure_model(owner_dsn, name, await _dimensions(embedder), settings.current.vector)
-        if (
-            models.started_with.rag.embedding_model == AUTO
-        ):  # with its index now: not amid the first ingestion that needs it
-            prose = chosen_model_name(models.started_with, code=False)
-            await ensure_model(owner_dsn, prose, e5.DIMENSIONS, settings.current.vector)
+        serving = {models.name: models.embedder, models.judge_name: models.judge}
+        wanted = {name: await _dimensions(embedder) for name, embedder in serving.items()}
+        if models.started_with.rag.embedding_model == AUTO:
+            # with its index now: not amid the first ingestion that needs it
+            wanted.setdefault(chosen_model_name(models.started_with, code=False), e5.DIMENSIONS)
+        await ensure_models(owner_dsn, wanted, settings.current.vector)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )

@@ -171,11 +171,23 @@ async def chatty_of_module(
 
 
 @pytest.fixture
-async def owner(database: str) -> AsyncIterator[Any]:
-    """A connection of who owns the test's database, whom row security does not bind."""
+async def own_owner(database: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(database)
     yield connection
     await connection.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def owner_of_module(environment_of_module: Environment) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(str(environment_of_module.database_url))
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def owner(request: pytest.FixtureRequest) -> Any:
+    """A connection of who owns the test's database, whom row security does not bind."""
+    return request.getfixturevalue("owner_of_module" if is_shared(request) else "own_owner")
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+import pytest_asyncio
 from talking import Talking
 
 from cairn.domain.event import Answered
@@ -17,13 +17,16 @@ from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import HANDBOOK, LEAVE, answered, change, fill
 from tests.documents import text_source
+from tests.sharing import SHARED
+
+pytestmark = SHARED
 
 LIE = "GROUNDED: YES\nSCORE: 1.0\nISSUES:\nnone"
 WRONG = "Employees have 45 days of leave per year [1]."
 MIXED = "Employees have 30 days of leave per year [1]. A bonus of 8 percent is paid in December [2]."
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def services(chatty: Services) -> Services:
     await fill(chatty)
     return chatty

@@ -28,15 +28,16 @@ from cairn.settings.sections import AuditSettings
 from cairn.store import audit
 from cairn.wiring import Services, open_services
 from tests.documents import text_source
+from tests.sharing import ALONE, SHARED
 from tests.waiting import until
 
+pytestmark = SHARED
 KEY = Caller("key:0190", "ingestion")
 
 
 @pytest.fixture
-async def other(services: Services) -> Principal:
-    async with services.database.connection() as connection:
-        return Principal(await connection.fetchval("SELECT rag.ensure_tenant('other')"), "other")
+def other(other_tenant: Services) -> Principal:
+    return other_tenant.principal
 
 
 async def _events(services: Services, principal: Principal | None = None, **narrow: Any) -> list[AuditEvent]:
@@ -140,6 +141,7 @@ async def test_old_events_go_with_the_daily_upkeep(services: Services, owner: An
         assert "old.deed" not in actions
 
 
+@ALONE
 async def test_the_shortest_retention_is_that_of_the_database(services: Services) -> None:
     """The setting allows nothing that rag.expire_audit refuses."""
     async with services.database.connection() as connection:

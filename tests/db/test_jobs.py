@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,8 +13,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest_asyncio
 
 from cairn.db.pool import Database
 from cairn.db.queries import load_queries
@@ -23,12 +23,16 @@ from cairn.domain.job import Job, JobProgress, Upload
 from cairn.domain.principal import Principal
 from cairn.errors import ConflictError, DatabaseUnavailableError, ParseError, ProviderError, SettingsError
 from cairn.jobs.context import Handler, JobCancelled, JobContext
-from cairn.jobs.outcome import MAX_RETRY_SECONDS, NotHereError, retry_delay
+from cairn.jobs.outcome import NotHereError
 from cairn.jobs.worker import FALSE_ALARMS, Worker
-from cairn.settings import JobsSettings
+from cairn.settings import Environment, JobsSettings
 from cairn.store import jobs
+from tests.sharing import SHARED
 from tests.waiting import hang_guard, until
 
+pytestmark = SHARED
+
+_numbers = itertools.count(1)
 OVER = timedelta(0)
 """A lease that is over at once, as if its worker had died long ago."""
 LEASE = timedelta(seconds=30)
@@ -69,14 +73,24 @@ class World:
         return Worker(self.database, {"work": handler}, lambda: JobsSettings.model_validate(changed), grace_seconds=0.2)
 
 
-@pytest.fixture
-async def world(database: str) -> AsyncIterator[World]:
-    owner = await asyncpg.connect(database)
-    rows = await owner.fetch("INSERT INTO rag.tenants (name) VALUES ('ours'), ('theirs') RETURNING id, name")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def serving(environment_of_module: Environment) -> AsyncIterator[Database]:
+    opened = await Database.open(str(environment_of_module.database_url))
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(environment_of_module: Environment, serving: Database) -> World:
+    """Two tenants that only this test has, and no job of another one."""
+    dsn, number = str(environment_of_module.database_url), next(_numbers)
+    owner = await asyncpg.connect(dsn)
+    await owner.execute("TRUNCATE rag.jobs CASCADE")
+    rows = await owner.fetch(
+        "INSERT INTO rag.tenants (name) VALUES ($1), ($2) RETURNING id, name", f"ours {number}", f"theirs {number}"
+    )
     await owner.close()
-    serving = await Database.open(database)
-    yield World(database, serving, *(Principal(row["id"], row["name"]) for row in rows))
-    await serving.close()
+    return World(dsn, serving, *(Principal(row["id"], row["name"]) for row in rows))
 
 
 @contextlib.asynccontextmanager
@@ -518,15 +532,6 @@ async def test_retries_back_off(world: World) -> None:
     assert 20 < (waiting.run_at - now).total_seconds() <= 60
 
 
-@given(st.integers(1, 32), st.floats(0, 3600), st.floats(0, 1))
-def test_backoff_grows_within_bounds(attempts: int, base: float, spread: float) -> None:
-    delay, after = (retry_delay(n, base, spread).total_seconds() for n in (attempts, attempts + 1))
-    longest = retry_delay(attempts, base, 0).total_seconds()
-    assert longest / 2 - 1e-6 <= delay <= longest <= MAX_RETRY_SECONDS
-    assert delay <= after
-    assert longest == MAX_RETRY_SECONDS or longest == pytest.approx(base * 2 ** (attempts - 1), abs=1e-5)
-
-
 @pytest.mark.parametrize(
     "result", [{"text": "a\x00b"}, {"value": object()}, {"text": "\ud800"}], ids=["nul", "object", "surrogate"]
 )
@@ -608,6 +613,7 @@ async def test_progress_is_written_at_most_twice_a_second(world: World) -> None:
     assert await world.worker(handler, heartbeatSeconds=5).run_until_idle() == 1
     assert (await world.get(job)).progress == JobProgress(500, 500)
     assert 3 <= await owner.fetchval("SELECT count(*) FROM public.writes") < 10  # claim, first report, end, and time
+    await owner.execute("DROP FUNCTION public.count_write CASCADE; DROP TABLE public.writes")
     await owner.close()
 
 

@@ -22,7 +22,10 @@ from cairn.service.documents import create_collection
 from cairn.service.keys import create_key, list_keys, of_tenant, revoke_key
 from cairn.service.operation import do_upkeep
 from cairn.wiring import Services
+from tests.sharing import ALONE, SHARED
 from tests.waiting import until
+
+pytestmark = SHARED
 
 
 @asynccontextmanager
@@ -39,9 +42,9 @@ async def listening(services: Services) -> AsyncIterator[KeyRing]:
             await task
 
 
-async def lookups(services: Services, dsn: str) -> int:
+async def lookups(services: Services) -> int:
     """How often keys were looked up in this database, so far."""
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(services.owner_dsn)
     try:
         await connection.execute("SELECT pg_stat_force_next_flush()")
         return int(
@@ -74,14 +77,14 @@ def test_keys_are_unlike_and_carry_a_checksum() -> None:
         assert not is_well_formed(bad), bad
 
 
-async def test_a_key_is_stored_as_its_hash_and_shown_once(services: Services, database: str) -> None:
+async def test_a_key_is_stored_as_its_hash_and_shown_once(services: Services) -> None:
     made, secret = await create_key(services, "  a  name ", ["read"], limits=KeyLimits(tokens_per_day=5))
     assert (made.name, made.scopes, made.limits.tokens_per_day, made.created_by) == ("a name", {"read"}, 5, "local")
     assert secret.startswith(made.shown)
     (listed,) = await list_keys(services)
     assert listed == made
-    connection = await asyncpg.connect(database)
-    row = await connection.fetchval("SELECT k::text FROM rag.api_keys AS k")
+    connection = await asyncpg.connect(services.owner_dsn)
+    row = await connection.fetchval("SELECT k::text FROM rag.api_keys AS k WHERE id = $1", made.id)
     audited = await connection.fetchval("SELECT string_agg(a::text, ' ') FROM rag.audit_events AS a")
     await connection.close()
     for text in (row, audited):
@@ -136,15 +139,15 @@ async def test_what_is_no_key_is_refused(services: Services, credential: str) ->
         assert credential not in refused.value.detail
 
 
-async def test_a_look_up_is_kept_and_forgotten_at_once_when_it_is_revoked(services: Services, database: str) -> None:
+async def test_a_look_up_is_kept_and_forgotten_at_once_when_it_is_revoked(services: Services) -> None:
     made, secret = await create_key(services, "x", ["read"])
     async with listening(services) as one, listening(services) as two:
         for ring in (one, two):
             await ring.authenticate(secret)
-        before = await lookups(services, database)
+        before = await lookups(services)
         for _ in range(200):
             await one.authenticate(secret)
-        assert await lookups(services, database) - before <= 1
+        assert await lookups(services) - before <= 1
         await revoke_key(services, made.id)
         for ring in (one, two):  # by notification: nobody told them here
             await until(lambda ring=ring: not ring.keeps(secret))  # type: ignore[misc]
@@ -162,13 +165,14 @@ async def test_nothing_is_kept_while_nobody_listens(services: Services) -> None:
         await ring.authenticate(secret)
 
 
-async def test_a_revocation_that_was_missed_ends_what_is_under_way(services: Services, database: str) -> None:
+@ALONE
+async def test_a_revocation_that_was_missed_ends_what_is_under_way(services: Services) -> None:
     """The listener's connection is cut, the key revoked meanwhile: on its next connection the ring asks."""
     made, secret = await create_key(services, "x", ["read"])
     async with listening(services) as ring:
         ended = asyncio.Event()
         with ring.watch(await ring.authenticate(secret), ended.set):
-            admin = await asyncpg.connect(database)
+            admin = await asyncpg.connect(services.owner_dsn)
             await admin.execute("UPDATE rag.api_keys SET revoked_at = now()")  # by hand: nobody is notified
             await admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
@@ -179,13 +183,13 @@ async def test_a_revocation_that_was_missed_ends_what_is_under_way(services: Ser
     assert made.revoked_at is None
 
 
-async def test_a_notification_of_somebody_else_ends_nothing(services: Services, database: str) -> None:
+async def test_a_notification_of_somebody_else_ends_nothing(services: Services) -> None:
     made, secret = await create_key(services, "x", ["read"])
     async with listening(services) as ring:
         ended = asyncio.Event()
         grant = await ring.authenticate(secret)
         with ring.watch(grant, ended.set):
-            admin = await asyncpg.connect(database)
+            admin = await asyncpg.connect(services.owner_dsn)
             await admin.execute(f"NOTIFY cairn_keys, '{made.id}'")
             await admin.close()
             await until(lambda: not ring.keeps(secret))
@@ -193,15 +197,15 @@ async def test_a_notification_of_somebody_else_ends_nothing(services: Services, 
         assert not ended.is_set()
 
 
-async def test_a_flood_of_notifications_takes_no_look_up_from_others(services: Services, database: str) -> None:
+async def test_a_flood_of_notifications_takes_no_look_up_from_others(services: Services) -> None:
     """Whoever may connect may notify: an analyst, for example."""
     _, secret = await create_key(services, "x", ["read"])
     other, other_secret = await create_key(services, "y", ["read"])
     revoked, revoked_secret = await create_key(services, "z", ["read"])
     async with listening(services) as ring:
         grants = {one: await ring.authenticate(one) for one in (secret, other_secret, revoked_secret)}
-        before, ended = await lookups(services, database), asyncio.Event()
-        stranger = await asyncpg.connect(database)
+        before, ended = await lookups(services), asyncio.Event()
+        stranger = await asyncpg.connect(services.owner_dsn)
         with ring.watch(grants[other_secret], ended.set):
             await stranger.execute(
                 "SELECT pg_notify('cairn_keys', gen_random_uuid()::text) FROM generate_series(1, 20000)"
@@ -218,11 +222,11 @@ async def test_a_flood_of_notifications_takes_no_look_up_from_others(services: S
                 await ring.authenticate(one)
         await stranger.close()
         assert not ended.is_set()
-        assert await lookups(services, database) - before < 50, "of 21,300 notifications"
+        assert await lookups(services) - before < 50, "of 21,300 notifications"
 
 
-async def test_who_overhears_a_proof_cannot_repeat_it(services: Services, database: str) -> None:
-    stranger, overheard = await asyncpg.connect(database), list[str]()
+async def test_who_overhears_a_proof_cannot_repeat_it(services: Services) -> None:
+    stranger, overheard = await asyncpg.connect(services.owner_dsn), list[str]()
     await stranger.add_listener("cairn_keys", lambda *said: overheard.append(said[3]))
     async with listening(services):
         await until(lambda: len(overheard) >= 3)
@@ -230,13 +234,13 @@ async def test_who_overhears_a_proof_cannot_repeat_it(services: Services, databa
     assert len(set(overheard)) == len(overheard)
 
 
-async def test_expiry_is_by_the_clock_of_the_database(services: Services, database: str) -> None:
+async def test_expiry_is_by_the_clock_of_the_database(services: Services) -> None:
     made, secret = await create_key(services, "x", ["read"], expires_in=timedelta(hours=1))
     ring = KeyRing(services.database)
     grant = await ring.authenticate(secret)
     assert grant.ends_at is not None
     assert 3500 < grant.ends_at - asyncio.get_running_loop().time() <= 3600
-    admin = await asyncpg.connect(database)
+    admin = await asyncpg.connect(services.owner_dsn)
     await admin.execute("UPDATE rag.api_keys SET expires_at = now() WHERE id = $1", made.id)
     await admin.close()
     with pytest.raises(UnauthenticatedError):
@@ -250,14 +254,14 @@ async def test_what_is_under_way_ends_when_its_key_expires(services: Services) -
 
 
 async def test_a_kept_look_up_is_refreshed_beside_the_requests(
-    services: Services, database: str, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change by hand in SQL, of which nobody is told, counts after a while; a request does not wait for the look-up."""
     monkeypatch.setattr(authenticate_local, "FRESH_SECONDS", 0.0)
     made, secret = await create_key(services, "x", ["read"])
     async with listening(services) as ring:
         await ring.authenticate(secret)
-        admin = await asyncpg.connect(database)
+        admin = await asyncpg.connect(services.owner_dsn)
         await admin.execute("UPDATE rag.api_keys SET scopes = '{ask}' WHERE id = $1", made.id)
 
         async def changed() -> bool:

@@ -25,7 +25,7 @@ BRIEF = 0.004 * N / 1000
 GROWTH = 9.0
 """Between n and 4n: 4 is linear, 16 quadratic; runs that are bounded below n are still filling up."""
 HOPELESS = 2.0
-COMMONEST = 14
+COMMONEST = 8
 """Fragments that are tried in any case, the first ones."""
 FEW = 12
 
@@ -40,7 +40,7 @@ def _ring(*_: object) -> None:
 
 def texts(pattern: str, sieve: int) -> Iterator[tuple[str, str]]:
     """What a text begins with, and what is repeated; each ends in what completes no repetition. `sieve`: of what follows white
-    space, letters, digits and the commonest signs one in so many is taken, others for each pattern."""
+    space, letters and a digit one in so many is taken, others for each pattern."""
     for number, fragment in enumerate(FRAGMENTS):
         if number < COMMONEST or not fragment.strip() or (zlib.crc32(pattern.encode()) + number) % sieve == 0:
             yield "", fragment

@@ -195,20 +195,25 @@ def is_table(name: str) -> bool:
 
 
 @cache
-def trees() -> Mapping[str, ast.Module]:
-    return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in (ROOT / "app").rglob("*.py")
-    }
+def sources() -> Mapping[str, str]:
+    """Of the code, by path. To parse all of it takes seconds."""
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py")}
+
+
+def nodes(*rooms: str, holding: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Of files in these rooms whose text holds that; each with the room it stands in."""
+    for path, source in sources().items():
+        room = path.split("/")[2]
+        if (room in rooms or not rooms) and holding in source:
+            yield from ((room, node) for node in ast.walk(ast.parse(source)))
 
 
 @cache
 def texts() -> frozenset[tuple[str, str]]:
     """Texts that stand alone, each with the room that it stands in."""
     return frozenset(
-        (path.split("/")[2], node.value)
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        (room, node.value)
+        for room, node in nodes("settings", "interfaces")
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
@@ -216,20 +221,14 @@ def texts() -> frozenset[tuple[str, str]]:
 @cache
 def keys_of_routes() -> frozenset[str]:
     """Keys of the dicts that runs and strategies write down."""
-    written = (
-        node
-        for path, tree in trees().items()
-        if path.startswith(("app/cairn/runs/", "app/cairn/strategies/"))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Dict)
-    )
+    written = (node for _, node in nodes("runs", "strategies") if isinstance(node, ast.Dict))
     return frozenset(str(key.value) for one in written for key in one.keys if isinstance(key, ast.Constant))
 
 
 @cache
 def steps() -> frozenset[str]:
     """First arguments of Progress(...)."""
-    calls = (node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for _, node in nodes(holding="Progress(") if isinstance(node, ast.Call))
     told = (node.args[0] for node in calls if getattr(node.func, "id", "") == "Progress" and node.args)
     return frozenset(str(one.value) for one in told if isinstance(one, ast.Constant))
 
@@ -237,7 +236,7 @@ def steps() -> frozenset[str]:
 @cache
 def defined(path: str) -> Mapping[str, ast.AST]:
     """Functions and classes of a file, in whatever depth, and what its constants are set to."""
-    tree = trees().get(path, ast.Module([], []))
+    tree = ast.parse(sources().get(path, ""))
     found: dict[str, ast.AST] = {
         node.name: node
         for node in ast.walk(tree)

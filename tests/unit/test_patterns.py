@@ -14,8 +14,7 @@ from tests.unit.patterns import FRAGMENTS, ROOT
 
 @pytest.mark.parametrize(("processes", "sieve"), [(1, 16), pytest.param(2, 1, marks=pytest.mark.siege)])
 async def test_every_pattern_takes_linear_time(processes: int, sieve: int) -> None:
-    """On white space, letters, the commonest signs and a share of the other texts, other ones for each pattern; in a siege on
-    all.
+    """On white space, letters, a digit and a share of the other texts, other ones for each pattern; in a siege on all.
 
     What to do where one does not: compile it by cairn.language.linear.bounded, or let a repetition begin only where none of it
     stands before ("(?<!\\s)\\s*+,"), or let what is repeated not begin as it goes on."""

@@ -124,6 +124,17 @@ async def _initialise(connection: Any) -> None:
         ) from error
 
 
+_TYPES: Final = (
+    *(("public", name) for name in ("vector", "halfvec", "sparsevec")),
+    *(("rag", name) for name in _BYTES),
+)
+_ASK_TYPES: Final = """
+SELECT t.oid, t.typelem AS elemtype, t.typtype AS kind, n.nspname::text AS schema, t.typname::text AS name
+FROM unnest($1::text[], $2::text[]) AS w (schema, name)
+JOIN pg_catalog.pg_namespace AS n ON n.nspname = w.schema
+JOIN pg_catalog.pg_type AS t ON t.typnamespace = n.oid AND t.typname = w.name
+"""
+
 STATEMENT_CHARS = 300
 """Of the text of a statement in a span. It has parameters where values belong."""
 
@@ -178,7 +189,21 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
     a round trip of its own. A transaction that is left open is rolled back in any case.
 
     asyncpg asks each connection anew what uuid[], int8[] and the like are made of, by a recursive query over the catalog
-    that takes longer than what is then asked. A process asks it once."""
+    that takes longer than what is then asked. A process asks it once. It asks for each type of an extension or of ours, too, one
+    by one; here a connection asks for all of them by one statement."""
+
+    _named: Mapping[tuple[str, str], Any] | None = None
+    """Schema and name of such types to what asyncpg asks of them, once it was asked."""
+
+    async def _introspect_type(self, typename: str, schema: str) -> Any:
+        if (schema, typename) not in _TYPES:
+            return await super()._introspect_type(typename, schema)
+        if self._named is None:
+            rows = await self.fetch(_ASK_TYPES, [schema for schema, _ in _TYPES], [name for _, name in _TYPES])
+            self._named = {(row["schema"], row["name"]): row for row in rows}
+        if (found := self._named.get((schema, typename))) is None:
+            raise ValueError(f"unknown type: {schema}.{typename}")
+        return found
 
     def get_reset_query(self) -> str:
         return ""

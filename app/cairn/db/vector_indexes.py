@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,16 +30,24 @@ _MAKE_SEARCH = "SELECT rag.make_search($1::text::regclass)"
 
 
 async def ensure_model(owner_dsn: str, name: str, dimensions: int, settings: VectorSettings = VectorSettings()) -> None:
-    """Make sure the model and its index exist; cheap when they do. An index that is there stays as it was built.
+    """See `ensure_models`."""
+    await ensure_models(owner_dsn, {name: dimensions}, settings)
 
-    Raises SettingsError when the name is known with another dimension, DatabaseUnavailableError.
+
+async def ensure_models(owner_dsn: str, models: Mapping[str, int], settings: VectorSettings = VectorSettings()) -> None:
+    """Make sure the models (names to dimensions) and their indexes exist; cheap when they do. An index that is there stays as it
+    was built.
+
+    Raises SettingsError when a name is known with another dimension, DatabaseUnavailableError.
     """
     try:
         connection = await asyncpg.connect(owner_dsn, timeout=15)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:
-        if not await _ready(connection, name, dimensions):
+        for name, dimensions in models.items():
+            if await _ready(connection, name, dimensions):
+                continue
             if await connection.fetchval("SELECT pg_is_in_recovery()"):
                 raise ReadOnlyError(
                     f"the database is a standby without the embedding model {name} or its index: start a server with this "

@@ -1,6 +1,6 @@
-"""Makes the data of the plans' tests at the speed of a load: an HNSW graph that is built once takes seconds, and one that each of
-20,000 rows is inserted into takes minutes. Its graph is a narrow one, which costs less: plans do not
-depend on how well it finds."""
+"""Makes the data of the plans' tests at the speed of a load: an HNSW graph that is built once takes a second, and one that each
+of thousands of rows is inserted into takes a minute. Its graph is a narrow one, which costs less: plans do not depend on how
+well it finds."""
 
 from __future__ import annotations
 

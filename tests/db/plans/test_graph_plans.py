@@ -21,20 +21,33 @@ from cairn.domain.principal import Principal
 from cairn.service.documents import get_collection
 from cairn.store import communities, documents, graph
 from cairn.wiring import Services
-from tests.benchmarks.graph_data import load_graph
+from tests.benchmarks.graph_data import VACUUM, load_graph
 from tests.db.graphs import publish, random_document
-from tests.db.plans.test_hot_queries import indexes, plan, scans
+from tests.db.plans.test_hot_queries import WITHOUT_AUTOVACUUM, indexes, plan, scans
 
 ENTITIES, RELATIONS = 5_000, 25_000
 HUB = "md5('e0')::uuid"
 
 
 @pytest.fixture(scope="module")
-def big_graph(server: EmbeddedServer, psql: Any, template: str) -> Iterator[tuple[str, int, UUID]]:
-    """DSN, tenant and collection of a graph with a hub."""
-    psql(f"CREATE DATABASE graph_plans TEMPLATE {template} STRATEGY file_copy")
-    dsn = server.dsn("graph_plans")
-    yield (dsn, *asyncio.run(load_graph(dsn, ENTITIES, RELATIONS)))
+def never_analyzed(server: EmbeddedServer, psql: Any, template: str) -> Iterator[tuple[str, int, UUID]]:
+    """Name of the database, tenant and collection of a graph with a hub, of which the planner knows nothing."""
+    psql(f"CREATE DATABASE graph_unanalyzed TEMPLATE {template} STRATEGY file_copy")
+    psql(WITHOUT_AUTOVACUUM, "graph_unanalyzed")
+    dsn = server.dsn("graph_unanalyzed")
+    yield ("graph_unanalyzed", *asyncio.run(load_graph(dsn, ENTITIES, RELATIONS, analyzed=False)))
+    psql("DROP DATABASE graph_unanalyzed WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def big_graph(
+    server: EmbeddedServer, psql: Any, never_analyzed: tuple[str, int, UUID]
+) -> Iterator[tuple[str, int, UUID]]:
+    """DSN, tenant and collection of a copy that it knows."""
+    name, *place = never_analyzed
+    psql(f"CREATE DATABASE graph_plans TEMPLATE {name} STRATEGY file_copy")
+    psql(f"VACUUM ANALYZE {VACUUM}", "graph_plans")
+    yield (server.dsn("graph_plans"), *place)
     psql("DROP DATABASE graph_plans WITH (FORCE)")
 
 
@@ -248,23 +261,18 @@ async def test_rows_that_the_graph_leg_touches_are_bounded(connection: Any, big_
 
 
 async def test_relations_of_a_graph_without_statistics_are_read_in_one_pass(
-    server: EmbeddedServer, psql: Any, template: str
+    server: EmbeddedServer, never_analyzed: tuple[str, int, UUID]
 ) -> None:
     """As after the first documents of a new database: comparing each entity with each would take minutes."""
-    psql(f"CREATE DATABASE graph_unanalyzed TEMPLATE {template} STRATEGY file_copy")
-    dsn = server.dsn("graph_unanalyzed")
-    try:
-        tenant, collection = await load_graph(dsn, ENTITIES, RELATIONS, analyzed=False)
-        opened = await asyncpg.connect(dsn)
-        async with opened.transaction():
-            await opened.execute("SET LOCAL ROLE cairn_app; SET LOCAL statement_timeout = '10s'")
-            await opened.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
-            statistics = "SELECT reltuples FROM pg_class WHERE oid = 'rag.adjacency'::regclass"
-            assert await opened.fetchval(statistics) == -1, "analyzed meanwhile: this proves nothing"
-            read = await communities.relations(opened, Principal(tenant, "graph"), collection, 30)
-            assert await opened.fetchval("SHOW enable_nestloop") == "on"
-        await opened.close()
-    finally:
-        psql("DROP DATABASE graph_unanalyzed WITH (FORCE)")
+    name, tenant, collection = never_analyzed
+    opened = await asyncpg.connect(server.dsn(name))
+    async with opened.transaction():
+        await opened.execute("SET LOCAL ROLE cairn_app; SET LOCAL statement_timeout = '10s'")
+        await opened.execute("SELECT set_config('app.tenant', $1, true)", str(tenant))
+        statistics = "SELECT reltuples FROM pg_class WHERE oid = 'rag.adjacency'::regclass"
+        assert await opened.fetchval(statistics) == -1, "analyzed meanwhile: this proves nothing"
+        read = await communities.relations(opened, Principal(tenant, "graph"), collection, 30)
+        assert await opened.fetchval("SHOW enable_nestloop") == "on"
+    await opened.close()
     assert len(read.entities) == ENTITIES
     assert len(read.edges) > RELATIONS // 2
