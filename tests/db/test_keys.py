@@ -12,9 +12,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from cairn.domain.key import KEY_PATTERN, PREFIX, Grant, hash_secret, is_well_formed, new_secret
+from cairn.domain.key import Grant, hash_secret, new_secret
 from cairn.domain.principal import Caller, KeyLimits
-from cairn.domain.secrets import strike_secrets
 from cairn.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
 from cairn.service import authenticate_local
 from cairn.service.authenticate_local import KeyRing
@@ -54,27 +53,6 @@ async def lookups(services: Services) -> int:
         )
     finally:
         await connection.close()
-
-
-def test_keys_are_unlike_and_carry_a_checksum() -> None:
-    made = [new_secret() for _ in range(100)]
-    assert len(set(made)) == 100
-    for secret in made:
-        assert KEY_PATTERN.fullmatch(secret)
-        assert is_well_formed(secret)
-    secret = made[0]
-    swapped = secret[:10] + ("0" if secret[10] != "0" else "1") + secret[11:]
-    for bad in (
-        swapped,
-        secret[:-1],
-        secret + "0",
-        secret.upper(),
-        secret.removeprefix(PREFIX),
-        "",
-        PREFIX,
-        f"{secret}\n",
-    ):
-        assert not is_well_formed(bad), bad
 
 
 async def test_a_key_is_stored_as_its_hash_and_shown_once(services: Services) -> None:
@@ -294,30 +272,6 @@ async def test_upkeep_is_done_for_every_tenant(services: Services) -> None:
     await do_upkeep(services)
     async with services.database.transaction(other.principal) as connection:
         assert await connection.fetchval("SELECT status FROM rag.documents") == "failed"
-
-
-def test_secrets_are_struck_out() -> None:
-    secret = new_secret()
-    token = f"{'eyJ' + 'a' * 20}.{'b' * 20}.{'c-_' * 9}"
-    for text in (secret, f"no collection {secret}.", f"/{secret}/x", secret[:30], token, f"Bearer {token}"):
-        struck = strike_secrets(text)
-        assert secret[:22] not in struck
-        assert "b" * 20 not in struck
-        assert "[struck out]" in struck
-    for text in ("cairn_app", "the cairn_worker of cairn_1f", "eyJ", "a.b.c", "keys", "task-force-of-the-year-2026",
-                 "sk-learn is a library", "the bearer of good news", "Bearer certificates of 2019",
-                 "AKIA", "a ghp_1"):  # fmt: skip
-        assert strike_secrets(text) == text
-    pem = "-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-256-CBC\n\nMIIEow=\n-----END RSA PRIVATE KEY----- and on"
-    assert "MIIEow" not in strike_secrets(pem)
-    for text in (
-        "sk-ant-api03-" + "a1" * 20,
-        "AKIA" + "Q7" * 8,
-        "github_pat_" + "1a" * 20,
-        "Bearer " + "a.9" * 9,
-        "hf_" + "b2" * 12,
-    ):
-        assert strike_secrets(f"It is {text}, they say").endswith("[struck out], they say"), text
 
 
 async def test_watching_leaves_nothing_behind(services: Services) -> None:

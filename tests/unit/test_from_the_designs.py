@@ -197,7 +197,9 @@ def is_table(name: str) -> bool:
 @cache
 def sources() -> Mapping[str, str]:
     """Of the code, by path. To parse all of it takes seconds."""
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py")}
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py")
+    }
 
 
 def nodes(*rooms: str, holding: str = "") -> Iterator[tuple[str, ast.AST]]:

@@ -1,4 +1,4 @@
-"""Each hot query uses the index it was written for, and touches few rows: EXPLAIN on 12,000 passages."""
+"""Each hot query uses the index it was written for, and touches few rows: EXPLAIN on 16,000 passages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cairn.db.vector_indexes import ensure_model
 from cairn.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 
-PASSAGES, SMALL = 12_000, 500
+PASSAGES, SMALL = 16_000, 500
 
 FILL = f"""
 SELECT setseed(0.25);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -105,10 +106,7 @@ class Tool:
     @property
     def spec(self) -> ToolSpec:
         """As a model is given it natively."""
-        schema = self.arguments.model_json_schema(by_alias=True)
-        properties = {name: _plain(field) for name, field in schema.get("properties", {}).items()}
-        parameters = {**schema, "properties": properties}
-        return ToolSpec(self.name, self.description, {k: v for k, v in parameters.items() if k not in _FOR_PEOPLE})
+        return ToolSpec(self.name, self.description, _parameters(self.arguments))
 
     @property
     def fields(self) -> list[tuple[str, Any]]:
@@ -116,6 +114,14 @@ class Tool:
 
 
 _FOR_PEOPLE = ("title", "description")
+
+
+@cache
+def _parameters(arguments: type[Arguments]) -> Mapping[str, Any]:
+    """The schema of a tool's arguments. A model is told it with each question, and to make it takes longer than to send it."""
+    schema = arguments.model_json_schema(by_alias=True)
+    properties = {name: _plain(field) for name, field in schema.get("properties", {}).items()}
+    return {name: value for name, value in {**schema, "properties": properties}.items() if name not in _FOR_PEOPLE}
 
 
 def _plain(field: Any) -> Any:
