@@ -92,16 +92,20 @@ def _is_local(host: object) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+_DIALLING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_ASKING = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
+
+
 def _guard(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook sees every socket of this process, whichever library opened it."""
-    if not event.startswith("socket.") or not _network["closed"]:
-        return
-    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+    """An audit hook sees every socket of this process, whichever library opened it; and all else that happens, so it is brief."""
+    if event in _DIALLING:
         target = arguments[1]
         host = target[0] if isinstance(target, tuple) else None  # else a Unix socket, or connected already
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+    elif event in _ASKING:
         host = arguments[0]
     else:
+        return
+    if not _network["closed"]:
         return
     if not _is_local(host):
         raise NetworkClosedError(f"network is closed in tests: {event} {host!r}")
