@@ -128,6 +128,7 @@ DECLARE
         "rag.make_search": "for the owner",
         "rag.make_searches": "for the owner",
         "rag.open_to_everybody": "for the owner",
+        "rag.rebuild_postings": "for the owner",
         "rag.revoke_analyst": "for the owner",
         "rag.secure_table": "for the owner",
         "rag.set_policy": "for the owner"

@@ -6,10 +6,11 @@
 -- average at the time of weighting (rag.lexical_stats.average_length), renewed when it has drifted (settings: lexical).
 
 -- Key of a lexeme: 1 .. 2^29. The collection's seed keeps postings of collections apart; the name of the text search
--- configuration keeps languages apart (its oid would not survive a dump).
+-- configuration keeps languages apart. By SHA-256, which is the same in every major version of PostgreSQL, as hashtext need not be; not
+-- declared immutable because convert_to is not, and so that it is inlined.
 CREATE OR REPLACE FUNCTION rag.lexeme_key(seed integer, config text, lexeme text) RETURNS integer
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN 1 + (hashtextextended(config || ':' || lexeme, seed::bigint) & 536870911)::integer;
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN 1 + ('x' || encode(substr(sha256(convert_to(seed::text || ':' || config || ':' || lexeme, 'UTF8')), 1, 4), 'hex'))::bit(29)::integer;
 
 COMMENT ON FUNCTION rag.lexeme_key IS 'Hashed key of a lexeme within a collection and a text search configuration.';
 
@@ -65,14 +66,14 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-  languages integer; language regconfig; passages integer; seed integer;
+  languages integer; language text; passages integer; seed integer;
 BEGIN
-  SELECT count(*), min(s.regconfig::oid)::regconfig, min(s.passage_count), min(c.lex_seed) INTO languages, language, passages, seed
+  SELECT count(*), min(s.regconfig), min(s.passage_count), min(c.lex_seed) INTO languages, language, passages, seed
   FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
   WHERE s.tenant_id = tenant AND s.collection_id = collection;
   IF languages = 1 THEN  -- the same, of which nothing is left to weigh between languages
     SELECT array_agg(key) FILTER (WHERE df > 0), array_agg(df) FILTER (WHERE df > 0), array_agg(idf) FILTER (WHERE df > 0),
-           array_agg(idf * max_weight) FILTER (WHERE df > 0), jsonb_build_object(language::text, sum(idf)),
+           array_agg(idf * max_weight) FILTER (WHERE df > 0), jsonb_build_object(language, sum(idf)),
            ('{' || string_agg(key || ':' || idf::real, ',') FILTER (WHERE df > 0) || '}/1000000000')::sparsevec
     INTO terms, frequencies, idfs, bounds, masses, question
     FROM (
@@ -80,8 +81,8 @@ BEGIN
       FROM (
         SELECT w.key, w.times, coalesce(t.document_frequency, 0)::bigint AS df, t.max_weight
         FROM (
-          SELECT lexeme_key(seed, language::text, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
-          FROM unnest(to_tsvector(language, query)) AS u
+          SELECT lexeme_key(seed, language, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
+          FROM unnest(to_tsvector(config_named(language), query)) AS u
         ) AS w
         LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
           SELECT k.document_frequency, k.max_weight FROM lexical_terms k
@@ -97,8 +98,8 @@ BEGIN
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
     WHERE s.tenant_id = tenant AND s.collection_id = collection
   ), word AS (
-    SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
-    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
+    SELECT s.regconfig, s.n, s.everything, lexeme_key(s.lex_seed, s.regconfig, w.lexeme) AS key, place
+    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(config_named(s.regconfig), query)) AS w
     CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
   ), spoken AS (
     -- the language of the query: the one of the collection's that leaves fewest of its words, where one alone does
@@ -119,7 +120,7 @@ BEGIN
     FROM known WINDOW here AS (PARTITION BY place)
   ), term AS (
     SELECT p.regconfig, p.key, p.df, p.max_weight,
-           (CASE WHEN p.regconfig NOT IN (s.regconfig, 'simple'::regconfig) THEN .8 ELSE 1 END
+           (CASE WHEN p.regconfig NOT IN (s.regconfig, 'simple') THEN .8 ELSE 1 END
              * sum(ln(1 + (everything - everywhere + .5) / (everywhere + .5))))::float8 AS idf
     FROM pooled p LEFT JOIN spoken s ON true GROUP BY p.regconfig, s.regconfig, p.key, p.df, p.max_weight
   ), found AS (
@@ -127,7 +128,7 @@ BEGIN
   )
   SELECT array_agg(key ORDER BY df, key), array_agg(df::bigint ORDER BY df, key), array_agg(idf ORDER BY df, key),
          array_agg(idf * max_weight ORDER BY df, key),
-         (SELECT jsonb_object_agg(regconfig::text, mass)
+         (SELECT jsonb_object_agg(regconfig, mass)
           FROM (SELECT regconfig, sum(idf) AS mass FROM term GROUP BY regconfig) AS m),
          ('{' || string_agg(key || ':' || idf::real, ',') || '}/1000000000')::sparsevec
   INTO terms, frequencies, idfs, bounds, masses, question
@@ -149,7 +150,7 @@ AS $$
 DECLARE
   tenant bigint := current_tenant();
   inclusive boolean := (conditions ->> 'inclusive')::boolean;
-  documents uuid[]; config regconfig; wanted tsquery; unwanted tsquery; question tsquery;
+  documents uuid[]; config text; wanted tsquery; unwanted tsquery; question tsquery;
 BEGIN
   IF filter IS NOT NULL OR jsonb_path_exists(conditions, '$.*[*].field ? (@ == "title" || @ == "id" || @ == "path")') THEN
     documents := ARRAY(
@@ -172,12 +173,12 @@ BEGIN
   FOR config IN
     SELECT DISTINCT s.regconfig FROM lexical_stats s
     WHERE s.tenant_id = tenant AND s.collection_id = ANY (collections)
-      AND NOT conditions -> 'must_not' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text))
+      AND NOT conditions -> 'must_not' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig))
       AND (NOT conditions -> 'must' @> '[{"field": "lang"}]'
-        OR conditions -> 'must' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig::text)))
+        OR conditions -> 'must' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', s.regconfig)))
   LOOP
-    wanted := rag.joined_phrases(config, conditions -> 'must', true);
-    unwanted := rag.joined_phrases(config, conditions -> 'must_not', false);
+    wanted := rag.joined_phrases(config_named(config), conditions -> 'must', true);
+    unwanted := rag.joined_phrases(config_named(config), conditions -> 'must_not', false);
     question := CASE WHEN inclusive THEN wanted && !!unwanted ELSE unwanted END;
     CONTINUE WHEN NOT inclusive AND numnode(question) = 0;
     RETURN QUERY
@@ -314,7 +315,7 @@ BEGIN
 
   scores := ARRAY(SELECT -d FROM unnest(distances) AS d);
   SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
-    / greatest((masses ->> l.regconfig::text)::float8, 1e-9) INTO coverage
+    / greatest((masses ->> l.regconfig)::float8, 1e-9) INTO coverage
   FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
 END
 $$;

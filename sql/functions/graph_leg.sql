@@ -32,7 +32,7 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 DECLARE
   tenant bigint := current_tenant();
   origins uuid[]; scope uuid[]; inclusive boolean := (conditions ->> 'inclusive')::boolean;
-  configs regconfig[]; lexemes text[]; codes integer[]; places integer[]; idfs float8[];
+  configs text[]; lexemes text[]; codes integer[]; places integer[]; idfs float8[];
 BEGIN
   origins := ARRAY(
     SELECT DISTINCT e.canonical_id FROM (
@@ -146,7 +146,7 @@ BEGIN
   ), sentence AS MATERIALIZED (
     SELECT p.seed_id, p.start, p.stop, w.places
     FROM part p
-    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(p.regconfig, p.part)) AS words OFFSET 0) AS v
+    CROSS JOIN LATERAL (SELECT tsvector_to_array(to_tsvector(config_named(p.regconfig), p.part)) AS words OFFSET 0) AS v
     CROSS JOIN LATERAL (
       SELECT array_agg(DISTINCT w.place) AS places FROM unnest(configs, lexemes, places) AS w (config, lexeme, place)
       WHERE w.config = p.regconfig AND w.lexeme = ANY (v.words)) AS w
@@ -243,7 +243,7 @@ COMMENT ON FUNCTION rag.stands_everywhere IS
 -- in the question, and the idf of the word there as rag.lexical_question has it.
 CREATE OR REPLACE FUNCTION rag.question_words(
   collection uuid, query text,
-  OUT configs regconfig[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]
+  OUT configs text[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_column
@@ -255,8 +255,8 @@ BEGIN
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
     WHERE s.tenant_id = tenant AND s.collection_id = collection
   ), word AS (
-    SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig::text, w.lexeme) AS key, place
-    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(s.regconfig, query)) AS w
+    SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig, w.lexeme) AS key, place
+    FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(config_named(s.regconfig), query)) AS w
     CROSS JOIN LATERAL unnest(coalesce(w.positions, '{0}')) AS place
   ), known AS (
     SELECT w.*, coalesce(t.document_frequency, 0) AS df FROM word w LEFT JOIN LATERAL (

@@ -27,26 +27,70 @@ BEGIN
   CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec)
   ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_totals (config text, passages bigint, length bigint) ON COMMIT DELETE ROWS;
   PERFORM rag.prepare_graph_stage();
 END
 $$;
 COMMENT ON FUNCTION rag.prepare_stage IS 'Makes the temporary tables that documents are published from, once per session.';
 
--- Sessions of releases before revision 0024 stage one document and do not say which.
-CREATE OR REPLACE FUNCTION rag.name_staged(document uuid) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
+-- Inserts the postings of new passages, and stages what they add to the statistics. Weights use the average length on record, or that of
+-- these passages where they are the first of their language.
+CREATE OR REPLACE FUNCTION rag.insert_postings(collection uuid, fresh uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
 BEGIN
-  IF to_regclass('pg_temp.stage_documents') IS NULL THEN
-    ALTER TABLE IF EXISTS pg_temp.stage_passages ADD COLUMN document_id uuid;
-    ALTER TABLE IF EXISTS pg_temp.stage_chunks ADD COLUMN document_id uuid;
-    PERFORM rag.prepare_stage();
-  END IF;
-  UPDATE pg_temp.stage_passages SET document_id = document WHERE document_id IS NULL;
-  UPDATE pg_temp.stage_chunks SET document_id = document WHERE document_id IS NULL;
+  WITH posting AS MATERIALIZED (
+    SELECT p.id, p.document_id, p.regconfig, reference.average, posted.*
+    FROM unnest(fresh) AS new (id)
+    JOIN passages p ON p.tenant_id = tenant AND p.id = new.id
+    JOIN collections c ON c.tenant_id = tenant AND c.id = collection
+    LEFT JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = p.regconfig
+    CROSS JOIN LATERAL (
+      SELECT coalesce(s.average_length, (
+        SELECT avg(lexical_length(o.search_vector)) FROM unnest(fresh) AS n (id) JOIN passages o ON o.id = n.id
+        WHERE o.tenant_id = tenant AND o.regconfig = p.regconfig)::real) AS average
+    ) AS reference
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig, c.lex_seed, reference.average) AS posted
+  ), rows AS (
+    INSERT INTO lexical_index
+      (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
+    SELECT tenant, id, document_id, collection, regconfig, length, average, keys, weights FROM posting
+  ), totals AS (
+    INSERT INTO pg_temp.stage_totals SELECT regconfig, count(*), sum(length) FROM posting GROUP BY regconfig
+  )
+  INSERT INTO pg_temp.stage_terms
+  SELECT term.key, count(*), max(term.weight)
+  FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
 END
 $$;
-COMMENT ON FUNCTION rag.name_staged IS 'Says of staged rows of an earlier release which document they are of.';
+COMMENT ON FUNCTION rag.insert_postings IS 'Inserts the postings of new passages, and stages what they add to the statistics.';
+
+-- All postings of a collection, made anew out of its passages: for rows out of files of releases that hashed lexemes in another way.
+CREATE OR REPLACE FUNCTION rag.rebuild_postings(collection uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  portion uuid[];
+BEGIN
+  PERFORM prepare_stage();
+  DELETE FROM pg_temp.stage_terms;
+  DELETE FROM lexical_index WHERE tenant_id = tenant AND collection_id = collection;
+  DELETE FROM lexical_terms WHERE tenant_id = tenant AND collection_id = collection;
+  FOR portion IN
+    SELECT array_agg(p.id) FROM (
+      SELECT id, row_number() OVER (ORDER BY document_id, ordinal) / 10000 AS part FROM passages
+      WHERE tenant_id = tenant AND collection_id = collection) AS p
+    GROUP BY p.part
+  LOOP
+    PERFORM insert_postings(collection, portion);
+  END LOOP;
+  INSERT INTO lexical_terms (tenant_id, collection_id, key, document_frequency, max_weight)
+  SELECT tenant, collection, key, sum(delta), max(max_weight) FROM pg_temp.stage_terms GROUP BY key;
+END
+$$;
+COMMENT ON FUNCTION rag.rebuild_postings IS 'Makes all postings of a collection of the current tenant anew out of its passages.';
 
 -- Inserts the staged passages, chunks, vectors, postings, mentions and evidence of new versions.
 CREATE OR REPLACE FUNCTION rag.insert_staged(collection uuid, model smallint) RETURNS void
@@ -57,7 +101,7 @@ BEGIN
   INSERT INTO passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, page, headings,
     landmarks, token_count, content, search_terms, regconfig)
   SELECT tenant, id, document_id, collection, ordinal, char_start, char_end, page, headings, landmarks::jsonb, token_count,
-    content, search_terms, config::regconfig
+    content, search_terms, config_name(config::regconfig)
   FROM pg_temp.stage_passages ORDER BY id;
 
   INSERT INTO chunks (tenant_id, id, passage_id, document_id, collection_id, ordinal, char_start, char_end, page,
@@ -76,29 +120,7 @@ BEGIN
     has_own_index(tenant, collection, v.model_id)
   FROM pg_temp.stage_vectors v JOIN pg_temp.stage_chunks s ON s.id = v.chunk_id;
 
-  -- Weights use the average length on record, or that of what is staged where it is the first of its language.
-  WITH posting AS MATERIALIZED (
-    SELECT p.id, p.document_id, p.regconfig, reference.average, posted.*
-    FROM pg_temp.stage_passages new
-    JOIN passages p ON p.tenant_id = tenant AND p.id = new.id
-    JOIN collections c ON c.tenant_id = tenant AND c.id = collection
-    LEFT JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = collection AND s.regconfig = p.regconfig
-    CROSS JOIN LATERAL (
-      SELECT coalesce(s.average_length, (
-        SELECT avg(lexical_length(o.search_vector)) FROM pg_temp.stage_passages n JOIN passages o ON o.id = n.id
-        WHERE o.tenant_id = tenant AND o.regconfig = p.regconfig)::real) AS average
-    ) AS reference
-    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, reference.average) AS posted
-  ), rows AS (
-    INSERT INTO lexical_index
-      (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
-    SELECT tenant, id, document_id, collection, regconfig, length, average, keys, weights FROM posting
-  ), totals AS (
-    INSERT INTO pg_temp.stage_totals SELECT regconfig, count(*), sum(length) FROM posting GROUP BY regconfig
-  )
-  INSERT INTO pg_temp.stage_terms
-  SELECT term.key, count(*), max(term.weight)
-  FROM posting, unnest(keys, key_weights) AS term (key, weight) GROUP BY term.key;
+  PERFORM insert_postings(collection, ARRAY(SELECT s.id FROM pg_temp.stage_passages s));
   PERFORM insert_graph(collection);
 END
 $$;
@@ -163,7 +185,7 @@ BEGIN
     FROM passages p
     JOIN collections c ON c.tenant_id = tenant AND c.id = p.collection_id
     JOIN lexical_stats s ON s.tenant_id = tenant AND s.collection_id = p.collection_id AND s.regconfig = p.regconfig
-    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, s.average_length) AS posted
+    CROSS JOIN LATERAL lexical_posting(p.search_vector, p.regconfig, c.lex_seed, s.average_length) AS posted
     WHERE p.tenant_id = tenant AND p.id = ANY (stale)
   ), rows AS (
     UPDATE lexical_index l SET weights = posting.weights, average_length = posting.average_length
@@ -318,22 +340,6 @@ $$;
 COMMENT ON FUNCTION rag.settle_published IS
   'Removes what published documents had before, and brings all that is counted of the collection up to date.';
 
--- What releases before revision 0024 publish one document with; they may go on while a newer one serves beside them.
-CREATE OR REPLACE FUNCTION rag.publish_document(
-  document uuid, collection uuid, model smallint, title text, content_hash bytea, media_type text, language text,
-  metadata jsonb, byte_size bigint, body text, original bytea
-) RETURNS integer
-LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
-BEGIN
-  PERFORM name_staged(document);
-  INSERT INTO pg_temp.stage_documents
-  VALUES (document, title, content_hash, media_type, language, metadata::text, byte_size, body, original);
-  RETURN (SELECT p.version FROM publish_documents(collection, model) AS p);
-END
-$$;
-COMMENT ON FUNCTION rag.publish_document IS
-  'Makes the staged passages and chunks the indexed version of a document; returns its version. For earlier releases.';
-
 -- Puts the staged passages and chunks in the place of those of the same version: the text was cut or embedded anew. False
 -- when the document has meanwhile become another version, or is gone.
 DROP FUNCTION IF EXISTS rag.republish_document(uuid, uuid, smallint, integer, text);
@@ -351,7 +357,6 @@ BEGIN
   SELECT d.passage_count, d.chunk_count INTO old FROM documents d
   WHERE d.tenant_id = tenant AND d.id = document AND d.version = expected AND d.status = 'indexed' FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
-  PERFORM name_staged(document);
   PERFORM insert_staged(collection, model);
   UPDATE documents d
   SET language = $5, passage_count = new_passages, chunk_count = new_chunks, updated_at = now(),
@@ -379,7 +384,6 @@ BEGIN
   SELECT d.status, d.passage_count, d.chunk_count, d.byte_size INTO old
   FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
-  PERFORM name_staged(document);
   UPDATE collections c
   SET epoch = c.epoch + 1, document_count = c.document_count - (old.status = 'indexed')::integer,
       passage_count = c.passage_count - old.passage_count, chunk_count = c.chunk_count - old.chunk_count,

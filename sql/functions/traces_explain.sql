@@ -2,11 +2,11 @@
 -- tenant, and analysts (as cairn_views) for the tenants granted to session_user.
 
 -- Words of a query, as they were written, that a passage does not hold. Stop words are nobody's loss.
-CREATE OR REPLACE FUNCTION rag.missing_words(query text, config regconfig, seed integer, keys integer[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION rag.missing_words(query text, config text, seed integer, keys integer[]) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
-  SELECT array_agg(DISTINCT lower(d.token)) FROM ts_debug(config, query) AS d
+  SELECT array_agg(DISTINCT lower(d.token)) FROM ts_debug(config_named(config), query) AS d
   WHERE d.lexemes <> '{}'
-    AND NOT EXISTS (SELECT 1 FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config::text, x) = ANY (keys))
+    AND NOT EXISTS (SELECT 1 FROM unnest(d.lexemes) AS x WHERE lexeme_key(seed, config, x) = ANY (keys))
 $$;
 COMMENT ON FUNCTION rag.missing_words IS 'Words of a query that a passage does not hold, as they were written.';
 
@@ -27,10 +27,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, rag, public, pg_temp AS $$
       WHEN 'path' THEN strpos(lower(document.external_id), lower(value)) > 0
       WHEN 'id' THEN lower(document.external_id) = lower(value)
       WHEN 'lang' THEN CASE WHEN must
-        THEN plan #> '{conditions,must}' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', passage.regconfig::text))
-        ELSE passage.regconfig::text = value END
-      ELSE CASE WHEN numnode(phraseto_tsquery(passage.regconfig, value)) = 0 THEN must
-        ELSE passage.search_vector @@ phraseto_tsquery(passage.regconfig, value) END END
+        THEN plan #> '{conditions,must}' @> jsonb_build_array(jsonb_build_object('field', 'lang', 'value', passage.regconfig))
+        ELSE passage.regconfig = value END
+      ELSE CASE WHEN numnode(phraseto_tsquery(config_named(passage.regconfig), value)) = 0 THEN must
+        ELSE passage.search_vector @@ phraseto_tsquery(config_named(passage.regconfig), value) END END
     UNION ALL
     SELECT format('the metadata of its document does not contain the filter %s', plan -> 'filters')
     WHERE NOT document.metadata @> coalesce(plan -> 'filters', '{}')

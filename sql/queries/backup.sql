@@ -59,5 +59,8 @@ SET LOCAL ROLE cairn_definer
 -- name: add_partition
 SELECT rag.add_partition(format('rag.%I', $1::text)::regclass, $2)
 
+-- name: rebuild_postings
+SELECT rag.rebuild_postings(c.id) FROM rag.collections AS c CROSS JOIN LATERAL (SELECT set_config('app.tenant', c.tenant_id::text, true)) AS s
+
 -- name: count_on
 SELECT setval(format('rag.%I', $1::text)::regclass, $2)

@@ -89,7 +89,7 @@ WITH mentioning AS MATERIALIZED (
     'must', jsonb_build_array(jsonb_build_object('field', 'text', 'value', $10::text)))) AS s
   CROSS JOIN LATERAL (
     SELECT p.document_id FROM rag.passages p
-    WHERE p.tenant_id = $1 AND p.id = s.passage_id AND p.search_vector @@ phraseto_tsquery(p.regconfig, $10::text) OFFSET 0) AS found
+    WHERE p.tenant_id = $1 AND p.id = s.passage_id AND p.search_vector @@ phraseto_tsquery(rag.config_named(p.regconfig), $10::text) OFFSET 0) AS found
   WHERE $10::text IS NOT NULL
 ), wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
@@ -193,7 +193,7 @@ SELECT metadata FROM rag.documents WHERE tenant_id = $1 AND id = $2 AND version 
 UPDATE rag.documents SET loader_revision = $3 WHERE tenant_id = $1 AND id = $2 AND loader_revision < $3
 
 -- name: indexed_passages
-SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig::text AS config
+SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig AS config
 FROM rag.passages WHERE tenant_id = $1 AND document_id = $2 ORDER BY ordinal
 
 -- name: indexed_chunks

@@ -72,18 +72,18 @@ WITH stats AS MATERIALIZED (
          min(coalesce(t.document_frequency, 0)) AS frequency
   FROM unnest($3::text[]) WITH ORDINALITY AS w (word, place)
   CROSS JOIN stats s
-  LEFT JOIN LATERAL unnest(to_tsvector(s.regconfig, w.word)) AS l ON true
+  LEFT JOIN LATERAL unnest(to_tsvector(rag.config_named(s.regconfig), w.word)) AS l ON true
   LEFT JOIN LATERAL (
     -- limited, so that each word is looked up by key: a join would read the vocabulary of the collection
     SELECT t.document_frequency FROM rag.lexical_terms t
     WHERE t.tenant_id = $1 AND t.collection_id = s.collection_id
-      AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig::text, l.lexeme)
+      AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig, l.lexeme)
     LIMIT 1
   ) AS t ON true
   GROUP BY w.place, s.regconfig, s.passage_count, stop_word
 )
 SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
-       (SELECT regconfig::text FROM stats ORDER BY passage_count DESC, regconfig::text LIMIT 1) AS language,
+       (SELECT regconfig FROM stats ORDER BY passage_count DESC, regconfig LIMIT 1) AS language,
        ARRAY(
          SELECT sum(CASE WHEN stop_word THEN passage_count ELSE frequency END)::bigint FROM found GROUP BY place ORDER BY place
        ) AS frequencies

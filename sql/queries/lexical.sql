@@ -2,15 +2,15 @@
 
 -- name: drifted
 -- Languages of a collection whose average length is off by more than the ratio $3.
-SELECT s.regconfig::text AS config, s.passage_count
+SELECT s.regconfig AS config, s.passage_count
 FROM rag.lexical_stats s
 WHERE s.tenant_id = $1 AND s.collection_id = $2
   AND abs(s.total_length::float8 / s.passage_count / s.average_length - 1) > $3
 
 -- name: dominant
 -- The language of most passages.
-SELECT regconfig::text FROM rag.lexical_stats WHERE tenant_id = $1 AND collection_id = $2
-ORDER BY passage_count DESC, regconfig::text LIMIT 1
+SELECT regconfig FROM rag.lexical_stats WHERE tenant_id = $1 AND collection_id = $2
+ORDER BY passage_count DESC, regconfig LIMIT 1
 
 -- name: lock
 -- The lock between writers of a collection, without a new epoch.
@@ -18,12 +18,12 @@ SELECT id FROM rag.collections WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDAT
 
 -- name: renew_average
 UPDATE rag.lexical_stats SET average_length = greatest(total_length::real / passage_count, 1)
-WHERE tenant_id = $1 AND collection_id = $2 AND regconfig = $3::text::regconfig
+WHERE tenant_id = $1 AND collection_id = $2 AND regconfig = $3
 
 -- name: stale_count
 -- Passages of a language that are weighted with another average than the one on record.
 SELECT count(*) FROM rag.documents d
-JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = $2 AND s.regconfig = $3::text::regconfig
+JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = $2 AND s.regconfig = $3
 JOIN rag.lexical_index l ON l.tenant_id = $1 AND l.document_id = d.id AND l.regconfig = s.regconfig
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND l.average_length <> s.average_length
 
@@ -32,7 +32,7 @@ WHERE d.tenant_id = $1 AND d.collection_id = $2 AND l.average_length <> s.averag
 WITH batch AS MATERIALIZED (
   SELECT l.document_id, l.passage_id FROM rag.lexical_index l
   JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = $2 AND s.regconfig = l.regconfig
-  WHERE l.tenant_id = $1 AND l.collection_id = $2 AND l.regconfig = $3::text::regconfig
+  WHERE l.tenant_id = $1 AND l.collection_id = $2 AND l.regconfig = $3
     AND (l.document_id, l.passage_id) > ($4::uuid, $5::uuid) AND l.average_length <> s.average_length
   ORDER BY l.document_id, l.passage_id LIMIT $6
 ), renewed AS MATERIALIZED (

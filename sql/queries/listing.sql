@@ -26,9 +26,9 @@ WITH collection AS MATERIALIZED (
   SELECT 0, term, true FROM unnest($5::text[]) AS term
 ), questions AS MATERIALIZED (
   SELECT t.number, t.term, t.banned, s.regconfig,
-    CASE $6::text WHEN 'phrase' THEN phraseto_tsquery(s.regconfig, t.term) ELSE plainto_tsquery(s.regconfig, t.term) END AS question
+    CASE $6::text WHEN 'phrase' THEN phraseto_tsquery(s.config, t.term) ELSE plainto_tsquery(s.config, t.term) END AS question
   FROM terms t CROSS JOIN (
-    SELECT DISTINCT s.regconfig FROM rag.lexical_stats s JOIN collection c ON s.tenant_id = $1 AND s.collection_id = c.id) AS s
+    SELECT DISTINCT s.regconfig, rag.config_named(s.regconfig) AS config FROM rag.lexical_stats s JOIN collection c ON s.tenant_id = $1 AND s.collection_id = c.id) AS s
 ), holding AS MATERIALIZED (
   -- one statement a term and language, so that each can use the index of the words
   SELECT q.number, q.banned, q.term, found.document_id, min(found.ordinal) AS ordinal, count(*) AS passages
@@ -98,9 +98,9 @@ ORDER BY f.external_id
 -- other if anywhere, else all of them.
 SELECT DISTINCT ON (p.document_id) p.document_id, p.id AS passage_id
 FROM rag.passages p
-WHERE p.tenant_id = $1 AND p.document_id = ANY ($2::uuid[]) AND p.search_vector @@ plainto_tsquery(p.regconfig, $3)
-  AND to_tsvector(p.regconfig, p.content) @@ plainto_tsquery(p.regconfig, $3)
-ORDER BY p.document_id, to_tsvector(p.regconfig, p.content) @@ phraseto_tsquery(p.regconfig, $3) DESC, p.ordinal
+WHERE p.tenant_id = $1 AND p.document_id = ANY ($2::uuid[]) AND p.search_vector @@ plainto_tsquery(rag.config_named(p.regconfig), $3)
+  AND to_tsvector(rag.config_named(p.regconfig), p.content) @@ plainto_tsquery(rag.config_named(p.regconfig), $3)
+ORDER BY p.document_id, to_tsvector(rag.config_named(p.regconfig), p.content) @@ phraseto_tsquery(rag.config_named(p.regconfig), $3) DESC, p.ordinal
 
 -- name: kinds_known
 -- Whether any indexed document of collection $2 is of a kind that is called by one of the words $3, by its metadata (keys $4) or,

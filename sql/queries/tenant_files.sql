@@ -66,6 +66,10 @@ WHERE c.tenant_id = $1 AND (c.document_count, c.passage_count, c.chunk_count, c.
       <> (coalesce(d.n, 0), coalesce(p.n, 0), coalesce(k.n, 0), coalesce(d.bytes, 0))
 ORDER BY c.name LIMIT 1
 
+-- name: rebuild_postings
+SELECT rag.rebuild_postings(c.id) FROM (SELECT set_config('app.tenant', $1::text, true) OFFSET 0) AS s, rag.collections AS c
+WHERE c.tenant_id = $1::text::bigint
+
 -- name: order_job
 INSERT INTO rag.jobs (tenant_id, id, kind, payload, dedupe_key, run_at, max_attempts, created_at)
 VALUES ($1, $2, $3, '{}', $3, statement_timestamp(), 3, statement_timestamp())

@@ -12,7 +12,7 @@ SELECT t.name AS tenant,
        p.char_start,
        p.char_end,
        p.token_count,
-       p.regconfig::text AS text_search_config,
+       p.regconfig COLLATE "default" AS text_search_config,
        p.content
 FROM rag.passages AS p
 JOIN rag.tenants AS t ON t.id = p.tenant_id

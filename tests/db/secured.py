@@ -39,7 +39,6 @@ VALUES = {
     "uuid": "'00000000-0000-7000-8000-00000000000{n}'",
     "timestamp with time zone": "now()",
     "date": "current_date",
-    "regconfig": "'simple'",
     "halfvec": "'[1,0]'",
     "sparsevec": "'{{1:1}}/4'",
     "text[]": "'{{tenant {n}}}'",
@@ -52,6 +51,8 @@ VALUES = {
     "numeric[]": "'{{1}}'",
     "date[]": "'{{2026-01-01}}'",
 }
+OF_COLUMN = {"regconfig": "'simple'"}
+"""Where not any value of the type will do."""
 
 TENANT_TABLES = """
 SELECT c.oid::regclass::text FROM pg_class AS c
@@ -69,7 +70,7 @@ WHERE contype = 'c' AND connamespace = 'rag'::regnamespace AND conparentid = 0 A
 
 
 def insert(table: str, columns: list[tuple[str, str]], tenant: int) -> str:
-    values = (VALUES[kind].format(n=tenant) for _, kind in columns)
+    values = (OF_COLUMN.get(name, VALUES[kind]).format(n=tenant) for name, kind in columns)
     return f"INSERT INTO {table} ({', '.join(name for name, _ in columns)}) VALUES ({', '.join(values)})"
 
 

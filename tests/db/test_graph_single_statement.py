@@ -70,7 +70,7 @@ async def test_a_graph_that_takes_too_long_leaves_the_other_legs(services: Servi
     """The client's time limit of the short way, then the statement's of the long one."""
     await index_texts(services, FILM)
     slow = (
-        "CREATE OR REPLACE FUNCTION rag.question_words(collection uuid, query text, OUT configs regconfig[], "
+        "CREATE OR REPLACE FUNCTION rag.question_words(collection uuid, query text, OUT configs text[], "
         "OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]) "
         "LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(20); END'"
     )

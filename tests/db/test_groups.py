@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import numpy as np
-import pytest
 from pgvector import HalfVector
 
 from cairn.domain.document import Indexed, PreparedDocument, Rejected
@@ -15,17 +14,17 @@ from cairn.ingest.pipeline import ingest
 from cairn.service.documents import ensure_collection, get_collection, list_documents
 from cairn.store import documents
 from cairn.wiring import Services
-from tests.db.graphs import plain, publish, random_document
+from tests.db.graphs import publish, random_document
 from tests.db.runs import change
 from tests.db.test_lexical import assert_statistics_exact
-from tests.documents import find, text_source
+from tests.documents import text_source
 from tests.sharing import SHARED
 
 pytestmark = SHARED
 
 STORED = {
     "terms": "SELECT document_frequency, max_weight FROM rag.lexical_terms WHERE collection_id = $1",
-    "stats": "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
+    "stats": "SELECT regconfig, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
     "entities": "SELECT family, normal, name, kind, passage_count, implied_count FROM rag.entities WHERE collection_id = $1",
     "relations": "SELECT kind, evidence_count, strength FROM rag.relations WHERE collection_id = $1",
     "adjacency": "SELECT outgoing, weight FROM rag.adjacency WHERE collection_id = $1",
@@ -117,64 +116,4 @@ async def test_what_finds_no_room_is_rejected_alone(services: Services) -> None:
     assert {one.code for one in outcomes if isinstance(one, Rejected)} == {"tenant-full"}
     listed = await list_documents(services, "test")
     assert [one.status for one in listed].count("indexed") == 5
-    await assert_statistics_exact(services)
-
-
-OLD_STAGE = """
-CREATE TEMP TABLE IF NOT EXISTS stage_passages (
-  id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[], landmarks text,
-  token_count integer, content text, search_terms text, config text
-) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_chunks (
-  id uuid, passage_id uuid, ordinal integer, char_start integer, char_end integer, page integer, headings text[],
-  token_count integer, token_counter text, content text, content_hash bytea, embedding halfvec
-) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_vectors (chunk_id uuid, model_id smallint, embedding halfvec) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_terms (key integer, delta bigint, max_weight real) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE IF NOT EXISTS stage_totals (config regconfig, passages bigint, length bigint) ON COMMIT DELETE ROWS
-"""
-
-
-@pytest.mark.parametrize("text", ["granite by the sea", "granite by the sea\n\n" * 20])
-async def test_a_process_of_an_earlier_release_goes_on_publishing(services: Services, text: str) -> None:
-    """It stages one document without saying which, and calls the function of its time; later it deletes it."""
-    model, principal = services.search_deps.model, services.principal
-    found, document = await ensure_collection(services, "test"), plain("a", text)
-    async with services.database.connection() as connection:
-
-        async def publish_as_before(version: int) -> None:
-            async with connection.transaction():
-                await connection.execute("SELECT set_config('app.tenant', $1, true)", str(principal.tenant_id))
-                known = await documents.register(
-                    connection, principal, found.id, document.source, document.content_hash
-                )
-                await connection.execute(OLD_STAGE)
-                await connection.copy_records_to_table(
-                    "stage_passages", schema_name="pg_temp", columns=documents.PASSAGE_COLUMNS[:-1],
-                    records=[documents._passage_row(passage) for passage in document.passages],
-                )  # fmt: skip
-                await connection.copy_records_to_table(
-                    "stage_chunks", schema_name="pg_temp", columns=documents.CHUNK_COLUMNS[:-1],
-                    records=[
-                        documents._chunk_row(chunk, "words", HalfVector(np.ones(model.dimensions, dtype=np.float16)))
-                        for chunk in document.chunks
-                    ],
-                )  # fmt: skip
-                published = await connection.fetchval(
-                    "SELECT rag.publish_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-                    known.id, found.id, model.id, "a", bytes([version]), "text/plain", None, {"year": 1999}, 5, text, None,
-                )  # fmt: skip
-                assert published == version
-
-        # new passages have new ids, so the second version is that of another text under the same id
-        await publish_as_before(1)
-        assert (await find(services, "granite", legs=("lexical",))).passages[0].metadata == {"year": 1999}
-        document = plain("a", text.replace("granite", "basalt"))
-        await publish_as_before(2)
-        assert not (await find(services, "granite", legs=("lexical",))).passages
-        await assert_statistics_exact(services)
-        async with connection.transaction():
-            await connection.execute("SELECT set_config('app.tenant', $1, true)", str(principal.tenant_id))
-            one = await documents.find_id(connection, principal, found.id, "a")
-            assert await connection.fetchval("SELECT rag.remove_document($1, $2)", one, found.id)
     await assert_statistics_exact(services)

@@ -26,7 +26,7 @@ ITALIAN = language("it").replies
 async def test_italian_text_is_stemmed_in_italian_and_found_by_other_forms(services: Services) -> None:
     await fill(services, MANUALE)
     async with services.database.transaction(services.principal) as connection:
-        rows = await connection.fetch("SELECT DISTINCT regconfig::text AS config FROM rag.passages")
+        rows = await connection.fetch("SELECT DISTINCT regconfig AS config FROM rag.passages")
     assert [row["config"] for row in rows] == ["italian"]
     found = await find(services, "rimborso della spesa di un viaggio", "handbook", legs=("lexical",))
     assert "rimborsate" in found.passages[0].content

@@ -35,7 +35,7 @@ QUERIES = {
 async def configurations(services: Services) -> dict[str, list[str]]:
     async with services.database.transaction(services.principal) as connection:
         rows = await connection.fetch(
-            "SELECT d.external_id, array_agg(p.regconfig::text ORDER BY p.ordinal) AS configs FROM rag.passages p "
+            "SELECT d.external_id, array_agg(p.regconfig ORDER BY p.ordinal) AS configs FROM rag.passages p "
             "JOIN rag.documents d ON d.id = p.document_id GROUP BY 1"
         )
     return {row["external_id"]: row["configs"] for row in rows}
@@ -49,9 +49,7 @@ async def test_c6_each_query_finds_its_language_by_that_languages_stems(services
         assert found.passages[0].external_id == language, query
         assert found.confidence["lexical"] > 0.5, query
     async with services.database.transaction(services.principal) as connection:
-        stats = await connection.fetch(
-            "SELECT regconfig::text AS config, passage_count FROM rag.lexical_stats ORDER BY 1"
-        )
+        stats = await connection.fetch("SELECT regconfig, passage_count FROM rag.lexical_stats ORDER BY 1")
     assert [tuple(row) for row in stats] == [("english", 1), ("french", 1), ("german", 1), ("spanish", 1)]
     await assert_statistics_exact(services)
 

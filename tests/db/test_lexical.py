@@ -130,12 +130,12 @@ async def assert_statistics_exact(services: Services, collection: str = "test") 
         )
         assert {r["key"]: r["df"] for r in counted} == {r["key"]: r["document_frequency"] for r in stored}
         totals = await connection.fetch(
-            "SELECT regconfig::text, count(*) AS n, sum(rag.lexical_length(search_vector)) AS length "
+            "SELECT regconfig, count(*) AS n, sum(rag.lexical_length(search_vector)) AS length "
             "FROM rag.passages WHERE collection_id = $1 GROUP BY 1",
             found["id"],
         )
         kept = await connection.fetch(
-            "SELECT regconfig::text, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
+            "SELECT regconfig, passage_count, total_length FROM rag.lexical_stats WHERE collection_id = $1",
             found["id"],
         )
         assert {tuple(r) for r in totals} == {tuple(r) for r in kept}

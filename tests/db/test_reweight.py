@@ -49,7 +49,7 @@ async def assert_bounds_hold(services: Services) -> None:
         broken = await connection.fetch(
             "SELECT w.key, w.weight, t.max_weight FROM rag.lexical_index l "
             "JOIN rag.passages p ON p.id = l.passage_id JOIN rag.collections c ON c.id = l.collection_id "
-            "CROSS JOIN rag.lexical_posting(p.search_vector, p.regconfig::text, c.lex_seed, l.average_length) x "
+            "CROSS JOIN rag.lexical_posting(p.search_vector, p.regconfig, c.lex_seed, l.average_length) x "
             "CROSS JOIN unnest(x.keys, x.key_weights) w (key, weight) "
             "JOIN rag.lexical_terms t ON t.collection_id = c.id AND t.key = w.key WHERE w.weight > t.max_weight * 1.00001"
         )

@@ -22,7 +22,7 @@ SELECT collection_id, key, counted.df, t.document_frequency FROM (
 WHERE counted.df IS DISTINCT FROM t.document_frequency
 """
 LENGTHS: Final = """
-SELECT collection_id, regconfig::text, counted.n, s.passage_count, counted.total, s.total_length FROM (
+SELECT collection_id, regconfig, counted.n, s.passage_count, counted.total, s.total_length FROM (
   SELECT collection_id, regconfig, count(*) AS n, sum(rag.lexical_length(search_vector)) AS total
   FROM rag.passages GROUP BY 1, 2
 ) AS counted FULL JOIN rag.lexical_stats s USING (collection_id, regconfig)

@@ -15,7 +15,7 @@ from cairn.db.tables import metadata
 
 def creation_statements(source: SchemaSource) -> list[str]:
     """Tables, keys, indexes, domains and comments, and that the result is at the newest revision."""
-    statements: list[str] = []
+    statements = [source.configurations.text.strip().removesuffix(";")]
 
     def note(statement: Any, *_: Any, **__: Any) -> None:
         statements.append(str(statement.compile(dialect=engine.dialect)).strip())

@@ -36,6 +36,10 @@ CHECK_SECONDS: Final = 1.0
 """Between two looks at how far each replica is."""
 LONGEST_PAUSE_SECONDS: Final = 30.0
 """Between two attempts to reach one that is away."""
+WAITING_SINCE: Final = 19
+"""Major version of PostgreSQL from which a replica can be told to wait until it has replayed a position."""
+WAIT_MS: Final = 50
+"""That long, and then the primary answers."""
 _SAMPLES: Final = 4096
 
 # What a standby refuses, or ends in favour of its replay. Most of these mean something else on a primary.
@@ -63,7 +67,8 @@ class ReplicaLostError(DatabaseUnavailableError):
 class Replica:
     """What this process knows of one. `replayed`: the position that it has replayed at least; it grows while one server is at
     the other end, and is forgotten with each new connection. `away`: why it is not used; it may come back. `excluded`: why it
-    never will. `retry_at`: monotonic. `watch`: the connection on which it is looked after."""
+    never will. `retry_at`: monotonic. `watch`: the connection on which it is looked after. `can_wait`: it took the statement that
+    waits, or was not asked to."""
 
     name: str
     dsn: str
@@ -79,6 +84,7 @@ class Replica:
     lag_bytes: int | None = None
     lag_seconds: float | None = None
     watch: Any = None
+    can_wait: bool = True
 
 
 def eligible(replicas: Sequence[Replica], position: int | None, most_seconds: float) -> list[Replica]:
@@ -96,6 +102,13 @@ def problem_of(replica: Replica, most_seconds: float) -> str | None:
         late = f"it is {replica.lag_seconds:.0f} s behind, more than replicas.maxLagSeconds"
         return replica.excluded or replica.away or late
     return replica.excluded or replica.away
+
+
+def waiting_statement(major: int, position: int) -> str | None:
+    """What has a replica of this major version wait until it has replayed a position; None where there is no such statement."""
+    if major < WAITING_SINCE:
+        return None
+    return f"WAIT FOR LSN '{position >> 32:X}/{position & 0xFFFFFFFF:X}' WITH (TIMEOUT '{WAIT_MS}ms', NO_THROW)"
 
 
 # --- which reads, and one direction ------------------------------------------------------------------------------------
@@ -279,6 +292,10 @@ class Replicas:
         try:
             if position <= (await self._ask(replica, connection) or 0):
                 return connection
+            if await self._wait(replica, connection, position) and position <= (
+                await self._ask(replica, connection) or 0
+            ):
+                return connection
         except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
             self.lost(replica, error)  # a TimeoutError is an OSError
             connection.terminate()
@@ -295,6 +312,19 @@ class Replicas:
         else:
             replica.replayed = max(replica.replayed, position)
         return position
+
+    async def _wait(self, replica: Replica, connection: Any, position: int) -> bool:
+        """Give a replica that is a moment behind that moment, where it can be told to; whether it was told. One that the last look
+        found behind is not waited for."""
+        statement = waiting_statement(connection.get_server_version().major, position)
+        if statement is None or not replica.can_wait or replica.lag_seconds:
+            return False
+        try:
+            await connection.execute(statement, timeout=ANSWER_SECONDS)
+        except (asyncpg.PostgresSyntaxError, asyncpg.FeatureNotSupportedError) as error:
+            replica.can_wait = False
+            log.warning("replica.cannot_wait", replica=replica.name, problem=reason_of(error))
+        return replica.can_wait
 
     async def answers(self, replica: Replica) -> bool:
         """Whether it lives, where a statement took too long."""

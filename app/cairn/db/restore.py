@@ -26,6 +26,7 @@ from cairn.db.schema import (
     LAST_COMMIT_WITH_OLDER,
     OLDEST_READABLE,
     PARTITION_DAYS,
+    PORTABLE_KEYS,
     SchemaSource,
     apply_row_security,
     bootstrap,
@@ -71,7 +72,8 @@ async def restore(
     """
     file, source = _known_file(file), SchemaSource.installed()
     dump = DumpFile(find_program("pg_restore", binaries), file)
-    _check_revisions(file, await dump.read_revisions(), source)
+    revisions = await dump.read_revisions()
+    _check_revisions(file, revisions, source)
     names = await dump.list_tables()
     try:
         connection = await asyncpg.connect(owner_dsn, server_settings=_SESSION, timeout=15)
@@ -89,6 +91,8 @@ async def restore(
             await make_schema(connection, source)
             loading = _Loading(connection, dump, file, names)
             left_out = await loading.run()
+            if min(revisions) < PORTABLE_KEYS:
+                await connection.execute(SQL["rebuild_postings"])
             await build_indexes(connection, settings)
             await apply_row_security(connection, source)
             await connection.execute("ANALYZE")

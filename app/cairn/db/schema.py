@@ -32,6 +32,9 @@ OLDEST_READABLE = "0026"
 """Of revisions whose dumps and tenant files this code reads. A migration that converts rows, not only adds to them, makes itself
 the oldest."""
 
+PORTABLE_KEYS = "0032"
+"""Before this revision keys of lexemes were hashed in another way: of rows out of older files they are made anew."""
+
 PARTITION_DAYS = 366
 """How far back traces out of a file get partitions; older ones stand in the default one until they expire."""
 
@@ -111,6 +114,11 @@ class SchemaSource:
     def objects(self) -> tuple[SqlFile, ...]:
         """Functions, then views, each in the order of their names."""
         return self._read(path for kind in ("functions", "views") for path in sorted((self.sql / kind).glob("*.sql")))
+
+    @property
+    def configurations(self) -> SqlFile:
+        """Of the functions, those that a table needs: applied before all tables."""
+        return next(file for file in self.objects if file.name == "functions/configurations.sql")
 
     @cached_property
     def row_security(self) -> SqlFile:

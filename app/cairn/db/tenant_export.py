@@ -43,7 +43,7 @@ async def export_tenant(owner_dsn: str, name: str, file: Path, progress: Progres
                 parts = []
                 for table in tables:
                     progress(table.name)
-                    columns = {column.name: column.carried for column in table.columns}
+                    columns = {column.name: column.type for column in table.columns}
                     parts.append(await writer.add(table.name, columns, _copy(connection, table, tenant)))
             manifest = Manifest(
                 format=FORMAT, version=VERSION, revision=revision, tenant=name, exported_at=datetime.now(UTC),

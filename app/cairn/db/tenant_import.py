@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from cairn.db.schema import OLDEST_READABLE, PARTITION_DAYS, SchemaSource
+from cairn.db.schema import OLDEST_READABLE, PARTITION_DAYS, PORTABLE_KEYS, SchemaSource
 from cairn.db.tenant_file import Manifest, ModelPart, TablePart, TenantReader, known_tenant_file
 from cairn.db.tenant_tables import KEPT, MODEL, SQL, Progress, TenantTable, list_tables, owner_connection, row_count
 from cairn.db.vector_indexes import ensure_model
@@ -103,8 +103,8 @@ def _check_table(file: Path, part: TablePart, table: TenantTable | None) -> None
         raise TenantFileError(f"{file} holds a table {part.name!r} that cannot be imported")
     for name, kind in part.columns.items():
         column = table.by_name.get(name)
-        if column is None or column.carried != kind:
-            here = "there is none" if column is None else f"it is {column.carried}"
+        if column is None or column.type != kind:
+            here = "there is none" if column is None else f"it is {column.type}"
             raise TenantFileError(f"{file}: column {part.name}.{name} is {kind}, and in this database {here}")
     for column in table.columns:
         if column.required and column.name not in part.columns:
@@ -180,6 +180,9 @@ class _Import:
             if part := parts.get(table.name):
                 self._progress(f"importing {table.name}: {part.rows:,} rows")
                 left_out += part.rows - await self._load(tenant, table, part)
+        if manifest.revision < PORTABLE_KEYS:
+            self._progress("hashing words anew")
+            await connection.execute(SQL["rebuild_postings"], str(tenant))
         if miscounted := await connection.fetchval(SQL["miscounted"], tenant):
             raise TenantFileError(f"the counts of collection {miscounted[:100]!r} are not those of its documents")
         await connection.execute(SQL["order_job"], tenant, new_id(), plan)

@@ -1,7 +1,7 @@
 """The tables of tenant data as the catalog has them, in the order in which rows can be added, and what of them travels in a file.
 
-A new table travels by itself. What only the catalog of one server knows does not: numeric ids of embedding models are mapped by
-name, text search configurations travel by name, and tenant ids not at all.
+A new table travels by itself. What only one server knows does not: numeric ids of embedding models are mapped by name, and tenant
+ids stay behind.
 """
 
 from __future__ import annotations
@@ -49,9 +49,6 @@ Progress = Callable[[str], None]
 MODEL: Final = "model_id"
 """The one column that holds a numeric id of rag.embedding_models, wherever it stands."""
 
-BY_NAME: Final = frozenset({"regconfig"})
-"""Types whose values are numbers of one server's catalog, and names outside of it."""
-
 _MAPPED = "($3::smallint[])[array_position($2::smallint[], s.model_id)]"
 
 ADAPTED: Final[Mapping[tuple[str, str], str]] = {
@@ -85,11 +82,6 @@ class Column:
     def quoted(self) -> str:
         return quote(self.name)
 
-    @property
-    def carried(self) -> str:
-        """The type in a file."""
-        return "text" if self.type in BY_NAME else self.type
-
 
 @dataclass(frozen=True)
 class TenantTable:
@@ -116,12 +108,11 @@ class TenantTable:
 
     def reading(self) -> str:
         """The statement that reads all rows of tenant $1 as a file has them."""
-        shown = (f"{c.quoted}::text" if c.type in BY_NAME else c.quoted for c in self.columns)
-        return f"SELECT {', '.join(shown)} FROM {self.quoted} WHERE tenant_id = $1"
+        return f"SELECT {', '.join(c.quoted for c in self.columns)} FROM {self.quoted} WHERE tenant_id = $1"
 
     def staging(self, names: Iterable[str]) -> str:
         """The statement that makes the temporary table into which these columns of a file go."""
-        columns = ", ".join(f"{c.quoted} {c.carried}" for c in map(self.by_name.__getitem__, names))
+        columns = ", ".join(f"{c.quoted} {c.type}" for c in map(self.by_name.__getitem__, names))
         return f"CREATE TEMPORARY TABLE staged ({columns}) ON COMMIT DROP"
 
     def adding(self, names: Iterable[str]) -> str:
@@ -139,7 +130,7 @@ class TenantTable:
             return adapted
         if column.name == MODEL:
             return _MAPPED
-        return f"s.{column.quoted}::{column.type}" if column.type in BY_NAME else f"s.{column.quoted}"
+        return f"s.{column.quoted}"
 
 
 def row_count(done: str) -> int:

@@ -202,7 +202,7 @@ def leg_statement(tenant: int, collection: UUID, seeds: Sequence[UUID], origins:
     statement = re.search(r"-- links\n(.*?);\n  -- end of links", text, re.DOTALL)
     assert statement
     found = statement.group(1)
-    words = "ARRAY['simple'::regconfig], ARRAY{}, ARRAY[1]"
+    words = "ARRAY['simple'], ARRAY{}, ARRAY[1]"
     for variables, values in (
         ("(configs, codes, places)", f"({words.format('[7]')})"),
         ("(configs, lexemes, places)", f"({words.format(chr(91) + repr('x') + chr(93))})"),

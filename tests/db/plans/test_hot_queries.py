@@ -352,7 +352,7 @@ async def test_scope_statement_is_planned_with_the_gin_index(connection: Any) ->
     await connection.execute("SET LOCAL ROLE cairn_definer")
     statement = (
         "SELECT p.id FROM rag.passages p WHERE p.tenant_id = $1 AND p.collection_id = ANY ($2) "
-        "AND p.regconfig = 'english'::regconfig AND p.search_vector @@ 'w7000'::tsquery"
+        "AND p.regconfig = 'english' AND p.search_vector @@ 'w7000'::tsquery"
     )
     nodes = await plan(connection, statement, tenant(), [found])
     assert any("search_vector" in name for name in indexes(nodes)), indexes(nodes)

@@ -24,9 +24,20 @@ from sqlalchemy import (
     false,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, TSVECTOR, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR, UUID
 
-from cairn.db.tables.base import NOW, col, count, document_key, json_object, metadata, moment, tenant_id, uncompressed
+from cairn.db.tables.base import (
+    NOW,
+    ORDERED,
+    col,
+    count,
+    document_key,
+    json_object,
+    metadata,
+    moment,
+    tenant_id,
+    uncompressed,
+)
 
 tenants = Table(
     "tenants",
@@ -220,11 +231,11 @@ passages = Table(
     col("token_count", Integer, "Tokens by the embedding model's tokenizer."),
     col("content", Text, "The text of the span."),
     col("search_terms", Text, "Extra search terms: title, headings, parts of identifiers."),
-    col("regconfig", REGCONFIG, "Text search configuration (language)."),
+    col("regconfig", ORDERED, "Text search configuration (language) by name (rag.config_named)."),
     Column(
         "search_vector",
         TSVECTOR,
-        Computed("to_tsvector(regconfig, content || ' ' || search_terms)", persisted=True),
+        Computed("to_tsvector(rag.config_named(regconfig), content || ' ' || search_terms)", persisted=True),
         nullable=False,
         comment="Lexemes of content and search terms, for phrases, boolean filters and BM25 weights.",
     ),

@@ -19,9 +19,9 @@ from sqlalchemy import (
     Text,
     false,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REGCONFIG, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
-from cairn.db.tables.base import NOW, col, count, metadata, moment, tenant_id, uncompressed
+from cairn.db.tables.base import NOW, ORDERED, col, count, metadata, moment, tenant_id, uncompressed
 
 lexical_index = Table(
     "lexical_index",
@@ -30,7 +30,7 @@ lexical_index = Table(
     col("passage_id", UUID, "The passage."),
     col("document_id", UUID, "The document."),
     col("collection_id", UUID, "The collection."),
-    col("regconfig", REGCONFIG, "Text search configuration of the passage."),
+    col("regconfig", ORDERED, "Text search configuration of the passage, by name."),
     col("length", Integer, "Lexeme occurrences in the passage (dl of BM25)."),
     col("average_length", REAL, "Average length that the weights were computed with (avgdl)."),
     col("keys", ARRAY(Integer), "Hashed lexemes (rag.lexeme_key), sorted."),
@@ -71,7 +71,7 @@ lexical_stats = Table(
     metadata,
     tenant_id(),
     col("collection_id", UUID, "The collection."),
-    col("regconfig", REGCONFIG, "Text search configuration."),
+    col("regconfig", ORDERED, "Text search configuration, by name."),
     col("passage_count", BigInteger, "Passages (N of BM25), exact."),
     col("total_length", BigInteger, "Sum of lengths, exact."),
     col("average_length", REAL, "Average length that stored weights use; re-weighted when it drifts."),
