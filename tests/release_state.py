@@ -41,6 +41,11 @@ FROM rag.runs r WHERE r.id = ANY ($1::uuid[]) ORDER BY r.id
 """
 
 
+def read_description(release: str) -> dict[str, Any]:
+    """What users saw in the database of a release."""
+    return dict(json.loads((FOLDER / f"{release}.json").read_text(encoding="utf-8")))
+
+
 async def question(services: Services, text: str, session: str | None = None) -> Answer:
     return await ask(services, Question(text, COLLECTION, new_id(), session_id=session))
 

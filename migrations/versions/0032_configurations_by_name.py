@@ -50,10 +50,8 @@ BEGIN
 END
 $$"""
 NAMED = "ALTER COLUMN regconfig TYPE text COLLATE \"C\" USING rag.config_name(regconfig)"
-WORDS = (
-    "ALTER TABLE rag.passages ADD COLUMN search_vector tsvector NOT NULL "
-    "GENERATED ALWAYS AS (to_tsvector(rag.config_named(regconfig), content || ' ' || search_terms)) STORED"
-)
+MADE_OF = "to_tsvector({}, content || ' ' || search_terms)"
+WORDS = f"ADD COLUMN search_vector tsvector NOT NULL GENERATED ALWAYS AS ({MADE_OF}) STORED"
 WORDS_INDEX = "CREATE INDEX passages_search_vector_idx ON rag.passages USING gin (search_vector)"
 KEYS_INDEX = "CREATE INDEX lexical_index_keys_idx ON rag.lexical_index USING gin (keys) WITH (fastupdate = off)"
 COMMENTS = {
@@ -106,9 +104,8 @@ def upgrade() -> None:
     for function in GONE:
         op.execute(f"DROP FUNCTION IF EXISTS {function}")
     op.execute(WITHOUT_COLUMN)
-    op.execute("ALTER TABLE rag.passages DROP COLUMN search_vector")
-    op.execute(f"ALTER TABLE rag.passages {NAMED}")
-    op.execute(WORDS)
+    words = WORDS.format("rag.config_named(regconfig)")
+    op.execute(f"ALTER TABLE rag.passages DROP COLUMN search_vector, {NAMED}, {words}")  # which writes the table once
     op.execute(WORDS_INDEX)
     op.execute(f"ALTER TABLE rag.lexical_stats {NAMED}")
     op.execute("DROP INDEX rag.lexical_index_keys_idx")
@@ -150,7 +147,7 @@ def downgrade() -> None:
     op.execute("ALTER TABLE rag.passages DROP COLUMN search_vector")
     for table in ("passages", "lexical_index", "lexical_stats"):
         op.execute(f"ALTER TABLE rag.{table} ALTER COLUMN regconfig TYPE regconfig USING regconfig::regconfig")
-    op.execute(WORDS.replace("rag.config_named(regconfig)", "regconfig"))
+    op.execute(f"ALTER TABLE rag.passages {WORDS.format('regconfig')}")
     op.execute(WORDS_INDEX)
     comment(after=False)
     op.execute(f"DELETE FROM rag.schema_revisions WHERE revision = '{revision}'")

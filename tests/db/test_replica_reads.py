@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cairn.db import runtime
+from cairn.db import replicas, runtime
 from cairn.db.embedded import EmbeddedServer
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
-from cairn.db.replicas import Replica, eligible, reading_contents, reads_contents
+from cairn.db.replicas import Replica, eligible, reading_contents, reads_contents, waiting_statement
 from cairn.domain.principal import Principal
 from cairn.service.documents import delete_collection, get_collection, list_collections
 from cairn.settings import ReplicaSettings, Settings, SettingsStore, read_environment
@@ -105,6 +105,28 @@ async def test_with_replay_paused_reads_go_to_the_primary_until_it_goes_on(pair:
         await pair.catch_up()
         assert await where(database) == "standby"
         assert await is_there(database, "while-paused")
+
+
+def test_what_waits_is_said_as_version_19_takes_it() -> None:
+    assert waiting_statement(18, 0x1000000FF) is None
+    assert waiting_statement(19, 0x1000000FF) == "WAIT FOR LSN '1/FF' WITH (TIMEOUT '50ms', NO_THROW)"
+
+
+async def test_a_replica_that_takes_no_such_statement_is_asked_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken for a version that has the statement; the primary answers, and the replica is used when it is far enough."""
+    monkeypatch.setattr(replicas, "WAITING_SINCE", 15)
+    async with opened(pair) as database:
+        await pair.standby.run("SELECT pg_wal_replay_pause()")
+        await until(lambda: pair.standby.run("SELECT pg_get_wal_replay_pause_state() = 'paused'"))
+        for name in ("first", "second"):
+            await write(database, name)
+            assert await is_there(database, name)
+        await pair.standby.run("SELECT pg_wal_replay_resume()")
+        await pair.catch_up()
+        assert await where(database) == "standby"
+    assert pair.standby.log.count('syntax error at or near "WAIT"') == 1
 
 
 async def test_bookkeeping_keeps_no_read_from_the_standby(pair: Pair) -> None:

@@ -197,6 +197,26 @@ async def test_a_tenant_comes_back_with_everything(
         assert "30 days" in again.answer
 
 
+async def test_words_of_an_older_file_are_hashed_anew(
+    environment: Environment, database: str, second: str, tmp_path: Path
+) -> None:
+    """Before revision 0032 keys were those of another function."""
+    for statement in (
+        "UPDATE rag.lexical_index SET keys = ARRAY[1], weights = '{1:1}/1000000000'",
+        "UPDATE rag.lexical_terms SET key = -key",
+    ):
+        await fetch(database, statement)
+    assert await fetch(database, RECOUNTS["postings"])
+    file = tmp_path / "one.cairn"
+    await export_tenant(database, "one", file, quiet)
+    await bring(second, rewrite(file, lambda manifest, _: manifest.update(revision="0031")))
+    for name, statement in RECOUNTS.items():
+        assert not await fetch(second, statement), name
+    async with open_services(replace(environment, database_url=second), SettingsStore()) as moved:
+        request = SearchRequest("days of leave", ("handbook",), legs=("lexical",), explicit=True)
+        assert (await run_search(moved, request)).passages
+
+
 async def test_a_row_of_every_table_travels(blank: str, second: str, tmp_path: Path) -> None:
     for dsn in (blank, second):
         connection = await asyncpg.connect(dsn)

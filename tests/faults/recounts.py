@@ -28,6 +28,12 @@ SELECT collection_id, regconfig, counted.n, s.passage_count, counted.total, s.to
 ) AS counted FULL JOIN rag.lexical_stats s USING (collection_id, regconfig)
 WHERE counted.n IS DISTINCT FROM s.passage_count OR counted.total IS DISTINCT FROM s.total_length
 """
+POSTINGS: Final = """
+SELECT l.passage_id FROM rag.lexical_index l
+JOIN rag.passages p ON p.id = l.passage_id JOIN rag.collections c ON c.id = l.collection_id
+CROSS JOIN LATERAL rag.lexical_posting(p.search_vector, p.regconfig, c.lex_seed, l.average_length) AS x
+WHERE (l.regconfig, l.length, l.keys) IS DISTINCT FROM (p.regconfig, x.length, x.keys) OR l.weights <> x.weights
+"""
 COUNTS: Final = """
 SELECT c.name FROM rag.collections c WHERE
   (SELECT count(*) FROM rag.documents d WHERE d.collection_id = c.id AND d.status = 'indexed') <> c.document_count
@@ -68,6 +74,7 @@ WHERE j.id IS NULL OR j.status IN ('succeeded', 'cancelled')
 RECOUNTS: Final = {
     "documents that are there by half": HALF,
     "document frequencies": DRIFT,
+    "postings": POSTINGS,
     "numbers and lengths of passages by language": LENGTHS,
     "counts of collections": COUNTS,
     "passages that are no part of their text": CUTS,

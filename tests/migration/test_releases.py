@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import itertools
-import json
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -29,6 +28,7 @@ from cairn.service.jobs import get_job
 from cairn.settings import SettingsStore, read_environment
 from cairn.wiring import Services, open_services
 from tests import release_state
+from tests.faults.recounts import faults
 from tests.release_state import COLLECTION, FOLLOW_UP, QUERIES, QUESTIONS, SESSION, cited, question
 from tests.waiting import hang_guard
 
@@ -53,7 +53,7 @@ def dump(release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def written(release: str) -> dict[str, Any]:
-    return dict(json.loads((release_state.FOLDER / f"{release}.json").read_text(encoding="utf-8")))
+    return release_state.read_description(release)
 
 
 def without_follow_up(written: dict[str, Any]) -> dict[str, Any]:
@@ -120,6 +120,7 @@ async def test_nothing_is_lost_and_readers_are_answered_while_it_comes_up(
     assert await release_state.describe(upgraded) == without_follow_up(written)
     connection = await asyncpg.connect(left_behind)
     assert await connection.fetchval("SELECT version_num FROM rag.alembic_version") == SchemaSource.installed().head
+    assert await faults(connection) == {}
     await connection.close()
 
 
@@ -167,3 +168,6 @@ async def test_its_backup_is_restored(empty_database: str, dump: Path, written: 
     environment = read_environment({"CAIRN_DATABASE_URL": empty_database, "CAIRN_HOME": str(tmp_path)})
     async with open_services(environment, SettingsStore()) as services:
         assert await release_state.describe(services) == without_follow_up(written)
+    connection = await asyncpg.connect(empty_database)
+    assert await faults(connection) == {}
+    await connection.close()

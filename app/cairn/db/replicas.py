@@ -314,8 +314,8 @@ class Replicas:
         return position
 
     async def _wait(self, replica: Replica, connection: Any, position: int) -> bool:
-        """Give a replica that is a moment behind that moment, where it can be told to; whether it was told. One that the last look
-        found behind is not waited for."""
+        """Give a replica that is a moment behind that moment, where it can be told to; whether it was told. One that the last
+        look found behind is not waited for."""
         statement = waiting_statement(connection.get_server_version().major, position)
         if statement is None or not replica.can_wait or replica.lag_seconds:
             return False
