@@ -136,6 +136,15 @@ async def test_a_view_that_changes_is_made_again_with_its_grants(database: str, 
     assert await value(database, "SELECT has_table_privilege('cairn_analyst', 'analyst.sample', 'SELECT')")
 
 
+async def test_on_another_major_version_functions_and_rights_are_made_anew(database: str) -> None:
+    """After `pg_upgrade`, what everybody may run is what a new version lets everybody run."""
+    await fetch(database, "UPDATE rag.schema_objects SET hash = '15' WHERE name = 'PostgreSQL'")
+    await fetch(database, "GRANT EXECUTE ON FUNCTION lo_create(oid) TO PUBLIC")
+    assert (await migrate(database)).action == "migrated"
+    assert await fetch(database, "SELECT * FROM rag.open_to_everybody()") == []
+    assert (await migrate(database)).action == "none"
+
+
 @pytest.mark.parametrize("breaking", [False, True])
 async def test_a_database_that_is_ahead(database: str, release: Release, breaking: bool) -> None:
     """Design 9.2: served with a warning and untouched, unless a revision there says that older code must not."""

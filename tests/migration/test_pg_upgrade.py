@@ -61,7 +61,8 @@ class Cluster:
             env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"}, user=uid, group=gid, extra_groups=None if uid is None else [],
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        assert done.returncode == 0, f"{program}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        logs = "".join(path.read_text()[-3000:] for path in self.data.glob("pg_upgrade_output.d/*/log/*_dump_*.log"))
+        assert done.returncode == 0, f"{program}: {done.stdout[-3000:]}{done.stderr[-3000:]}{logs}"
         return done.stdout
 
     def make(self, *options: str) -> None:
@@ -117,6 +118,7 @@ def left(place: Path) -> Cluster:
     with old.running():
         old.ask("CREATE DATABASE cairn", "postgres")
         asyncio.run(restore(old.dsn(), dump))
+        old.ask(statement("GRANT EXECUTE ON FUNCTION pg_logical_emit_message"))
     return old
 
 
@@ -147,12 +149,19 @@ async def check_as_before(services: Services, dsn: str, before: dict[str, Any]) 
     assert await release_state.find_first(services, "quartzite on a ridge") == "new.md"
     connection = await asyncpg.connect(dsn)
     assert await faults(connection) == {}
+    assert await connection.fetch("SELECT * FROM rag.open_to_everybody()") == []
     await connection.close()
 
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, Any]:
     return release_state.read_description(RELEASE)
+
+
+def statement(first_words: str) -> str:
+    """A statement of the manual."""
+    (found,) = re.findall(rf"(?ms)^ *({re.escape(first_words)}.*?);(?: *--[^\n]*)?$", MANUAL)
+    return str(found)
 
 
 async def test_pg_upgrade(place: Path, left: Cluster, written: dict[str, Any], tmp_path: Path) -> None:
@@ -168,12 +177,6 @@ async def test_pg_upgrade(place: Path, left: Cluster, written: dict[str, Any], t
         new.run("vacuumdb", "--all", "--analyze-in-stages", "--missing-stats-only", "-h", new.folder, "-U", "cairn")
         async with services_of(new, tmp_path) as services:
             await check_as_before(services, new.dsn(), written)
-
-
-def statement(first_words: str) -> str:
-    """A statement of the manual."""
-    (found,) = re.findall(rf"^({re.escape(first_words)}[^;]*);", MANUAL, re.MULTILINE)
-    return str(found)
 
 
 def counted(server: Cluster) -> str:

@@ -21,6 +21,7 @@ from cairn.db.distribute import check_cluster, distribute_tables
 from cairn.db.nodes import is_distributed
 from cairn.db.schema import (
     LAST_COMMIT_WITH_OLDER,
+    SERVER,
     SchemaSource,
     apply_objects,
     bootstrap,
@@ -53,7 +54,8 @@ _SESSION = {
 _STATE = """
 SELECT (SELECT coalesce(array_agg(version_num::text), '{}') FROM rag.alembic_version) AS revisions,
        (SELECT coalesce(array_agg(revision), '{}') FROM rag.schema_revisions WHERE breaking) AS breaking,
-       ARRAY(SELECT ARRAY[name, hash] FROM rag.schema_objects) AS hashes
+       ARRAY(SELECT ARRAY[name, hash] FROM rag.schema_objects) AS hashes,
+       (current_setting('server_version_num')::integer / 10000)::text AS server
 """
 
 # As Alembic makes it, which finds it there: the lock has to stand before the first migration.
@@ -82,11 +84,13 @@ class MigrationResult:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Of the database: applied revisions, which of them break older code, hashes of what came from sql/."""
+    """Of the database: applied revisions, which of them break older code, hashes of what came from sql/ with the major version of
+    PostgreSQL that it was applied on, and the one that serves."""
 
     revisions: frozenset[str] = frozenset()
     breaking: frozenset[str] = frozenset()
     hashes: tuple[tuple[str, str], ...] = ()
+    server: str = ""
 
     def unknown_to(self, source: SchemaSource) -> frozenset[str]:
         """What newer code left. Raises MigrationError for a database from before the baseline."""
@@ -98,7 +102,7 @@ class _State:
         return self.revisions - source.revisions
 
     def equals(self, source: SchemaSource) -> bool:
-        return self.revisions == {source.head} and dict(self.hashes) == dict(source.hashes)
+        return self.revisions == {source.head} and dict(self.hashes) == {**source.hashes, SERVER: self.server}
 
 
 async def migrate(
@@ -227,7 +231,10 @@ async def _read_state(connection: Any) -> _State:
     except asyncpg.UndefinedTableError:
         return _State()
     return _State(
-        frozenset(row["revisions"]), frozenset(row["breaking"]), tuple((name, value) for name, value in row["hashes"])
+        frozenset(row["revisions"]),
+        frozenset(row["breaking"]),
+        tuple((name, value) for name, value in row["hashes"]),
+        row["server"],
     )
 
 

@@ -248,7 +248,7 @@ async def apply_objects(connection: Any, source: SchemaSource) -> None:
 
 def objects_sql(source: SchemaSource) -> str:
     """What apply_objects runs, as a script for psql."""
-    parts = [f"-- sql/{file.name}\n{file.text}\n{_store_hash(file)}" for file in source.files]
+    parts = [f"-- sql/{file.name}\n{file.text}\n{_store_hash(file)}" for file in source.files] + [_STORE_SERVER]
     return "\n".join(["BEGIN;", "SET LOCAL check_function_bodies = off;", *parts, "COMMIT;"])
 
 
@@ -275,6 +275,7 @@ async def _apply(connection: Any, source: SchemaSource) -> None:
     await connection.execute("DELETE FROM rag.schema_objects")
     for file in source.files:
         await connection.execute(_store_hash(file))
+    await connection.execute(_STORE_SERVER)
 
 
 async def _execute(connection: Any, files: Iterable[SqlFile]) -> None:
@@ -310,6 +311,15 @@ async def _drop_views(connection: Any) -> None:
         # asked again each time: CASCADE may have taken it already
         if statement := await connection.fetchval(_DROP_VIEWS, view["oid"]):
             await connection.execute(statement)
+
+
+SERVER = "PostgreSQL"
+"""Beside the hashes of the files: the major version that they were applied on. On another one functions are looked at again, and
+rights on functions of PostgreSQL itself set anew."""
+_STORE_SERVER = f"""
+INSERT INTO rag.schema_objects (name, hash) VALUES ('{SERVER}', current_setting('server_version_num')::integer / 10000)
+ON CONFLICT (name) DO UPDATE SET hash = excluded.hash, applied_at = now();
+"""
 
 
 def _store_hash(file: SqlFile) -> str:
