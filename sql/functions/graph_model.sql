@@ -27,7 +27,7 @@ COMMENT ON FUNCTION rag.keep_extractions(uuid, uuid, text, bytea[], jsonb[]) IS
   'Keeps what a model said of passages of a document of the current tenant; returns how many results are new.';
 
 -- Puts the staged graph of a model beside that of the rules, in the place of an earlier model's. False when the document is
--- another version by now, or was cut anew: then nothing changes. Locks as rag.publish_document does.
+-- another version by now, or was cut anew: then nothing changes. Locks as rag.publish_documents does.
 CREATE OR REPLACE FUNCTION rag.merge_model_graph(
   document uuid, collection uuid, expected integer, made_by text, passages_read uuid[]
 ) RETURNS boolean

@@ -1,4 +1,4 @@
--- BM25: renewing weights, and searching. Postings and statistics of a document are written by rag.publish_document.
+-- BM25: renewing weights, and searching. Postings and statistics of a document are written by rag.publish_documents.
 
 -- name: drifted
 -- Languages of a collection whose average length is off by more than the ratio $3.

@@ -1,4 +1,4 @@
--- Embedding models of collections. Every change takes the collection's row first, as rag.publish_document does.
+-- Embedding models of collections. Every change takes the collection's row first, as rag.publish_documents does.
 
 -- name: lock
 SELECT id, name, epoch, document_count, passage_count, chunk_count, created_at, model_id
