@@ -14,7 +14,7 @@ BREAKING = True
 log = structlog.get_logger(__name__)
 
 PORTION = 20_000
-"""Passages whose postings are made by one statement, which keeps them aside meanwhile."""
+"""Passages whose postings are made by one statement; more than that are told of in the log."""
 
 FUNCTIONS = (
     """CREATE OR REPLACE FUNCTION rag.config_named(name text) RETURNS regconfig
@@ -69,29 +69,29 @@ COMMENTS = {
 }  # fmt: skip
 """Before and after."""
 
-POSTINGS = text("""
-WITH portion AS MATERIALIZED (
-  SELECT p.tenant_id, p.id FROM rag.passages p
-  WHERE (p.tenant_id, p.id) > (:tenant, CAST(:passage AS uuid)) ORDER BY p.tenant_id, p.id LIMIT :portion
-), posting AS MATERIALIZED (
-  SELECT p.tenant_id, p.id, p.document_id, p.collection_id, p.regconfig, s.average_length, x.*
-  FROM portion JOIN rag.passages p ON p.tenant_id = portion.tenant_id AND p.id = portion.id
-  JOIN rag.collections c ON c.tenant_id = p.tenant_id AND c.id = p.collection_id
-  JOIN rag.lexical_stats s ON s.tenant_id = p.tenant_id AND s.collection_id = p.collection_id AND s.regconfig = p.regconfig
-  CROSS JOIN LATERAL rag.lexical_posting(p.search_vector, p.regconfig, c.lex_seed, s.average_length) AS x
-), rows AS (
-  INSERT INTO rag.lexical_index
-    (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
-  SELECT tenant_id, id, document_id, collection_id, regconfig, length, average_length, keys, weights FROM posting
-), terms AS (
-  INSERT INTO pg_temp.terms_anew
-  SELECT tenant_id, collection_id, t.key, count(*), max(t.weight)
-  FROM posting, unnest(keys, key_weights) AS t (key, weight) GROUP BY tenant_id, collection_id, t.key
-)
-SELECT tenant_id, id::text, count(*) OVER () AS done FROM portion ORDER BY tenant_id DESC, id DESC LIMIT 1
-""")
-TERMS = """INSERT INTO rag.lexical_terms (tenant_id, collection_id, key, document_frequency, max_weight)
-SELECT tenant_id, collection_id, key, sum(passages), max(weight) FROM pg_temp.terms_anew GROUP BY tenant_id, collection_id, key"""
+LAST = """
+SELECT id::text, count(*) OVER () FROM (
+  SELECT id FROM rag.passages WHERE tenant_id = :tenant AND id > CAST(:after AS uuid) ORDER BY id LIMIT :portion) AS portion
+ORDER BY id DESC LIMIT 1
+"""
+POSTED = """
+FROM rag.passages p
+JOIN rag.collections c ON c.tenant_id = p.tenant_id AND c.id = p.collection_id
+JOIN rag.lexical_stats s ON s.tenant_id = p.tenant_id AND s.collection_id = p.collection_id AND s.regconfig = p.regconfig
+CROSS JOIN LATERAL rag.lexical_posting(p.search_vector, p.regconfig, c.lex_seed, s.average_length) AS x
+"""
+POSTINGS = f"""
+INSERT INTO rag.lexical_index
+  (tenant_id, passage_id, document_id, collection_id, regconfig, length, average_length, keys, weights)
+SELECT p.tenant_id, p.id, p.document_id, p.collection_id, p.regconfig, x.length, s.average_length, x.keys, x.weights
+{POSTED} WHERE p.tenant_id = :tenant AND p.id > CAST(:after AS uuid) AND p.id <= CAST(:last AS uuid)
+"""
+TERMS = f"""
+INSERT INTO rag.lexical_terms (tenant_id, collection_id, key, document_frequency, max_weight)
+SELECT p.tenant_id, p.collection_id, t.key, count(*), max(t.weight)
+{POSTED} CROSS JOIN LATERAL unnest(x.keys, x.key_weights) AS t (key, weight)
+WHERE p.tenant_id = :tenant GROUP BY p.tenant_id, p.collection_id, t.key
+"""
 
 
 def upgrade() -> None:
@@ -122,18 +122,17 @@ def upgrade() -> None:
 
 
 def make_postings(total: int) -> None:
-    """Those of all passages, with the average lengths on record."""
-    connection = op.get_bind()
-    op.execute(
-        "CREATE TEMPORARY TABLE terms_anew (tenant_id bigint, collection_id uuid, key integer, passages bigint, weight real) "
-        "ON COMMIT DROP"
-    )
-    tenant, passage, done = 0, "00000000-0000-0000-0000-000000000000", 0
-    while row := connection.execute(POSTINGS, {"tenant": tenant, "passage": passage, "portion": PORTION}).one_or_none():
-        tenant, passage, done = row[0], row[1], done + row[2]
-        if total > PORTION:
-            log.warning("migrate.postings", done=done, of=total)
-    op.execute(TERMS)
+    """Those of all passages, with the average lengths on record; tenant by tenant, as Citus takes it."""
+    connection, done = op.get_bind(), 0
+    for (tenant,) in connection.execute(text("SELECT id FROM rag.tenants ORDER BY id")).all():
+        after = "00000000-0000-0000-0000-000000000000"
+        given = {"tenant": tenant, "portion": PORTION}
+        while row := connection.execute(text(LAST), {**given, "after": after}).one_or_none():
+            connection.execute(text(POSTINGS), {"tenant": tenant, "after": after, "last": row[0]})
+            after, done = row[0], done + row[1]
+            if total > PORTION:
+                log.warning("migrate.postings", done=done, of=total)
+        connection.execute(text(TERMS), {"tenant": tenant})
 
 
 def comment(*, after: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncpg
 import pytest
 
 from cairn.language.identify import passage_configuration
@@ -57,6 +58,20 @@ async def test_c6_each_query_finds_its_language_by_that_languages_stems(services
 async def test_where_languages_are_not_recognised_all_are_in_that_of_the_settings(services: Services) -> None:
     await index_texts(with_sections(services, ingest=IngestSettings(detect_language=False, language="german")), TEXTS)
     assert await configurations(services) == {code: ["german"] for code in TEXTS}
+
+
+async def test_a_configuration_of_ones_own_is_kept_with_its_schema(services: Services, database: str) -> None:
+    """And found by it, also where a document's language is uncertain and that of the collection counts."""
+    owner = await asyncpg.connect(database)
+    await owner.execute("CREATE TEXT SEARCH CONFIGURATION public.house (COPY = german)")
+    await owner.close()
+    of_house = with_sections(services, ingest=IngestSettings(detect_language=False, language="house"))
+    await index_texts(of_house, {"de": TEXTS["de"]})
+    await index_texts(services, {"names": "Erin, Frank, Grace, Heidi"})
+    assert await configurations(services) == {"de": ["public.house"], "names": ["public.house"]}
+    found = await find(services, QUERIES["de"], legs=("lexical",))
+    assert [passage.external_id for passage in found.passages] == ["de"]
+    await assert_statistics_exact(services)
 
 
 async def test_a_french_section_in_an_english_document(services: Services) -> None:

