@@ -60,9 +60,9 @@ async def test_where_languages_are_not_recognised_all_are_in_that_of_the_setting
     assert await configurations(services) == {code: ["german"] for code in TEXTS}
 
 
-async def test_a_configuration_of_ones_own_is_kept_with_its_schema(services: Services, database: str) -> None:
+async def test_a_configuration_of_ones_own_is_kept_with_its_schema(services: Services) -> None:
     """And found by it, also where a document's language is uncertain and that of the collection counts."""
-    owner = await asyncpg.connect(database)
+    owner = await asyncpg.connect(services.owner_dsn)
     await owner.execute("CREATE TEXT SEARCH CONFIGURATION public.house (COPY = german)")
     await owner.close()
     of_house = with_sections(services, ingest=IngestSettings(detect_language=False, language="house"))

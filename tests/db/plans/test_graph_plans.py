@@ -216,9 +216,8 @@ def leg_statement(tenant: int, collection: UUID, seeds: Sequence[UUID], origins:
         found = found.replace(variables, values)
     found = re.sub(r"= tenant\b", f"= {tenant}::bigint", found)
     found = re.sub(r"= collection\b", f"= '{collection}'::uuid", found)
-    return re.sub(r"\b(FROM|JOIN) (entities|mentions|lexical_index|documents)\b", r"\1 rag.\2", found).replace(
-        "marked_sentences(", "rag.marked_sentences("
-    )
+    found = re.sub(r"\b(FROM|JOIN) (entities|mentions|lexical_index|documents)\b", r"\1 rag.\2", found)
+    return re.sub(r"\b(marked_sentences|config_named)\(", r"rag.\1(", found)
 
 
 async def test_the_graph_leg_goes_by_key(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
