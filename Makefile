@@ -3,6 +3,7 @@
 #   VENV=/path      where the virtual environment goes (default .venv)
 #   PYTHON=/path    which Python makes it (default: the first of python3.11, python3, python3.12 ... that is new enough)
 #   DOCS=/path      what `make demo` reads (default: this project)
+#   DATA=/path      where the sets lie that `make leaderboards` measures on
 #   ARGS='...'      more arguments for pytest or cairn
 #   WORKERS=3       processes that share the tests, each with a PostgreSQL of its own (default: half as many again as cores, and
 #                   one more); 0: none but pytest itself
@@ -42,7 +43,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants lock sbom release pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants leaderboards lock sbom release pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -55,7 +56,7 @@ endif
 endif
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMPS)/product $(STAMPS)/postgres $(STAMPS)/model $(STAMPS)/e5 ## set up .venv with the product, PostgreSQL and the models
 
@@ -109,6 +110,11 @@ kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in 
 N ?= 20
 mutants: install $(STAMPS)/test ## change N=20 numbers that decide answers, drawn by SEED=1: which does no test notice? (minutes)
 	@$(PY) scripts/mutants.py --seed $(SEED) --count $(N) $(ARGS)
+
+DATA ?=
+TASKS ?=
+leaderboards: install ## measure in the metrics of others what DATA=folder has of their sets (TASKS='2wiki wice'; hours)
+	@$(PY) -m tests.benchmarks.leaderboards $(if $(DATA),--data "$(DATA)") $(if $(TASKS),--tasks $(TASKS)) $(ARGS)
 
 screenshots: install $(STAMPS)/test ## make the pictures of the README anew (wants Chromium)
 	@CAIRN_SCREENSHOTS=docs/images $(PY) -m pytest -q -m '' tests/surface/browser/test_pictures.py $(ARGS)

@@ -23,15 +23,13 @@ PASSAGES = {
 }
 QUESTION = "When did the mother of Lothair II die?"
 ABSTRACTS = {"1": "Boil water for a minute before drinking it.", "2": "Fresh snow slides when the sun warms it."}
-REPORT = """<html><body><h1>Contracts</h1><p>Sales are recognised when the customer accepts the delivery.</p>
-<table><tr><th>Contract type</th><th>2019</th><th>2018</th></tr><tr><td>Fixed price</td><td>1,452.4</td><td>1,146.2</td></tr>
-<tr><td>Cost plus</td><td>44.1</td><td>56.7</td></tr></table></body></html>"""
-ASKED = "sales recognised when the customer accepts"
+REPORT = [["Contract type", "2019", "2018"], ["Fixed price", "1,452.4", "1,146.2"], ["Cost plus", "44.1", "56.7"]]
+ACCEPTED = "Sales are recognised when the customer accepts the delivery."
 
 
 def lay_out(data: Path) -> None:
     hops, beir, tables, claims = (data / name for name in ("2wikimultihopqa", "scifact", "tatqa", "wice"))
-    for folder in (hops, beir, tables / "html", claims):
+    for folder in (hops, beir, tables, claims):
         folder.mkdir(parents=True)
     context = [[title, text.split(". ", 1)] for title, text in PASSAGES.items()]
     whole = [[title, [said[0] + ".", *said[1:]]] if len(said) > 1 else [title, said] for title, said in context]
@@ -46,18 +44,13 @@ def lay_out(data: Path) -> None:
     # The second one is judged against all reason: what answers stands second, for 1 / log2(3).
     lines(beir / "queries.jsonl", [{"_id": "a", "text": ABSTRACTS["1"]}, {"_id": "b", "text": ABSTRACTS["2"]}])
     (beir / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\na\t1\t1\nb\t1\t1\n")
-    (tables / "html" / "report000.html").write_text(REPORT)
-    about = {"doc": "report000", "scale": "", "answer_type": "span"}
-    lines(
-        tables / "questions.jsonl",
-        [
-            {
-                "question": "When are sales recognised?",
-                "answer": ["Sales are recognised when the customer accepts the delivery."],
-            }
-            | about,
-            {"question": "Who invented the telescope?", "answer": ["Galileo"]} | about,
-        ],
+    asked = [("When are sales recognised?", [ACCEPTED], "span"), ("Who invented the telescope?", ["Galileo"], "span"),
+             ("What is the change in Cost plus in 2019 from 2018?", -12.6, "arithmetic")]  # fmt: skip
+    questions = [{"question": text, "answer": answer, "answer_type": kind, "scale": ""} for text, answer, kind in asked]
+    paragraphs = [{"order": 2, "text": ACCEPTED}, {"order": 1, "text": "Contracts of the company by their type."}]
+    write(
+        tables / "tatqa_dataset_dev.json",
+        [{"table": {"table": REPORT}, "paragraphs": paragraphs, "questions": questions}],
     )
     lines(
         claims / "dev.jsonl",
@@ -111,7 +104,8 @@ def means(made: tuple[dict[str, Any], str], task: str, row: int = 0) -> dict[str
 async def test_each_set_is_measured_in_the_metric_of_others(made: tuple[dict[str, Any], str]) -> None:
     assert means(made, "2wiki") == {"recall@5": 1, "recall@2": 1}
     assert means(made, "scifact") == pytest.approx({"ndcg@10": (1 + 0.63093) / 2}, abs=1e-5)
-    assert means(made, "tatqa") == {"F1": 0.5, "exact match": 0.5}  # quoted word for word; refused
+    assert means(made, "tatqa") == pytest.approx({"F1": 2 / 3, "exact match": 2 / 3})  # quoted, refused, computed
+    assert means(made, "tatqa", 1) == {"F1": 0.5, "exact match": 0.5}
     assert means(made, "wice") == {"balanced accuracy": 1, "F1": 1, "AUC": 1}
     ways = [one["system"] for one in made[0]["2wiki"]["measured"]]
     assert ways == ["Cairn as it comes", "Cairn without the graph"]

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.leaderboards --data DIR [--tasks NAME...] [--models auto minilm] [--page docs/leaderboards.md]
 
 DIR holds a folder for each set, as its publishers lay it out (docs/leaderboards.md says where it is had); a set that is not there
-is skipped. What was measured is kept in the file OUT, task by task, so that a run may be ended and gone on with, and
-documents are indexed once in HOME.
+is skipped, and one that cannot be read ends in exit code 1 when the others are done. What was measured is kept in the file OUT,
+task by task, and documents are indexed once in HOME, so that a run may be ended and gone on with.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from cairn.distribution import release
+from cairn.errors import CairnError
 from tests.benchmarks.leaderboards.measure import Place, Say, measure_claims, measure_retrieval, measure_tables
 from tests.benchmarks.leaderboards.published import Task, tasks
 from tests.benchmarks.leaderboards.sets import read_beir, read_hops
 from tests.benchmarks.leaderboards.table import put_into, render
 
 ROOT = Path(__file__).resolve().parents[3]
+MODELS = ["auto", "minilm"]
 READERS = {"beir": read_beir, "hops": read_hops}
 
 
@@ -46,8 +48,8 @@ async def run_task(task: Task, place: Place, folder: Path, say: Say) -> list[dic
     return [asdict(one) for one in measured]
 
 
-def circumstances(command: Sequence[str]) -> dict[str, Any]:
-    """What the figures of a run depend on."""
+def circumstances(name: str, other: str) -> dict[str, Any]:
+    """What the figures of a task depend on; `other`: arguments that are not the usual ones."""
     git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
     commit = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
     changed = bool(git(["git", "status", "--porcelain", "app", "sql"]).stdout.strip())
@@ -56,7 +58,7 @@ def circumstances(command: Sequence[str]) -> dict[str, Any]:
         "release": release(),
         "commit": f"{commit}, changed" if changed else commit,
         "machine": machine(),
-        "command": shlex.join(command),
+        "command": shlex.join(["make", "leaderboards", f"TASKS={name}", *([f"ARGS={other}"] if other else [])]),
     }
 
 
@@ -89,7 +91,7 @@ async def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-leaderboards.json"))
     parser.add_argument("--page", type=Path, help="a Markdown file, between two marks of which the table stands")
     parser.add_argument("--tasks", nargs="*", choices=list(known), default=list(known), metavar="NAME")
-    parser.add_argument("--models", nargs="+", default=["auto", "minilm"])
+    parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--limit", type=int, help="only so many questions of a set; the table says so")
     given = parser.parse_args(arguments)
     place = Place(given.home, given.database_url, given.models, given.limit)
@@ -98,19 +100,28 @@ async def main(arguments: Sequence[str]) -> int:
     def say(text: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
-    command = ["make", "leaderboards", f"TASKS={' '.join(given.tasks)}"]
+    other = [] if given.models == MODELS else ["--models", *given.models]
+    other += [] if given.limit is None else ["--limit", str(given.limit)]
+    failed: list[str] = []
     for name in given.tasks:
         folder = given.data / known[name].folder
         if not folder.is_dir():
             say(f"{name}: not at hand in {folder}. {known[name].source}")
             continue
-        results[name] = circumstances(command) | {"measured": await run_task(known[name], place, folder, say)}
+        about = circumstances(name, shlex.join(other))
+        try:
+            measured = await run_task(known[name], place, folder, say)
+        except CairnError as error:
+            failed.append(name)
+            say(f"{name}: {error.detail}")
+            continue
+        results[name] = about | {"measured": measured}
         keep(given.out, results)
     text = render(known.values(), results)
     if given.page:
         put_into(given.page, text)
     print(text)
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ async def measure_tables(place: Place, name: str, folder: Path, say: Say) -> lis
     reports, questions = read_tables(folder)
     asked = questions[: place.limit]
     async with opened(place, place.models[0]) as rag:
-        notes = await index(rag, name, [reports], say)
+        notes = await index(rag, name, reports, say)
         said = []
         for number, one in enumerate(asked):
             answer = await rag.ask(f"In {one.report}: {one.text}", collection=name)

@@ -9,6 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -150,17 +151,29 @@ def _stands(title: str, question: str) -> bool:
 # --- tables and claims ----------------------------------------------------------------------------------------------
 
 
-def read_tables(folder: Path) -> tuple[Path, list[TableQuestion]]:
-    """The folder of reports, and all questions about them."""
-    reports = folder / "html"
-    if not reports.is_dir():
-        raise cairn.InputError(f"{folder} has no html/ with the reports")
-    return reports, [
-        TableQuestion(
-            f"{one['doc']}.html", one["question"], tuple(map(str, one["answer"])), one["scale"], one["answer_type"]
-        )
-        for one in _lines(folder / "questions.jsonl")
+def read_tables(folder: Path) -> tuple[list[cairn.Source], list[TableQuestion]]:
+    """tatqa_dataset_dev.json, each context as a page with its first paragraph, its table and the other paragraphs."""
+    reports: list[cairn.Source] = []
+    questions: list[TableQuestion] = []
+    for number, context in enumerate(_records(folder / "tatqa_dataset_dev.json")):
+        name = f"report{number:03}.html"
+        reports.append(cairn.Source(name, name, _page(f"Report {number:03}", context).encode()))
+        for one in context["questions"]:
+            answer = one["answer"] if isinstance(one["answer"], list) else [one["answer"]]
+            questions.append(
+                TableQuestion(name, one["question"], tuple(map(str, answer)), one["scale"], one["answer_type"])
+            )
+    return reports, questions
+
+
+def _page(title: str, context: Mapping[str, Any]) -> str:
+    first, *others = [
+        f"<p>{escape(one['text'])}</p>" for one in sorted(context["paragraphs"], key=lambda one: one["order"])
     ]
+    rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in context["table"]["table"]]
+    table = "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in rows), "</table>"])
+    body = "\n".join([f"<h1>{title}</h1>", first, table, *others])
+    return f"<!doctype html><html><head><meta charset='utf-8'><title>{title}</title></head><body>{body}</body></html>"
 
 
 SUPPORTED: Final = "supported"

@@ -37,9 +37,8 @@ def _section(task: Task, run: Mapping[str, Any]) -> str:
     asked = run["measured"][0]["questions"]
     notes = list(dict.fromkeys(note for one in run["measured"] for note in one["notes"]))
     told = f"{asked:,} questions, {run['date']}, commit {run['commit']}, {run['machine']}: `{run['command']}`."
-    return "\n\n".join(
-        [f"### {task.title}", "\n".join(lines), " ".join([told, *(f"{note}." for note in notes), task.note]).strip()]
-    )
+    below = " ".join([told, *(f"{note}." for note in notes), task.note]).strip()
+    return "\n\n".join([f"### {task.title}", "\n".join(lines), below])
 
 
 def _line(cells: Iterable[str]) -> str:
