@@ -65,8 +65,8 @@ def _scale(word: str) -> float:
 
 
 def _number(text: str) -> float | None:
-    """The first number: less than 0 in brackets, a hundredth before a percent sign, times its scale. Whole where it is written so,
-    as the metric has it: "2019" in a sentence is not the answer "2019.0"."""
+    """The first number: less than 0 in brackets, a hundredth before a percent sign, times its scale. Whole where it is written
+    so, as the metric has it: "2019" in a sentence is not the answer "2019.0"."""
     found = _DIGITS.search(text.translate(_SIGNS))
     if found is None:
         return None
