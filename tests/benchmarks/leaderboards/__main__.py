@@ -32,6 +32,7 @@ from tests.benchmarks.leaderboards.sets import read_beir, read_hops
 from tests.benchmarks.leaderboards.table import put_into, render
 
 ROOT = Path(__file__).resolve().parents[3]
+PRODUCT = ("app", "sql", "requirements")
 MODELS = ["auto", "minilm"]
 READERS = {"beir": read_beir, "hops": read_hops}
 
@@ -50,16 +51,20 @@ async def run_task(task: Task, place: Place, folder: Path, say: Say) -> list[dic
 
 def circumstances(name: str, other: str) -> dict[str, Any]:
     """What the figures of a task depend on; `other`: arguments that are not the usual ones."""
-    git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
-    commit = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
-    changed = bool(git(["git", "status", "--porcelain", "app", "sql"]).stdout.strip())
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "release": release(),
-        "commit": f"{commit}, changed" if changed else commit,
+        "commit": product_commit(),
         "machine": machine(),
         "command": shlex.join(["make", "leaderboards", f"TASKS={name}", *([f"ARGS={other}"] if other else [])]),
     }
+
+
+def product_commit() -> str:
+    """The last one that changed the product, and whether something has been changed since."""
+    git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
+    commit = git(["git", "log", "-1", "--format=%h", "--", *PRODUCT]).stdout.strip() or "unknown"
+    return f"{commit}, changed" if git(["git", "status", "--porcelain", *PRODUCT]).stdout.strip() else commit
 
 
 def machine() -> str:

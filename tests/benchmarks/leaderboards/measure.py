@@ -7,11 +7,11 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import cairn
 from cairn.domain.evaluation import Estimate
@@ -33,6 +33,7 @@ RANKINGS: Final = {
 }
 FOUND: Final = 10
 """Documents that are asked for: as many as a search gives that says nothing of it."""
+AT_ONCE: Final = 4
 LEGS: Final = {"as it comes": None, "without the graph": "text"}
 
 
@@ -58,6 +59,7 @@ class Measured:
 
 
 Say = Callable[[str], None]
+Came = TypeVar("Came")
 
 
 # --- retrieval ------------------------------------------------------------------------------------------------------
@@ -76,8 +78,8 @@ async def measure_retrieval(
                 notes = (*notes, f"{data.unjudged} questions left out: the set does not tell what answers them")
             for way, mode in LEGS.items():
                 say(f"asking {len(asked)} questions, {model}, {way}")
-                found = {key: await rag.search(text, collection=f"{name}-{model}", top_k=FOUND, mode=mode, group_by="document")
-                         for key, text in asked.items()}  # fmt: skip
+                ask = partial(rag.search, collection=f"{name}-{model}", top_k=FOUND, mode=mode, group_by="document")
+                found = dict(zip(asked, await several(ask, asked.values()), strict=True))
                 rankings = {key: [one.external_id for one in result.passages] for key, result in found.items()}
                 figures = {
                     metric: estimate([RANKINGS[metric](rankings[key], data.judgements[key]) for key in asked])
@@ -111,6 +113,17 @@ async def index(rag: cairn.Cairn, collection: str, what: Sequence[Any], say: Say
     return tuple(f"not indexed: {one.external_id} ({one.error})" for one in report.failed)
 
 
+async def several(ask: Callable[[str], Awaitable[Came]], texts: Iterable[str]) -> list[Came]:
+    """What comes of each, in their order, some at a time."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def take(text: str) -> Came:
+        async with turns:
+            return await ask(text)
+
+    return list(await asyncio.gather(*(take(text) for text in texts)))
+
+
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
@@ -121,12 +134,9 @@ async def measure_tables(place: Place, name: str, folder: Path, say: Say) -> lis
     asked = questions[: place.limit]
     async with opened(place, place.models[0]) as rag:
         notes = await index(rag, name, reports, say)
-        said = []
-        for number, one in enumerate(asked):
-            answer = await rag.ask(f"In {one.report}: {one.text}", collection=name)
-            said.append(words_of(answer))
-            if not number % 100:
-                say(f"{name}: {number} of {len(asked)} questions asked")
+        say(f"asking {len(asked)} questions")
+        texts = [f"In {one.report}: {one.text}" for one in asked]
+        said = [words_of(answer) for answer in await several(partial(rag.ask, collection=name), texts)]
     ways: dict[str, Callable[[TableQuestion], bool]] = {
         "Cairn as it comes": lambda _: True,
         "· only spans": lambda one: one.kind == "span",
