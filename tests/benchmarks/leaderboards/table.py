@@ -22,7 +22,9 @@ def render(known: Iterable[Task], results: Mapping[str, Any]) -> str:
         else:
             absent.append(f"- **{task.title}**: {task.source}")
     missing = (
-        ["### Not run", "What these tables do not have, and where the sets are had:\n\n" + "\n".join(absent)] if absent else []
+        ["### Not run", "What these tables do not have, and where the sets are had:\n\n" + "\n".join(absent)]
+        if absent
+        else []
     )
     return "\n\n".join([*measured, *missing]) + "\n"
 
