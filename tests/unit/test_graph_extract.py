@@ -128,6 +128,24 @@ def test_a_surname_of_two_people_stands_for_neither() -> None:
     assert not read("We saw Tom Hanks and Colin Hanks. Then Hanks left.").aliases
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He lives in Delaware. The paper on Voting Under Delaware is long. They left Delaware.",
+        "We met the Viscount of Jersey. Later we saw Jersey. A viscount came, too.",
+        "It asks Google Public DNS. The record of the DNS is old.",
+    ],
+    ids=["said before the longer name", "an office", "an acronym"],
+)
+def test_what_is_no_person_has_no_surname(text: str) -> None:
+    assert not read(text).aliases
+
+
+def test_a_title_that_begins_with_a_common_word_lends_its_last_one_no_name() -> None:
+    found = read("The history is long. It was 2016 when Klipper began.", title="History of Klipper")
+    assert "Klipper" in {mention.name for mention in found.entities}
+
+
 def test_title_and_heading_are_topics_with_an_empty_span() -> None:
     found = read("A play in verse.", title="Brand (play)", headings=("Works", "Early plays"))
     topics = [m for m in found.entities if m.kind == "topic"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import Final
@@ -128,8 +128,10 @@ def extract(
     A title is a topic of the first passage and of those that name it, a heading of the first passage under it.
     """
     headings = {heading for passage in passages for heading in passage.headings}
-    found = _entities(text, language, read_lines(text, headings))
-    aliases = _aliases(text, title, found)
+    bare = _without_links(without_quoted(text))
+    tokens = tokens_of(bare)
+    found = _entities(text, bare, tokens, language, read_lines(text, headings))
+    aliases = _aliases(text, title, found, {token.folded for token in tokens if not token.capital})
     renamed = {fold(alias.alias): alias.name for alias in aliases}
     found = [replace(one, name=renamed.get(fold(one.name), one.name)) for one in found]
     starts = [one.start for one in found]
@@ -161,10 +163,10 @@ def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityM
             yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
 
 
-def _entities(text: str, language: str | None, lines: Lines) -> list[_Named]:
-    """Everything that the text names, in order, none inside another."""
-    bare = _without_links(without_quoted(text))
-    tokens = tokens_of(bare)
+def _entities(
+    text: str, bare: str, tokens: Sequence[NameToken], language: str | None, lines: Lines
+) -> list[_Named]:
+    """Everything that the text names, in order, none inside another. `bare`: the text without quotations and links."""
     found = [
         _Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name) and not _is_label(name)
     ]
@@ -483,14 +485,14 @@ def _apart(found: Sequence[_Named]) -> Iterator[_Named]:
         yield one
 
 
-def _aliases(text: str, title: str, found: Sequence[_Named]) -> list[Alias]:
-    """Acronyms, surnames, and a title in full for what it names."""
+def _aliases(text: str, title: str, found: Sequence[_Named], small: Container[str]) -> list[Alias]:
+    """Acronyms, surnames, and a title in full for what it names. `small`: words that the document writes in small letters."""
     spelled = {one.name: one.kind for one in found if one.kind not in ("identifier", "term")}
     topic = bare_title(title)
     if topic:
         spelled = {topic: "name", **spelled}
     made = [Alias(expansion, acronym, "acronym") for expansion, acronym, _ in acronyms(text)]
-    made += surnames(spelled.items())
+    made += surnames(spelled.items(), small)
     if topic and topic != title.strip():
         made.append(Alias(topic, title.strip(), "title"))
     unique: dict[str, Alias] = {}

@@ -7,7 +7,7 @@ accents, punctuation, articles, possessives, and the plural of terms. What needs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -94,21 +94,27 @@ def _expansion(before: str, letters: Sequence[str]) -> str | None:
     return expansion if "." not in expansion and "\n" not in expansion else None
 
 
-def surnames(names: Iterable[tuple[str, EntityKind]]) -> list[Alias]:
-    """Single names that are the last word of exactly one longer name of the document, which is a person's."""
-    spelled = dict(names)
+def surnames(names: Iterable[tuple[str, EntityKind]], small: Container[str] = ()) -> list[Alias]:
+    """Single names that are the last word of exactly one longer name of the document, which is a person's.
+
+    `names` in the order in which the document first says them: a person is named in full first, but "Delaware" stands before
+    "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what begins with a word that the
+    document writes in small letters, too, is no person (`small`, folded): "History of Klipper".
+    """
     full: dict[str, set[str]] = {}
-    for name, kind in spelled.items():
+    short: list[str] = []
+    for name, kind in dict(names).items():
         parts = name.split()
-        if (
-            kind in ("person", "name")
-            and 2 <= len(parts) <= 4
-            and all(part[:1].isupper() for part in (parts[0], parts[-1]))
-        ):
-            full.setdefault(fold(parts[-1]), set()).add(name)
-    found = []
-    for name, kind in spelled.items():
-        owners = full.get(fold(name), set()) if " " not in name and kind in ("person", "name") else set()
-        if len(owners) == 1:
-            found.append(Alias(next(iter(owners)), name, "surname"))
-    return found
+        if kind not in ("person", "name"):
+            continue
+        if 2 <= len(parts) <= 4 and all(part[:1].isupper() for part in (parts[0], parts[-1])):
+            if fold(parts[0]) not in small:
+                full.setdefault(fold(parts[-1]), set()).add(name)
+        elif fold(name) in full:
+            short.append(name)
+    owned = [(name, full[fold(name)]) for name in short]
+    return [
+        Alias(next(iter(owners)), name, "surname")
+        for name, owners in owned
+        if len(owners) == 1 and (not name.isupper() or next(iter(owners)).isupper())
+    ]
