@@ -14,7 +14,7 @@ from cairn.ingest.prepare import RULES, prepare
 from cairn.settings import IngestSettings, Settings
 from tests.benchmarks.corpus import WordCount
 
-DERIVED: Final = (1, "42cd7daebb703d62caeb0a9f4c1013427a762f56767f4bc0da7794466805492d")
+DERIVED: Final = (2, "0c4b96b26e814bfb22ddb648de3234afb23c3e1560f9f2b4302fc85b924b3356")
 """Revision of the rules, and what they make of the files below. Where this test fails because a rule became better, raise
 cairn.ingest.prepare.RULES by 1, so that `cairn reindex` finds what earlier ones made, and write both down here."""
 
@@ -23,6 +23,7 @@ FILES: Final = {
     "The World Health Organization (WHO) is based in Geneva. "
     "Acme Corp. acquired Birch Ltd. She wrote to Mary Somerville.\n",
     "gens.md": "# Verre\n\nMarie Curie travaille avec Pierre Curie à Paris. La société Dupont a acquis Martin SARL.\n",
+    "data.md": "# Daten\n\nMan speichert nur mit Metadaten gern. Metadatenformate gibt es viele. Das Amt in Delaware hilft.\n",
     "sales.csv": "Region,2019,2020\nNorth,\"1,452\",1500\nSouth,44,(56)\nTotal,1496,1444\n",
     "prices.md": "| Item | Price | Since |\n| --- | --- | --- |\n| Tea | 3.50 EUR | 2024-01-05 |\n"
     "| Coffee | 4 EUR | 2023-02-01 |\n",

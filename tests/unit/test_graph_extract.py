@@ -146,6 +146,56 @@ def test_a_title_that_begins_with_a_common_word_lends_its_last_one_no_name() -> 
     assert "Klipper" in {mention.name for mention in found.entities}
 
 
+def kinds_in(text: str, language: str = "en", title: str = "") -> dict[str, str]:
+    return {mention.name: mention.kind for mention in read(text, title, language).entities if mention.end}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "phrase", "name"),
+    [
+        (
+            "“Defaulting Lender” means a lender that is defaulting. We told Morgan Stanley.", "en",
+            "Defaulting Lender", "Morgan Stanley",
+        ),
+        ("Prints blobs. Prints trees. We use Borg here.", "en", "Prints", "Borg"),
+        ("- Participer demain. On aime Nantes.\n2. Participer ensemble.\n", "fr", "Participer", "Nantes"),
+        ("Man speichert nur mit Metadaten gern. Metadatenformate gibt es viele. Wir nutzen heute Zope gern.", "de", "Metadaten", "Zope"),
+        ("Er wohnt in Büchern. Viele Bücher sind alt. Er lebt in Warschau.", "de", "Büchern", "Warschau"),
+        ("Nun Wählen Sie etwas. Dann nutzen wir Zope gern.", "de", "Wählen Sie", "Zope"),
+    ],
+    ids=["a defined term", "a verb", "a verb in a list", "a compounded noun", "an inflected noun", "an order"],
+)  # fmt: skip
+def test_what_shows_no_sign_of_being_a_name_is_a_term(text: str, language: str, phrase: str, name: str) -> None:
+    kinds = kinds_in(text, language)
+    assert kinds[phrase] == "term"
+    assert kinds[name] in ("name", "place", "person", "organisation")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "title", "name"),
+    [
+        ("Zope is loud. Zope was good.", "en", "", "Zope"),
+        ("The digital world. All media. Here Digital Media grows.", "en", "", "Digital Media"),
+        (
+            "| Digital Media | 3 |\n\nThe digital world, all media. So Digital Media grows.",
+            "en",
+            "Digital Media",
+            "Digital Media",
+        ),
+        ("Man fährt nach Berlin. Jeder Berliner kennt die Berlinale.", "de", "", "Berlin"),
+        ("They asked NASA for the data. NASA sent it.", "en", "", "NASA"),
+    ],
+    ids=["what is said of it", "within a sentence only", "the title", "a town and its people", "an acronym"],
+)
+def test_what_has_a_sign_of_it_stays_a_name(text: str, language: str, title: str, name: str) -> None:
+    assert kinds_in(text, language, title)[name] in ("name", "place")
+
+
+def test_a_term_has_the_key_of_the_name_that_it_is_written_like() -> None:
+    assert key_of("Defaulting Lenders", "term") == key_of("Defaulting Lenders")
+    assert key_of("defaulting lenders", "term") == "defaulting lender"
+
+
 def test_title_and_heading_are_topics_with_an_empty_span() -> None:
     found = read("A play in verse.", title="Brand (play)", headings=("Works", "Early plays"))
     topics = [m for m in found.entities if m.kind == "topic"]

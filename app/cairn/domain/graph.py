@@ -18,7 +18,7 @@ EntityKind = Literal[
     "person", "organisation", "place", "name", "term", "topic", "identifier", "module", "class", "function", "method",
 ]  # fmt: skip
 """`name`: a proper name of which nothing tells what kind it is of; `topic`: a title or heading; `term`: a phrase that
-the document keeps using; the last four are code."""
+the document keeps using, or that is written like a name and shows no sign of being one; the last four are code."""
 
 AliasReason = Literal["acronym", "surname", "title", "model"]
 

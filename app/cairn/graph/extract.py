@@ -2,6 +2,7 @@
 
     names, identifiers, quoted titles, acronyms, phrases    over the whole document, once
     -> one name for each entity (aliases)                   resolve.py
+    -> what is no name after all is a term                  doubt.py
     -> mentions of each passage, its title and headings
     -> relations within sentences                           relations.py
 
@@ -20,6 +21,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from cairn.domain.graph import Alias, EntityKind, EntityMention, Extraction
+from cairn.graph.doubt import find_doubtful
 from cairn.graph.keys import (
     LONGEST_KEY,
     acronyms,
@@ -130,10 +132,16 @@ def extract(
     headings = {heading for passage in passages for heading in passage.headings}
     bare = _without_links(without_quoted(text))
     tokens = tokens_of(bare)
-    found = _entities(text, bare, tokens, language, read_lines(text, headings))
+    lines = read_lines(text, headings)
+    found = _entities(text, bare, tokens, language, lines)
     aliases = _aliases(text, title, found, {token.folded for token in tokens if not token.capital})
     renamed = {fold(alias.alias): alias.name for alias in aliases}
     found = [replace(one, name=renamed.get(fold(one.name), one.name)) for one in found]
+    doubtful = find_doubtful(found, tokens, text, lines, title=title, nouns=nouns_of(language))
+    found = [
+        replace(one, kind="term") if one.kind in ("name", "place") and key_of(one.name) in doubtful else one
+        for one in found
+    ]
     starts = [one.start for one in found]
     seen: set[str] = set()
     made = []
@@ -163,9 +171,7 @@ def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityM
             yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
 
 
-def _entities(
-    text: str, bare: str, tokens: Sequence[NameToken], language: str | None, lines: Lines
-) -> list[_Named]:
+def _entities(text: str, bare: str, tokens: Sequence[NameToken], language: str | None, lines: Lines) -> list[_Named]:
     """Everything that the text names, in order, none inside another. `bare`: the text without quotations and links."""
     found = [
         _Named(start, end, name, "name") for start, end, name in quoted(text) if _is_work(name) and not _is_label(name)

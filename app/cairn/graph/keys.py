@@ -31,13 +31,13 @@ _WORD: Final = re.compile(r"[^\W_]+")
 def key_of(name: str, kind: EntityKind = "name") -> str:
     """The form under which an entity is stored and looked up; "" where nothing is left.
 
-    "The Beatles'" and "beatles" are one, "U.S.A." and "USA", and "Best Buy Co., Inc." and "BEST BUY"; of a term the plural is
-    folded too.
+    "The Beatles'" and "beatles" are one, "U.S.A." and "USA", and "Best Buy Co., Inc." and "BEST BUY"; of a term in small letters
+    the plural is folded too.
     """
     dotless = _DOTTED.sub(lambda match: match.group().replace(".", ""), name)
     folded = _POSSESSIVE.sub("", fold(dotless.replace("’", "'")))
     words = [word for word in _APART.split(LEADING_ARTICLE.sub("", folded.strip(), count=1)) if word]
-    if kind == "term" and words:
+    if kind == "term" and words and name.islower():
         words[-1] = singular(words[-1])
     while (
         len(words) > 1 and words[-1] in LEGAL_FORMS and (words[-1] not in ALL_STOP_WORDS or _ends_in_capitals(dotless))
@@ -98,8 +98,8 @@ def surnames(names: Iterable[tuple[str, EntityKind]], small: Container[str] = ()
     """Single names that are the last word of exactly one longer name of the document, which is a person's.
 
     `names` in the order in which the document first says them: a person is named in full first, but "Delaware" stands before
-    "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what begins with a word that the
-    document writes in small letters, too, is no person (`small`, folded): "History of Klipper".
+    "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what holds a small word and begins with
+    one that the document writes in small letters, too (`small`, folded), is no person: "History of Klipper".
     """
     full: dict[str, set[str]] = {}
     short: list[str] = []
@@ -108,7 +108,7 @@ def surnames(names: Iterable[tuple[str, EntityKind]], small: Container[str] = ()
         if kind not in ("person", "name"):
             continue
         if 2 <= len(parts) <= 4 and all(part[:1].isupper() for part in (parts[0], parts[-1])):
-            if fold(parts[0]) not in small:
+            if fold(parts[0]) not in small or all(part[:1].isupper() for part in parts):
                 full.setdefault(fold(parts[-1]), set()).add(name)
         elif fold(name) in full:
             short.append(name)

@@ -410,6 +410,8 @@ class Nouns(_Section):
     words: Words = NONE
     endings: Endings = ()
     adjective_endings: Endings = ()
+    inflections: Endings = ()
+    """Endings that nouns take and names do not."""
     connectors: Words = NONE
     """Small words inside a name."""
     after_determiner: Words = NONE
