@@ -159,7 +159,7 @@ def kinds_in(text: str, language: str = "en", title: str = "") -> dict[str, str]
         ),
         ("Prints blobs. Prints trees. We use Borg here.", "en", "Prints", "Borg"),
         ("- Participer demain. On aime Nantes.\n2. Participer ensemble.\n", "fr", "Participer", "Nantes"),
-        ("Man speichert nur mit Metadaten gern. Metadatenformate gibt es viele. Wir nutzen heute Zope gern.", "de", "Metadaten", "Zope"),
+        ("Man speichert mit Metadaten gern. Metadatenformate gibt es. Wir nutzen heute Zope gern.", "de", "Metadaten", "Zope"),
         ("Er wohnt in Büchern. Viele Bücher sind alt. Er lebt in Warschau.", "de", "Büchern", "Warschau"),
         ("Nun Wählen Sie etwas. Dann nutzen wir Zope gern.", "de", "Wählen Sie", "Zope"),
     ],

@@ -98,8 +98,8 @@ def surnames(names: Iterable[tuple[str, EntityKind]], small: Container[str] = ()
     """Single names that are the last word of exactly one longer name of the document, which is a person's.
 
     `names` in the order in which the document first says them: a person is named in full first, but "Delaware" stands before
-    "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what holds a small word and begins with
-    one that the document writes in small letters, too (`small`, folded), is no person: "History of Klipper".
+    "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what holds a small word and begins
+    with one that the document writes in small letters, too (`small`, folded), is no person: "History of Klipper".
     """
     full: dict[str, set[str]] = {}
     short: list[str] = []
