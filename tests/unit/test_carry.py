@@ -314,6 +314,8 @@ def test_what_is_compared_with_something_is_asked_of_both(
     [
         (NAPOLEON, "Compare to Alexander the Great", "Alexander the Great"),
         (NAPOLEON, "Compare that with Alexander the Great", "Alexander the Great"),
+        (NAPOLEON, "compare to alexander the great", "alexander the great"),
+        (NAPOLEON_FR, "compare à charles le chauve", "charles le chauve"),
         (NAPOLEON_DE, "Vergleiche das mit Karl dem Großen", "Karl dem Großen"),
         (NAPOLEON_FR, "Compare à Charles le Chauve", "Charles le Chauve"),
         (PRICE, "compara con el precio al público", "precio al público"),
@@ -339,6 +341,8 @@ def test_what_names_both_sides_is_no_comparison_with_what_was_said(message: str)
         (FRANCE, "In comparison with contractors, sick pay"),
         (FRANCE, "Compare to last year the number of employees in sales"),
         (FRANCE, "Compare to the average the salaries of engineers"),
+        (FRANCE, "compare to last year the number of employees in sales"),
+        (FRANCE, "compare to 2022 the salaries"),
         (CLIO, "Compare à la moyenne les salaires des ingénieurs"),
         (DOM, "Vergleiche mit dem Durchschnitt die Gehälter der Ingenieure"),
         (TOWER, "Compara con el promedio el salario de los ingenieros"),

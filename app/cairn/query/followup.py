@@ -45,6 +45,8 @@ TOO_LITTLE: Final = 1  # measured: tests/unit/test_carry.py
 that stay with their subject and on others that do not (docs/quality.md, "Follow-ups and new subjects")."""
 BESIDE_A_KIND: Final = 3  # measured: tests/unit/test_carry.py
 """Words that are carried where the message says which kind of thing it means ("this method")."""
+BYNAMED: Final = 3  # measured: tests/unit/test_carry.py
+"""Words of a name with an article inside: "alexander the great"."""
 NEW_FOCUS: Final = 3  # measured: tests/unit/test_edges_followup.py
 """Words of content that may follow "and", "what about" or "compared with" as a new focus; more are a question of their own."""
 
@@ -354,7 +356,10 @@ class _Message:
         return self.rules.article.sub("", other)
 
     def _are_two_things(self, words: Sequence[Word]) -> bool:
-        """Whether an article stands between two things: "compare to the average the salaries", not "to Alexander the Great"."""
+        """Whether an article stands between two things: "compare to the average the salaries", not "to Alexander the Great", nor
+        between two words of a message without capitals, which tells no names."""
+        if self.text.islower() and len(words) == BYNAMED and words[0].text.isalpha():
+            return False
         return any(
             one.content
             and article.folded in self.rules.words.opens_thing
