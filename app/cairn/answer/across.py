@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
 from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
-from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid
+from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid, with_sum_first
 from cairn.answer.quotation import lead_over_others, quote
+from cairn.answer.reading import UNREAD, as_stretch, choose_places
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import passage_language
 from cairn.language.lexicon import replies
+from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, embed_questions
 
-MOST_EMBEDDED: Final = 40  # bound: tests/unit/test_edges_answer.py
+MOST_EMBEDDED: Final = 32  # bound: tests/unit/test_edges_answer.py
 """Places that are compared, those of the best passages first; each costs some milliseconds."""
 EVEN: Final = 0.05  # measured: tests/unit/test_edges_answer.py
 """Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
@@ -50,6 +52,13 @@ RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
 """Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
 fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with
 that which answers, without it, and of others about something else (docs/adr/0094-two-local-models.md)."""
+READ: Final = 0.5  # measured: tests/unit/test_read_across.py
+"""Log odds that one of the reader's counts, on a stretch and on a place in it, where SELECTION has chosen what is read: of 66
+questions of encyclopaedias the best place holds the answer to .85, to .74 without it (docs/adr/0119-what-is-not-said.md)."""
+MOST_SURE: Final = 6.0  # measured: tests/unit/test_read_across.py
+# measured: tests/unit/test_read_across.py
+PRESENT_READ, RIGHT_READ = 2.4, 1.3
+"""Log odds of PRESENT and RIGHT for the reader's word on the stretch that is quoted, as a share of MOST_SURE."""
 
 Floats = NDArray[np.float64]
 
@@ -100,9 +109,11 @@ async def extract_across(
     first: int = 1,
     known: str = "",
     calibration: Calibration = UNCALIBRATED,
+    reader: AnswerReader | None = None,
 ) -> Draft:
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
-    stands. Not found where none is near enough. See `extract` for the rest. Raises ProviderError."""
+    stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
+    near enough. See `extract` for the rest. Raises ProviderError."""
     found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
     terms = question_terms(question, found)
     if not found or not terms.words:
@@ -111,9 +122,14 @@ async def extract_across(
     cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
     measured = measure(terms, found, passages)
     scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    reading = await _read(question, found, scores, passages, reader) if reader else None
+    scores = scores if reading is None else weigh_reading(scores, reading)
+    order = with_sum_first([int(at) for at in np.argsort(-scores, kind="stable")], found, scores, terms, passages)
+    if not order:
+        return not_found(question, passages, terms)
     values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
-    confidence = calibration.apply(Confidence(_chance(PRESENT, values), _chance(RIGHT, values)))
+    said = 0.0 if reading is None else float(reading.stretch[order[0]])
+    confidence = calibration.apply(estimate_across(values, said))
     features = selection_features(terms, passages, found, measured, scores, order, values["cosine"])
     if confidence.present < ENOUGH:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
@@ -124,6 +140,42 @@ async def extract_across(
     return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
 
 
-def _chance(weights: Mapping[str, float], values: Mapping[str, float]) -> float:
-    total = sum(weight * (values[name] if name else 1.0) for name, weight in weights.items())
+@dataclass(frozen=True, slots=True)
+class PlacesRead:
+    """Of each place what the reader says of its stretch, and of it there; 0 where it was not `read`."""
+
+    stretch: Floats
+    unit: Floats
+    read: NDArray[np.bool_]
+
+
+async def _read(
+    question: str, found: Sequence[Candidate], scores: Floats, passages: Sequence[Passage], reader: AnswerReader
+) -> PlacesRead | None:
+    """The stretches with the places that score best; None where nothing can be read. Raises ProviderError."""
+    places = choose_places(found, scores, passages)
+    if not places:
+        return None
+    made = PlacesRead(np.zeros(len(found)), np.zeros(len(found)), np.zeros(len(found), np.bool_))
+    readings = await reader.read(question, [as_stretch(place, found, passages) for place in places])
+    for place, reading in zip(places, readings, strict=True):
+        for at, number in place.inside.items():
+            made.stretch[at], made.unit[at], made.read[at] = reading.score, reading.units[number], True
+    return made
+
+
+def weigh_reading(scores: Floats, reading: PlacesRead) -> Floats:
+    """One score a place; those that were not read come last."""
+    weighed: Floats = scores + READ * (reading.stretch + reading.unit) - UNREAD * ~reading.read
+    return weighed
+
+
+def estimate_across(values: Mapping[str, float], said: float = 0.0) -> Confidence:
+    """By `evidence_of` the best place, and what the reader `said` of its stretch, 0 where none did."""
+    sure = max(-MOST_SURE, min(MOST_SURE, said)) / MOST_SURE
+    return Confidence(_chance(PRESENT, values, PRESENT_READ * sure), _chance(RIGHT, values, RIGHT_READ * sure))
+
+
+def _chance(weights: Mapping[str, float], values: Mapping[str, float], more: float = 0.0) -> float:
+    total = more + sum(weight * (values[name] if name else 1.0) for name, weight in weights.items())
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))

@@ -11,6 +11,7 @@ from typing import Final
 
 from cairn.language.lexicon import AskedKinds, every, language, languages, patterns
 from cairn.language.linear import bounded
+from cairn.language.numbers import Quantity, quantities
 from cairn.language.text import fold_line
 
 Pick = Callable[[AskedKinds], Iterable[str]]
@@ -23,6 +24,8 @@ def _words(pick: Pick) -> re.Pattern[str]:
 
 
 _ASKS_NUMBER: Final = _words(lambda asked: asked.number)
+_ASKS_MONEY: Final = _words(lambda asked: asked.money)
+_AMOUNT: Final = _words(lambda asked: asked.amounts)
 _ASKS_TIME: Final = _words(lambda asked: asked.time)
 _ASKS_PERSON: Final = _words(lambda asked: asked.person)
 _ASKS_REASON: Final = _words(lambda asked: asked.reason)
@@ -60,10 +63,11 @@ OPENING: Final = 3  # measured: tests/unit/test_edges_answer.py
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a question asks for; several may be. `way`: how something is done, which a command may say. `several`: things that a
-    list names. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1)
+    list names. `money`: what something costs, a fee, a salary. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1)
     or smallest (-1) value; 0 for neither."""
 
     number: bool
+    money: bool
     time: bool
     person: bool
     reason: bool
@@ -89,6 +93,7 @@ def read_asked(question: str) -> Asked:
     folded = fold_line(question)
     return Asked(
         number=bool(_ASKS_NUMBER.search(question)),
+        money=bool(_ASKS_MONEY.search(question)),
         time=bool(_ASKS_TIME.search(question)),
         person=bool(_ASKS_PERSON.search(question)),
         reason=bool(_ASKS_REASON.search(question)),
@@ -103,6 +108,17 @@ def read_asked(question: str) -> Asked:
 def is_idle(word: str) -> bool:
     """Whether a folded word of a question only says what kind of thing it asks for: "year", "largest", "amount"."""
     return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)
+
+
+FORM: Final = 2  # measured: tests/unit/test_answer_type.py
+"""Words by which the form of a question begins: "how long"."""
+
+
+def form_words(question: str) -> frozenset[str]:
+    """Folded words of a question that are its form, and no thing that a text must name: "how *long*", "what does it *cost*"."""
+    found = [match[0].split() for pattern in (_ASKS_NUMBER, _ASKS_MONEY) for match in pattern.finditer(question)]
+    costs = [words[-1] for words in found if _ASKS_MONEY.fullmatch(" ".join(words))]
+    return frozenset(fold_line(word) for words in (*(words[:FORM] for words in found), costs) for word in words)
 
 
 def tells_outcome(text: str) -> bool:
@@ -136,6 +152,23 @@ def gives_reason(text: str, code: str | None) -> bool:
 def gives_definition(text: str) -> bool:
     """Whether words of the text say what something is."""
     return bool(_DEFINES.search(text))
+
+
+def lacks_money(asked: Asked, text: str) -> bool:
+    """Whether a sum of money is asked for, and the text, as it is shown, has none: no amount with a currency, none that may have
+    one left out, and no word such as "free". An amount of something else (244 metres, 22 %, the year 1894) is no price."""
+    return asked.money and not (_AMOUNT.search(text) or _CURRENCY.search(text) or any(map(_may_be_money, quantities(text))))
+
+
+_CURRENCY: Final = re.compile(r"[$€£¥₹₩₽]|\b(?:CHF|USD|EUR|GBP|JPY|CNY|RMB|INR|SEK|NOK|DKK|PLN|CZK)\b")
+LEAST_BARE: Final = 100  # measured: tests/unit/test_answer_type.py
+"""A number without a unit from which on it may be a sum; smaller ones are counts, steps and days."""
+
+
+def _may_be_money(one: Quantity) -> bool:
+    if one.unit or one.kind == "year":
+        return one.kind == "money"
+    return one.amount is not None and one.amount >= LEAST_BARE
 
 
 def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -> bool | None:

@@ -117,6 +117,7 @@ def features_of(found: SelectionFeatures) -> dict[str, float]:
         "read": _bounded(found.read or 0.0, 6.0),
         "read_most": _bounded(found.read_most, 6.0),
         "read_margin": _bounded(found.read_margin, 5.0),
+        "unsaid": found.unsaid,
     }
 
 

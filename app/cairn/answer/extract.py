@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from cairn.answer.answer_type import Asked
+from cairn.answer.answer_type import Asked, form_words, lacks_money
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.confidence import PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
@@ -103,11 +103,15 @@ async def extract(
     read = await read_candidates(question, found, words, passages, by) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
+    order = with_sum_first(order, found, scores, terms, passages)
+    if not order:
+        return not_found(question, passages, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
     if read is not None:
         features = with_reading(features, order, found, scores, read)
+        features = replace(features, unsaid=_unsaid(best, found[order[0]], terms, passages))
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     if other_row or _is_source_code(best, passages):
@@ -204,6 +208,18 @@ def selection_features(
     )
 
 
+def _unsaid(best: Excerpt, candidate: Candidate, terms: QuestionTerms, passages: Sequence[Passage]) -> float:
+    """Share of the question's rarity that stands neither in what is shown nor above it; words that only say what kind of thing is
+    asked for are none."""
+    passage = passages[best.rank]
+    row, briefly = best.kind == "row", terms.asked.said_briefly
+    around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=briefly)
+    told = terms.held([*words_of(f"{passage.title}\n{best.shown}\n{as_markdown(around)}"), *candidate.lead])
+    form = form_words(terms.text)
+    says = np.array([word not in form for word in terms.words])
+    return share(terms.idf * (says & ~terms.idle), 1 - np.minimum(told, 1.0))
+
+
 def _mean(held: Measured, places: Sequence[int]) -> float:
     return float(held[list(places)].mean()) if places else 1.0
 
@@ -227,6 +243,26 @@ def _closest_row_first(
         return list(order)
     first = max(alike, key=lambda at: float(label[at]))
     return [first, *(at for at in order if at != first)]
+
+
+def with_sum_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
+) -> list[int]:
+    """Where a sum of money is asked for, the first one first of which such a sum is shown; none of them where there is none."""
+    if not terms.asked.money:
+        return list(order)
+    floor = scores[order[0]] - UNREAD / 2
+    for at in order:
+        if scores[at] > floor and _shows_sum(quote(at, found, scores, terms, passages), terms, passages):
+            return [at, *(other for other in order if other != at)]
+    return []
+
+
+def _shows_sum(one: Excerpt, terms: QuestionTerms, passages: Sequence[Passage]) -> bool:
+    if one.kind == "row":  # the currency may stand above the table
+        return True
+    around = surroundings(passages[one.rank].content, one.spans[-1], said_briefly=terms.asked.said_briefly)
+    return not lacks_money(terms.asked, f"{one.shown}\n{as_markdown(around)}")
 
 
 def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:

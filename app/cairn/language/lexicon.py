@@ -535,6 +535,10 @@ class AskedKinds(_Section):
     reason: Patterns = ()
     definition: Patterns = ()
     """Questions for these."""
+    money: Patterns = ()
+    """Questions for a sum of money: what something costs, a fee, a salary."""
+    amounts: Patterns = ()
+    """What says a sum of money without a sign of a currency: "free", francs."""
     what_is: str = ""
     """How a definition of `{}` is asked for."""
     announces: Patterns = ()

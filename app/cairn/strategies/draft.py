@@ -327,8 +327,9 @@ async def _extract(
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
     across = await extract_across(
-        asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration
-    )
+        asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration,
+        reader=run.deps.searcher.reader(run.question.collection),
+    )  # fmt: skip
     return across if draft is None or across.found else draft
 
 

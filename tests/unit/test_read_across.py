@@ -1,0 +1,70 @@
+"""What the reader adds where documents are in another language than the question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cairn.answer.across import PlacesRead, estimate_across, extract_across, weigh_reading
+from cairn.answer.confidence import Calibration
+from cairn.providers.answer_reader import Stretch, StretchReading
+from tests.unit.test_extract import WordEmbedder, passage
+
+SURE = Calibration((0.0, 2.0), (0.0, 2.0))
+VALUES = {"cosine": 0.6, "passages": 0.2, "words": 0.4, "margin": 0.5, "short": 0.25, "apart": 0.5}
+
+
+def odds(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def test_what_was_read_is_weighed_and_the_rest_comes_last() -> None:
+    reading = PlacesRead(np.array([3.0, -1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array([True, True, False]))
+    assert weigh_reading(np.array([1.0, 1.0, 9.0]), reading) == pytest.approx([3.0, 0.5, -91.0])
+
+
+@pytest.mark.parametrize(("said", "share"), [(6.0, 1.0), (7.0, 1.0), (5.9, 5.9 / 6), (-3.0, -0.5), (-9.0, -1.0)])
+def test_its_word_makes_an_answer_more_or_less_probable(said: float, share: float) -> None:
+    silent, read = estimate_across(VALUES), estimate_across(VALUES, said)
+    assert odds(read.present) - odds(silent.present) == pytest.approx(2.4 * share)
+    assert odds(read.right) - odds(silent.right) == pytest.approx(1.3 * share)
+
+
+class ReaderOf:
+    """A reader that takes what has a word for an answer, and nothing else."""
+
+    name = "of a word"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
+        def score(text: str) -> float:
+            return 6.0 if self.word in text else -6.0
+
+        return [StretchReading(score(" ".join(one.units)), tuple(map(score, one.units))) for one in stretches]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+TEXT = "The Kestrel is a ship of oak.\n\nHer first voyage went to Riga in 1931."
+
+
+@pytest.mark.parametrize("word", ["oak", "1931"])
+async def test_of_the_nearest_places_the_one_that_it_takes_for_an_answer_is_quoted(word: str) -> None:
+    draft = await extract_across(
+        "Wann fuhr die Kestrel zuerst?", "de", [passage(TEXT)], WordEmbedder(), calibration=SURE, reader=ReaderOf(word)
+    )
+    assert word in draft.citations[0].quote
+
+
+async def test_a_price_is_not_answered_with_other_numbers() -> None:
+    for text, found in ((TEXT, False), (TEXT + "\n\nThe Kestrel was sold for 900 pounds.", True)):
+        draft = await extract_across(
+            "Wie viel kostete die Kestrel?", "de", [passage(text)], WordEmbedder(), calibration=SURE
+        )
+        assert draft.found is found
