@@ -1,10 +1,10 @@
-"""What a question asks for, and whether a text has it: sums of money, and the words that are only the form of a question."""
+"""What a question asks for, and whether a text has it: sums of money."""
 
 from __future__ import annotations
 
 import pytest
 
-from cairn.answer.answer_type import form_words, lacks_money, read_asked
+from cairn.answer.answer_type import lacks_money, read_asked
 from cairn.answer.extract import extract
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
@@ -64,19 +64,6 @@ def test_no_sum_is_asked_for(question: str) -> None:
 def test_a_price_is_a_sum_of_money(text: str, lacks: bool) -> None:
     assert lacks_money(read_asked(COSTS), text) is lacks
     assert not lacks_money(read_asked("How long is it?"), text)
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ("How long is the waiting period?", {"how", "long"}),
-        (COSTS, {"what", "does", "cost"}),
-        ("Wie viel kostete der Bau?", {"wie", "viel", "kostete"}),
-        ("Who owns it?", set()),
-    ],
-)
-def test_words_that_are_the_form_of_a_question(question: str, words: set[str]) -> None:
-    assert form_words(question) == words
 
 
 ROOF = "The solar roof covers 22 % of the electricity of the plant in Fredrikstad."

@@ -80,7 +80,7 @@ class Asked:
     @property
     def anything(self) -> bool:
         """Whether a kind of thing is asked for that a text shows by its form."""
-        return self.number or self.time or self.person or self.outcome
+        return self.number or self.money or self.time or self.person or self.outcome
 
     @property
     def said_briefly(self) -> bool:
@@ -108,17 +108,6 @@ def read_asked(question: str) -> Asked:
 def is_idle(word: str) -> bool:
     """Whether a folded word of a question only says what kind of thing it asks for: "year", "largest", "amount"."""
     return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)
-
-
-FORM: Final = 2  # measured: tests/unit/test_answer_type.py
-"""Words by which the form of a question begins: "how long"."""
-
-
-def form_words(question: str) -> frozenset[str]:
-    """Folded words of a question that are its form, and no thing that a text must name: "how *long*", "what does it *cost*"."""
-    found = [match[0].split() for pattern in (_ASKS_NUMBER, _ASKS_MONEY) for match in pattern.finditer(question)]
-    costs = [words[-1] for words in found if _ASKS_MONEY.fullmatch(" ".join(words))]
-    return frozenset(fold_line(word) for words in (*(words[:FORM] for words in found), costs) for word in words)
 
 
 def tells_outcome(text: str) -> bool:
@@ -179,6 +168,8 @@ def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -
     given = set(_DIGITS.findall(question))
     new = [number for number in _DIGITS.findall(text) if number not in given]
     if asked.number and (new or not _SPELLED.isdisjoint(words)):
+        return True
+    if asked.money and not lacks_money(asked, text):
         return True
     if asked.time and (
         any(_YEAR.fullmatch(number) for number in new) or not _CALENDAR.isdisjoint(words) or _TIMES.search(text)

@@ -20,6 +20,8 @@ from cairn.domain.answer import AnswerStatus, ConfidenceWord, SelectionFeatures
 PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 """Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
 answer, and 78 % of what they do not."""
+FACT_ENOUGH: Final = 0.5  # measured: tests/unit/test_edges_answer.py
+"""The same of a number, a time, a sum or a name, where the reader has read (docs/adr/0119-what-is-not-said.md)."""
 NAMED_ENOUGH: Final = 0.15  # measured: tests/db/test_described.py
 """The same where the question names the document: who does knows that there is something in it."""
 SURE: Final = 0.5  # measured: tests/unit/test_edges_answer.py
@@ -117,7 +119,6 @@ def features_of(found: SelectionFeatures) -> dict[str, float]:
         "read": _bounded(found.read or 0.0, 6.0),
         "read_most": _bounded(found.read_most, 6.0),
         "read_margin": _bounded(found.read_margin, 5.0),
-        "unsaid": found.unsaid,
     }
 
 

@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from cairn.answer.answer_type import Asked, form_words, lacks_money
+from cairn.answer.answer_type import Asked, lacks_money
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
-from cairn.answer.confidence import PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
+from cairn.answer.confidence import FACT_ENOUGH, PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
 from cairn.answer.evidence import (
     COLUMN,
     FEATURES,
@@ -111,12 +111,11 @@ async def extract(
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
     if read is not None:
         features = with_reading(features, order, found, scores, read)
-        features = replace(features, unsaid=_unsaid(best, found[order[0]], terms, passages))
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     if other_row or _is_source_code(best, passages):
         confidence = confidence.unsure()
-    if confidence.present < enough:
+    if confidence.present < (FACT_ENOUGH if read is not None and _is_plain_fact(terms, enough) else enough):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
@@ -129,6 +128,12 @@ async def extract(
     worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
     others = _others(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
+
+
+def _is_plain_fact(terms: QuestionTerms, enough: float) -> bool:
+    """Whether a thing is asked for that a text shows by its form (a number, a time, a name), which the reader tells well from what
+    is near to it; and as much is wanted as of any question, which names no document."""
+    return enough == PRESENT_ENOUGH and terms.asked.anything and not terms.asked.way
 
 
 async def _sections_below(
@@ -206,18 +211,6 @@ def selection_features(
         anywhere=anywhere,
         lead=ahead,
     )
-
-
-def _unsaid(best: Excerpt, candidate: Candidate, terms: QuestionTerms, passages: Sequence[Passage]) -> float:
-    """Share of the question's rarity that stands neither in what is shown nor above it; words that only say what kind of thing is
-    asked for are none."""
-    passage = passages[best.rank]
-    row, briefly = best.kind == "row", terms.asked.said_briefly
-    around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=briefly)
-    told = terms.held([*words_of(f"{passage.title}\n{best.shown}\n{as_markdown(around)}"), *candidate.lead])
-    form = form_words(terms.text)
-    says = np.array([word not in form for word in terms.words])
-    return share(terms.idf * (says & ~terms.idle), 1 - np.minimum(told, 1.0))
 
 
 def _mean(held: Measured, places: Sequence[int]) -> float:

@@ -72,8 +72,7 @@ class SelectionFeatures:
     `cosine`: of question and quotation; None where it was not embedded. `anywhere`: share of the question's rarity (idf)
     that stands in any passage; `lead`: by how much the passage that holds most of it is ahead of the third.
     `read`: log odds of the reader that the stretch it stands in answers, None where nothing was read; `read_most`: the most that
-    it gave to any stretch; `read_margin`: as `margin`, with what it says. `unsaid`: share of the question's rarity that stands
-    neither in what is shown nor in the titles and headings above it.
+    it gave to any stretch; `read_margin`: as `margin`, with what it says.
     """
 
     kind: Literal["prose", "item", "row", "code", "heading"]
@@ -100,7 +99,6 @@ class SelectionFeatures:
     read: float | None = None
     read_most: float = 0.0
     read_margin: float = 0.0
-    unsaid: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
