@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.answer.answer_type import lacks_money, read_asked
+from cairn.answer.answer_type import asking_words, lacks_money, read_asked
 from cairn.answer.extract import extract
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
@@ -64,6 +64,18 @@ def test_no_sum_is_asked_for(question: str) -> None:
 def test_a_price_is_a_sum_of_money(text: str, lacks: bool) -> None:
     assert lacks_money(read_asked(COSTS), text) is lacks
     assert not lacks_money(read_asked("How long is it?"), text)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("¿Cuánto cuesta renovar el pasaporte?", {"cuanto", "cuesta"}),
+        ("How long is it?", {"how", "long"}),
+        ("Who?", set()),
+    ],
+)
+def test_words_that_ask_for_a_sum_or_a_number(question: str, words: set[str]) -> None:
+    assert asking_words(question) == words
 
 
 ROOF = "The solar roof covers 22 % of the electricity of the plant in Fredrikstad."

@@ -14,6 +14,8 @@ from cairn.answer.answer_type import read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.cite import marks, named_sources, quotations
 from cairn.answer.confidence import (
+    NAMED_ENOUGH,
+    PRESENT_ENOUGH,
     Calibration,
     Confidence,
     JudgedConfidence,
@@ -24,11 +26,13 @@ from cairn.answer.confidence import (
 )
 from cairn.answer.evidence import COLUMN, FEATURES, measure, question_terms
 from cairn.answer.extract import extract
+from cairn.answer.reading import ReadBy
 from cairn.answer.refusal import is_refusal
 from cairn.answer.reply import loop_start
 from cairn.errors import InputError
 from cairn.evals.calibrate import calibrate
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
+from tests.unit.test_read_across import ReaderOf
 
 
 def odds(p: float) -> float:
@@ -60,6 +64,39 @@ async def test_and_so_is_one_in_another_language(present: float, shown: bool) ->
     draft = await extract_across(
         "Wo wurde die Kestrel gebaut?", "de", [passage(SHIPS)], WordEmbedder(), calibration=always(present)
     )
+    assert draft.found is shown
+
+
+@pytest.mark.parametrize(
+    ("question", "present", "reads", "enough", "shown"),
+    [
+        ("When was the Kestrel built?", 0.501, True, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, True, PRESENT_ENOUGH, False),
+        ("What does the Kestrel carry?", 0.499, True, PRESENT_ENOUGH, True),
+        ("How is the Kestrel built in 1931?", 0.499, True, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, False, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, True, NAMED_ENOUGH, True),
+    ],
+    ids=["a fact", "an unsure one", "a thing", "a way", "not read", "of a document that is named"],
+)
+async def test_a_fact_that_was_read_is_shown_from_one_half(
+    question: str, present: float, reads: bool, enough: float, shown: bool
+) -> None:
+    """ADR 119."""
+    by = ReadBy(ReaderOf("Riga"), [[]]) if reads else None
+    draft = await extract(
+        question, [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present), by=by, enough=enough
+    )
+    assert draft.found is shown
+
+
+@pytest.mark.parametrize(("right", "shown"), [(0.38, True), (0.37, False)])
+async def test_what_is_hardly_right_is_not_shown(right: float, shown: bool) -> None:
+    """Of .4, which is .15 (ADR 119)."""
+    draft = await extract(
+        "What does the Kestrel carry?", [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(0.4, right),
+        by=ReadBy(ReaderOf("coal"), [[]]),
+    )  # fmt: skip
     assert draft.found is shown
 
 

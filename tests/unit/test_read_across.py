@@ -23,7 +23,7 @@ def odds(p: float) -> float:
 
 def test_what_was_read_is_weighed_and_the_rest_comes_last() -> None:
     reading = PlacesRead(np.array([3.0, -1.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array([True, True, False]))
-    assert weigh_reading(np.array([1.0, 1.0, 9.0]), reading) == pytest.approx([3.0, 0.5, -91.0])
+    assert weigh_reading(np.array([1.0, 1.0, 9.0]), reading) == pytest.approx([6.0, -0.5, -91.0])
 
 
 @pytest.mark.parametrize(("said", "share"), [(6.0, 1.0), (7.0, 1.0), (5.9, 5.9 / 6), (-3.0, -0.5), (-9.0, -1.0)])

@@ -52,9 +52,10 @@ RIGHT: Final[Mapping[str, float]] = {"cosine": 1.41, "margin": 3.03, "": -0.47}
 """Whether the documents answer, and if they do, whether the quotation does: logistic regressions, "" the constant. All three were
 fitted by tests/benchmarks/fit_across.py to encyclopaedia in three languages, each question asked of paragraphs of another, with
 that which answers, without it, and of others about something else (docs/adr/0094-two-local-models.md)."""
-READ: Final = 0.5  # measured: tests/unit/test_read_across.py
-"""Log odds that one of the reader's counts, on a stretch and on a place in it, where SELECTION has chosen what is read: of 66
-questions of encyclopaedias the best place holds the answer to .85, to .74 without it (docs/adr/0119-what-is-not-said.md)."""
+# measured: tests/unit/test_read_across.py
+STRETCH, PLACE = 1.5, 0.5
+"""What a log odd of the reader counts beside one of SELECTION, on a stretch and on a place in it: of 66 questions
+the best place holds the answer to .83, to .74 without it (docs/adr/0119-what-is-not-said.md)."""
 MOST_SURE: Final = 6.0  # measured: tests/unit/test_read_across.py
 # measured: tests/unit/test_read_across.py
 PRESENT_READ, RIGHT_READ = 2.4, 1.3
@@ -166,7 +167,7 @@ async def _read(
 
 def weigh_reading(scores: Floats, reading: PlacesRead) -> Floats:
     """One score a place; those that were not read come last."""
-    weighed: Floats = scores + READ * (reading.stretch + reading.unit) - UNREAD * ~reading.read
+    weighed: Floats = scores + STRETCH * reading.stretch + PLACE * reading.unit - UNREAD * ~reading.read
     return weighed
 
 

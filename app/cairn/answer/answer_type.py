@@ -63,8 +63,8 @@ OPENING: Final = 3  # measured: tests/unit/test_edges_answer.py
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a question asks for; several may be. `way`: how something is done, which a command may say. `several`: things that a
-    list names. `money`: what something costs, a fee, a salary. `outcome`: whether something was accepted, rejected or the like. `extreme`: for the column with the largest (1)
-    or smallest (-1) value; 0 for neither."""
+    list names. `money`: what something costs, a fee, a salary. `outcome`: whether something was accepted, rejected or the like.
+    `extreme`: for the column with the largest (1) or smallest (-1) value; 0 for neither."""
 
     number: bool
     money: bool
@@ -110,6 +110,12 @@ def is_idle(word: str) -> bool:
     return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)
 
 
+def asking_words(question: str) -> frozenset[str]:
+    """Folded words by which a sum of money or a number is asked for: "cuánto cuesta". They need not stand in a text."""
+    found = (match[0] for pattern in (_ASKS_NUMBER, _ASKS_MONEY) for match in pattern.finditer(question))
+    return frozenset(word for text in found for word in _WORDS.findall(fold_line(text)))
+
+
 def tells_outcome(text: str) -> bool:
     """Whether words of the text say that something was accepted, rejected or the like."""
     return bool(_ANY_OUTCOME.search(text))
@@ -146,7 +152,9 @@ def gives_definition(text: str) -> bool:
 def lacks_money(asked: Asked, text: str) -> bool:
     """Whether a sum of money is asked for, and the text, as it is shown, has none: no amount with a currency, none that may have
     one left out, and no word such as "free". An amount of something else (244 metres, 22 %, the year 1894) is no price."""
-    return asked.money and not (_AMOUNT.search(text) or _CURRENCY.search(text) or any(map(_may_be_money, quantities(text))))
+    return asked.money and not (
+        _AMOUNT.search(text) or _CURRENCY.search(text) or any(map(_may_be_money, quantities(text)))
+    )
 
 
 _CURRENCY: Final = re.compile(r"[$€£¥₹₩₽]|\b(?:CHF|USD|EUR|GBP|JPY|CNY|RMB|INR|SEK|NOK|DKK|PLN|CZK)\b")

@@ -22,6 +22,8 @@ PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 answer, and 78 % of what they do not."""
 FACT_ENOUGH: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """The same of a number, a time, a sum or a name, where the reader has read (docs/adr/0119-what-is-not-said.md)."""
+RIGHT_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py
+"""Confidence from which a quotation that the reader has read is shown; below, seven in eight are wrong."""
 NAMED_ENOUGH: Final = 0.15  # measured: tests/db/test_described.py
 """The same where the question names the document: who does knows that there is something in it."""
 SURE: Final = 0.5  # measured: tests/unit/test_edges_answer.py

@@ -18,7 +18,16 @@ import numpy as np
 from cairn.answer.answer_type import Asked, lacks_money
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
-from cairn.answer.confidence import FACT_ENOUGH, PRESENT_ENOUGH, SURE, UNCALIBRATED, Calibration, estimate_confidence
+from cairn.answer.confidence import (
+    FACT_ENOUGH,
+    PRESENT_ENOUGH,
+    RIGHT_ENOUGH,
+    SURE,
+    UNCALIBRATED,
+    Calibration,
+    Confidence,
+    estimate_confidence,
+)
 from cairn.answer.evidence import (
     COLUMN,
     FEATURES,
@@ -115,7 +124,7 @@ async def extract(
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     if other_row or _is_source_code(best, passages):
         confidence = confidence.unsure()
-    if confidence.present < (FACT_ENOUGH if read is not None and _is_plain_fact(terms, enough) else enough):
+    if not _is_enough(confidence, terms.asked, enough, read=read is not None):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
@@ -130,10 +139,14 @@ async def extract(
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 
-def _is_plain_fact(terms: QuestionTerms, enough: float) -> bool:
-    """Whether a thing is asked for that a text shows by its form (a number, a time, a name), which the reader tells well from what
-    is near to it; and as much is wanted as of any question, which names no document."""
-    return enough == PRESENT_ENOUGH and terms.asked.anything and not terms.asked.way
+def _is_enough(confidence: Confidence, asked: Asked, enough: float, *, read: bool) -> bool:
+    """Whether the quotation is shown. More is wanted where the reader has `read`, which tells a number, a time or a name well
+    from what stands near to it, unless as little is `enough` as of a document that the question names."""
+    if read and enough == PRESENT_ENOUGH:
+        if confidence.value < RIGHT_ENOUGH:
+            return False
+        enough = FACT_ENOUGH if asked.anything and not asked.way else enough
+    return confidence.present >= enough
 
 
 async def _sections_below(
@@ -239,7 +252,11 @@ def _closest_row_first(
 
 
 def with_sum_first(
-    order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
+    order: Sequence[int],
+    found: Sequence[Candidate],
+    scores: Measured,
+    terms: QuestionTerms,
+    passages: Sequence[Passage],
 ) -> list[int]:
     """Where a sum of money is asked for, the first one first of which such a sum is shown; none of them where there is none."""
     if not terms.asked.money:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cairn.answer.answer_type import asking_words
 from cairn.answer.missing import Subject, mentioned, seen, subjects, word_pattern
 from cairn.domain.passage import Passage
 from cairn.errors import CairnError
@@ -36,7 +37,7 @@ async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respell
     """None where there is nothing to correct: above all where the passages that were found have all its words. That the documents
     could not be looked through is reported."""
     words = {raw: word for raw, word in spelled_terms(text) if SHORTEST <= len(word) <= LONGEST and word.isalpha()}
-    known = {word for passage in passages for word in terms(seen(passage))}
+    known = {word for passage in passages for word in terms(seen(passage))} | asking_words(text)
     words = {raw: word for raw, word in words.items() if word not in known}
     read = " ".join(known)
     words = {raw: word for raw, word in words.items() if not mentioned(_as_subject(word), read)}
