@@ -129,8 +129,8 @@ async def extract_across(
     if not order:
         return not_found(question, passages, terms)
     values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
-    said = 0.0 if reading is None else float(reading.stretch[order[0]])
-    confidence = calibration.apply(estimate_across(values, said))
+    reads = 0.0 if reading is None else float(reading.stretch[order[0]])
+    confidence = calibration.apply(estimate_across(values, reads))
     features = selection_features(terms, passages, found, measured, scores, order, values["cosine"])
     if confidence.present < ENOUGH:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
