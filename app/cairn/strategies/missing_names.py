@@ -86,8 +86,10 @@ async def only_about_what_is_asked(
     asked = named_in(run, text)
     draft = await _without_words(run, draft, [one for one in asked if one.may_be_word], passages)
     named = [one for one in asked if not _is_word(one, passages, draft)]
-    if not draft.found or not named:
+    if not named:
         return draft
+    if not draft.found:
+        return _say_unsaid(run, text, draft, named, passages)
     # what asks how two things are related need not be said of them
     words = () if _was_read(draft) or ends_of(text, run.plan.words_in) else asked_besides(text, named)
     wanted = [word for _, word in words]
@@ -105,6 +107,16 @@ async def only_about_what_is_asked(
         unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
         return _doubted(draft, unsaid, SURE, DOUBTED)
     return draft
+
+
+def _say_unsaid(run: Run, text: str, draft: Draft, named: Sequence[Subject], passages: Sequence[Passage]) -> Draft:
+    """The refusal, which says so where passages mention all that the question names and none of the rest."""
+    about = [passage for passage in passages if not unmentioned(named, [passage])]
+    words = asked_besides(text, named)
+    if not about or not words or says_any([word for _, word in words], about):
+        return draft
+    told = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
+    return replace(draft, text=told.text, insufficiencies=(*draft.insufficiencies, *told.insufficiencies))
 
 
 def _was_read(draft: Draft) -> bool:
