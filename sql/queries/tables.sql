@@ -77,23 +77,36 @@ FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 
 -- name: of_rows
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
--- of column $7 each: what can be computed of the numbers that compare ($9, with the number $10 or with column $11 of the row), and
--- the cells, at most $12, in the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the
--- key in it whose share is. Rows that sum up others count where $15 says so. All columns are unnested side by side: linear in
--- the rows, whatever the planner thinks of their number.
-WITH lines AS (
-  SELECT cell.*, coalesce(cell.other_number, $10::numeric) AS bound
+-- of column $7 each, and whose numbers in at most two columns $20 lie between $21 and $22 (null: open): what can be computed of the
+-- numbers of those where column $16 compares ($9, with the number $10 or with column $11 of the row), and the cells, at most $12, in
+-- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is.
+-- Rows that sum up others count where $15 says so. $17: a column that is taken from the measure, $18: as a percentage of it. $19: the
+-- column that says what a row is counted in. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
+-- by side: linear in the rows, whatever the planner thinks of their number.
+WITH cells AS (
+  SELECT cell.*, coalesce(cell.measured, cell.measured_day - DATE '0001-01-01' + 1) AS whole,
+    coalesce(cell.compared_number, cell.compared_day - DATE '0001-01-01' + 1) AS compared, coalesce(cell.other_number, $10::numeric) AS bound,
+    coalesce(cell.within_number, cell.within_day - DATE '0001-01-01' + 1) AS within_one,
+    coalesce(cell.further_number, cell.further_day - DATE '0001-01-01' + 1) AS within_two
   FROM rag.document_tables t
   JOIN rag.table_columns l ON l.tenant_id = $1 AND l.document_id = $2 AND l.ordinal = $3 AND l.position = 0
   LEFT JOIN rag.table_columns m ON m.tenant_id = $1 AND m.document_id = $2 AND m.ordinal = $3 AND m.position = $4::integer
   LEFT JOIN rag.table_columns a ON a.tenant_id = $1 AND a.document_id = $2 AND a.ordinal = $3 AND a.position = $8::integer
   LEFT JOIN rag.table_columns o ON o.tenant_id = $1 AND o.document_id = $2 AND o.ordinal = $3 AND o.position = $11::integer
+  LEFT JOIN rag.table_columns c ON c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.position = $16::integer
+  LEFT JOIN rag.table_columns s ON s.tenant_id = $1 AND s.document_id = $2 AND s.ordinal = $3 AND s.position = $17::integer
+  LEFT JOIN rag.table_columns u ON u.tenant_id = $1 AND u.document_id = $2 AND u.ordinal = $3 AND u.position = $19::integer
+  LEFT JOIN rag.table_columns w ON w.tenant_id = $1 AND w.document_id = $2 AND w.ordinal = $3 AND w.position = ($20::integer[])[1]
+  LEFT JOIN rag.table_columns v ON v.tenant_id = $1 AND v.document_id = $2 AND v.ordinal = $3 AND v.position = ($20::integer[])[2]
   LEFT JOIN rag.table_columns f ON f.tenant_id = $1 AND f.document_id = $2 AND f.ordinal = $3 AND f.position = ($5::integer[])[1]
   LEFT JOIN rag.table_columns g ON g.tenant_id = $1 AND g.document_id = $2 AND g.ordinal = $3 AND g.position = ($5::integer[])[2]
   LEFT JOIN rag.table_columns h ON h.tenant_id = $1 AND h.document_id = $2 AND h.ordinal = $3 AND h.position = ($5::integer[])[3]
-  CROSS JOIN LATERAL unnest(t.starts, t.ends, t.totals, l.texts, m.texts, m.numbers, m.units, a.texts, a.keys, o.texts, o.numbers,
-    o.units, f.keys, g.keys, h.keys) WITH ORDINALITY AS cell (char_start, char_end, total, label, text, number, unit, asked, asked_key,
-    other_text, other_number, other_unit, one, two, three, row)
+  CROSS JOIN LATERAL unnest(t.starts, t.ends, t.totals, l.texts, m.texts, m.numbers, m.dates, m.units, a.texts, a.keys, o.texts, o.numbers,
+    o.units, c.texts, c.numbers, c.dates, c.units, s.texts, s.numbers, s.units, u.texts, w.texts, w.numbers, w.dates, v.texts, v.numbers,
+    v.dates, f.keys, g.keys, h.keys)
+    WITH ORDINALITY AS cell (char_start, char_end, total, label, text, measured, measured_day, unit, asked, asked_key, other_text,
+    other_number, other_unit, compared_text, compared_number, compared_day, compared_unit, minus_text, minus_number, minus_unit,
+    counted_in, within_text, within_number, within_day, further_text, further_number, further_day, one, two, three, row)
   WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3
     AND (f.position IS NULL
       OR cell.one = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[1])))
@@ -101,28 +114,45 @@ WITH lines AS (
       OR cell.two = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[2])))
     AND (h.position IS NULL
       OR cell.three = ANY (ARRAY(SELECT w.key FROM unnest($6::text[], $7::integer[]) AS w (key, place) WHERE w.place = ($5::integer[])[3])))
+), inside AS (
+  SELECT cells.*, CASE WHEN $17::integer IS NULL THEN whole WHEN NOT $18::boolean THEN whole - minus_number
+      WHEN minus_number > 0 THEN 100 * (whole - minus_number) / minus_number END AS number
+  FROM cells
+), lines AS (
+  SELECT * FROM inside
+  WHERE (cardinality($20::integer[]) < 1 OR (within_one IS NOT NULL AND within_one >= coalesce(($21::numeric[])[1], within_one)
+      AND within_one <= coalesce(($22::numeric[])[1], within_one)))
+    AND (cardinality($20::integer[]) < 2 OR (within_two IS NOT NULL AND within_two >= coalesce(($21::numeric[])[2], within_two)
+      AND within_two <= coalesce(($22::numeric[])[2], within_two)))
 ), scope AS MATERIALIZED (
   SELECT * FROM lines WHERE NOT total OR $15::boolean
 ), kept AS MATERIALIZED (
-  SELECT * FROM scope WHERE $9::text IS NULL OR (number IS NOT NULL AND CASE $9
-    WHEN 'more' THEN number > bound WHEN 'less' THEN number < bound
-    WHEN 'at_least' THEN number >= bound WHEN 'equal' THEN number = bound ELSE number <= bound END)
+  SELECT * FROM scope WHERE $9::text IS NULL OR (compared IS NOT NULL AND CASE $9
+    WHEN 'more' THEN compared > bound WHEN 'less' THEN compared < bound
+    WHEN 'at_least' THEN compared >= bound WHEN 'equal' THEN compared = bound ELSE compared <= bound END)
 ), shown AS (
   SELECT row_number() OVER (ORDER BY CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
-    row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text
+    row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text
   FROM kept WHERE number IS NOT NULL OR $4::integer IS NULL
 ), summed AS (
   SELECT (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
-    (SELECT count(*) FROM scope WHERE number IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')::integer AS unread,
-    (SELECT count(*) FROM scope WHERE $11::integer IS NOT NULL AND (other_number IS NULL) <> (number IS NULL))::integer AS unbound,
+    (SELECT count(*) FROM scope WHERE (whole IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')
+      OR (compared IS NULL AND compared_text ~ '\w' AND compared_text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$'))::integer
+      + (SELECT count(*) FROM inside WHERE NOT total AND ((within_one IS NULL AND within_text ~ '\w')
+      OR (within_two IS NULL AND further_text ~ '\w')))::integer AS unread,
+    (SELECT count(*) FROM scope WHERE $11::integer IS NOT NULL AND (other_number IS NULL) <> (compared IS NULL))::integer AS unbound,
     (SELECT count(*) FROM lines WHERE total AND NOT $15::boolean AND number < (SELECT max(number) FROM scope))::integer AS doubtful,
-    (SELECT count(number) FROM scope)::integer AS numbers,
+    (SELECT count(number) FROM scope)::integer AS numbers, (SELECT count(number) FROM kept)::integer AS kept_numbers,
+    (SELECT count(DISTINCT counted_in) FROM scope)::integer AS counted,
     (SELECT array_agg(DISTINCT u) FROM (SELECT unit AS u FROM scope WHERE number IS NOT NULL
-      UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS units,
+      UNION SELECT minus_unit FROM scope WHERE minus_number IS NOT NULL) AS units) AS units,
+    (SELECT array_agg(DISTINCT u) FROM (SELECT compared_unit AS u FROM scope WHERE compared_number IS NOT NULL
+      UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS compared_units,
     (SELECT count(*) FROM kept)::integer AS kept, (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
     (SELECT sum(number) FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
     (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM kept) AS ordered,
-    (SELECT max(scale(number)) FROM scope) AS decimals, (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(number) >= 1000) AS grouped,
+    (SELECT max(scale(measured)) FROM scope) AS decimals,
+    (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(measured) >= 1000) AS grouped,
     (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM (SELECT * FROM shown ORDER BY place LIMIT $12) AS s) AS cells
 )
 SELECT s.*, s.ordered[2] - s.ordered[1] AS difference, 100 * (s.ordered[2] - s.ordered[1]) / nullif(s.ordered[1], 0) AS growth,

@@ -80,7 +80,11 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         if operation == "growth" and not _can_grow(cells):
             return False
         return cells.numbers >= FEWEST and _value(found, cells) is not None
-    if cells.unread or cells.unbound or cells.doubtful:
+    if cells.unread or cells.unbound or cells.doubtful or combine_units(cells.compared_units or []) is None:
+        return False
+    if cells.counted > 1 and (operation not in ("count", "listing") or found.comparison is not None):
+        return False  # metres and boxes
+    if found.minus is not None and cells.numbers < cells.rows:
         return False
     if found.comparison == "equal" and cells.numbers < cells.rows:
         return False  # "no beer": an empty cell or a dash may be none, or not known
@@ -157,13 +161,7 @@ class _Writer:
         if self.found.operation not in ("sum", "average", "count") or self.found.row is not None:
             return 0
         return (
-            self.cells.kept
-            - (
-                self.cells.rows - self.cells.numbers
-                if self.found.comparison is None and self.found.measure is not None
-                else 0
-            )
-            - len(self._shown())
+            (self.cells.kept if self.found.measure is None else self.cells.kept_numbers) - len(self._shown())
         )
 
     def written(self) -> ComputedAnswer | None:
@@ -198,7 +196,7 @@ class _Writer:
             return str(value)
         if found.operation in ("highest", "lowest", "rank"):
             best = self._shown()[0]
-            said = self._with_note(best["text"])
+            said = self._with_note(self._cell(best))
             asked = self._asked(best)
             return f"{asked}: {said}" if asked else said
         decimals = self.cells.decimals or 0
@@ -226,7 +224,14 @@ class _Writer:
         other = (
             f" ({self.table.header[self.found.other]}: {cell['other_text']})" if self.found.other is not None else ""
         )
-        return f"{name}: {cell['text']}{other}"
+        return f"{name}: {self._cell(cell)}{other}"
+
+    def _cell(self, cell: Mapping[str, Any]) -> str:
+        """As it is written; a change with the two cells that it is of."""
+        if self.found.minus is None or self.found.row is not None:
+            return str(cell["text"])
+        changed = self._in_unit(self._number(Decimal(str(cell["number"])), self.cells.decimals or 0))
+        return f"{changed} ({cell['minus_text']} → {cell['text']})"
 
     def _told(self) -> str:
         found, cells, words = self.found, self.cells, self.words
@@ -258,6 +263,7 @@ class _Writer:
             part = found.operation == "share" and one is found.target
             if not part and (found.pair is None or len(one.keys) == 1):
                 told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
+        told += [f"{self.table.header[one.position]} {one.said}" for one in found.within]
         if found.comparison is not None:
             sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤", "equal": "="}[found.comparison]
             bound = (
@@ -265,7 +271,8 @@ class _Writer:
                 if found.other is not None
                 else self._number(found.bound or Decimal(), 6, least=0)
             )
-            measure = self.table.header[found.measure] if found.measure is not None else found.label
+            column = found.measure if found.compared is None else found.compared
+            measure = self.table.header[column] if column is not None else found.label
             told.append(f"{measure} {sign} {bound}")
         return "; ".join(told)
 

@@ -100,7 +100,8 @@ class ComputedCells:
     """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
     are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
-    column that is asked for. `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
+    column that is asked for, `counted` of the one that says what rows are counted in. `kept_numbers`: numbers of the kept ones;
+    `compared_units`: units of what is compared. `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int
@@ -120,6 +121,9 @@ class ComputedCells:
     unbound: int = 0
     asked: int = 0
     doubtful: int = 0
+    counted: int = 0
+    kept_numbers: int = 0
+    compared_units: Sequence[str] | None = None
     share: Decimal | None = None
     char_start: int = 0
     char_end: int = 0

@@ -564,16 +564,34 @@ class AskedKinds(_Section):
     """Ask for the row or column with the largest or the smallest value."""
 
 
+class Superlative(_Section):
+    """Adjectives that say which column they are the highest or lowest of: the cheapest, of prices."""
+
+    highest: Phrases = ()
+    lowest: Phrases = ()
+    of: Words = NONE
+    """Words of the header of that column."""
+
+
 class Arithmetic(_Section):
     """How a question asks for something computed over the cells of a table (cairn/query/table_words.py); phrases, folded."""
 
     highest: Phrases = ()
     lowest: Phrases = ()
     sum: Phrases = ()
+    superlatives: tuple[Superlative, ...] = ()
+    latest: Phrases = ()
+    earliest: Phrases = ()
+    """Of dates."""
     average: Phrases = ()
     difference: Phrases = ()
     growth: Phrases = ()
     """By how many percent something changed."""
+    rising: Words = NONE
+    falling: Words = NONE
+    """Of the words for a difference those that say in which direction: "the largest increase"."""
+    percents: Words = NONE
+    """Ask for a difference in percent."""
     share: Phrases = ()
     count: Phrases = ()
     top: Phrases = ()
@@ -583,6 +601,18 @@ class Arithmetic(_Section):
     at_least: Phrases = ()
     at_most: Phrases = ()
     """Before a number or the name of a column."""
+    higher: Words = NONE
+    lower: Words = NONE
+    than: Words = NONE
+    """Compare two columns: "lower in 2025 than in 2024"."""
+    before: Phrases = ()
+    after: Phrases = ()
+    since: Phrases = ()
+    until: Phrases = ()
+    at: Phrases = ()
+    """Before a date."""
+    counted_in: Words = NONE
+    """Header of a column that says what each row is counted in: "Unit", "Currency"."""
     listing: Phrases = ()
     """Ask which rows meet a condition."""
     others: Phrases = ()

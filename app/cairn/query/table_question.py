@@ -15,9 +15,10 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Any, Final
 
-from cairn.domain.computation import MOST_LISTED, CellCondition, Comparison, Computation, Operation
+from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of, year_of
+from cairn.query.table_time import Period, periods_in
 from cairn.query.table_words import (
     ADDING,
     ALL_OF,
@@ -26,16 +27,25 @@ from cairn.query.table_words import (
     BY,
     COMPARISONS,
     COMPUTED,
+    COUNTED_IN,
     EACH,
+    FALLING,
     GOOD,
+    HIGHER,
     INHABITANTS,
+    LOWER,
     MOMENTS,
+    MOVED,
     NEGATIONS,
     ORDINALS,
     PEOPLE,
+    PERCENTS,
     RATIOS,
+    RISING,
     SCALES,
     SPELLED,
+    SUPERLATIVES,
+    THAN,
     TOTALS,
     UNITS,
     WHEN,
@@ -51,6 +61,7 @@ from cairn.query.table_words import (
     header_words,
     hides_number,
     is_range,
+    is_verb_of,
     is_year_column,
     may_mean,
     names_moment,
@@ -92,11 +103,16 @@ class _Binding:
         self.tokens = question.tokens
         self.stop_words = question.stop_words
         self.table = table
-        self.spans = spans_of(question, table, named)
+        self.periods = periods_in(question.tokens, question.stop_words)
+        dates = {at for one in self.periods for at in range(one.start, one.end)}
+        self.spans = [span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
         self.other: int | None = None
+        self.compared: int | None = None
+        self.within: tuple[CellInterval, ...] = ()
+        self.implied: int | None = None
         self.place = 1
         self.stated: int | None = None
         self.support = 0
@@ -106,8 +122,9 @@ class _Binding:
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
 
     def result(self) -> Computation | None:
-        if not self._read_comparison():
+        if not self._read_periods() or not self._read_comparison():
             return None
+        self._read_equal()
         operation = self._operation()
         if operation is None:
             return None
@@ -128,6 +145,10 @@ class _Binding:
                 return None
             self.judged = True
             return "highest" if "best" in judging else "lowest"
+        if adjectives := self._phrases("superlative"):
+            return self._read_superlative(adjectives) if said <= {"count"} else None
+        if dated := self._phrases("latest", "earliest"):
+            return self._read_dated(dated) if not said else None
         tops = self._phrases("top")
         if tops:
             number = self._number_after(tops[0].end)
@@ -144,8 +165,17 @@ class _Binding:
             said -= {"count"}  # "how many units in total", "the average number of"
         if said == {"share", "sum"}:
             said -= {"sum"}  # "what share of the total"
+        if said & {"highest", "lowest"} and said & {"difference"} and len(said) == 2:
+            return self._read_change(said)
+        if "difference" in said and said <= {"difference", "growth"}:
+            percents = [at for at, token in enumerate(self.tokens) if token in PERCENTS and at not in self.explained]
+            moved = all(tuple(self.tokens[one.start : one.end]) in MOVED for one in self._phrases("difference"))
+            if percents or ("growth" in said and moved):
+                self.explained |= set(percents)
+                return "growth"  # "how much did it grow in percent"
         if not said:
-            return "listing" if self._phrases("listing") or self._begins_with_rows() else None
+            asks = self._phrases("listing") or self._begins_with_rows() or self.tokens[0] in WHO
+            return "listing" if asks else None
         if len(said) > 1:
             return None
         operation: Any = said.pop()
@@ -165,6 +195,83 @@ class _Binding:
         return operation  # type: ignore[no-any-return]
 
     turned = False
+    minus: int | None = None
+
+    def _read_superlative(self, adjectives: Sequence[WordSpan]) -> Operation | None:
+        """ "The cheapest": the lowest of the one column that is a price, or of that one which the question names."""
+        if len(adjectives) > 1:
+            return None
+        [span] = adjectives
+        readings = {
+            (direction, at)
+            for direction, of in SUPERLATIVES[tuple(self.tokens[span.start : span.end])]
+            for at, header in enumerate(self.table.header)
+            if self.table.numeric[at] and not of.isdisjoint(header_words(header)) and not is_year_column(header)
+        }
+        named = {at for one in self.spans if not one.cells for at in one.headers}
+        said = {one for one in readings if one[1] in named}
+        if len(said or readings) != 1:
+            return None
+        [(direction, self.implied)] = said or readings
+        return "highest" if direction == "highest" else "lowest"
+
+    def _read_dated(self, phrases: Sequence[WordSpan]) -> Operation | None:
+        if len(phrases) > 1 or (position := self._dates_meant()) is None:
+            return None
+        self.implied = position
+        return "highest" if phrases[0].phrases[0] == "latest" else "lowest"
+
+    def _dates_meant(self, period: Period | None = None) -> int | None:
+        """The column of dates that is asked for: named, called by a verb ("delivered": "Last delivery"), or the only one. One of
+        years where the period says no more."""
+        days = [at for at, dated in enumerate(self.table.dated) if dated]
+        years = [at for at, header in enumerate(self.table.header) if is_year_column(header) and self.table.numeric[at]]
+        columns = days + (years if period is not None and period.whole_years else [])
+        named = [at for at in columns if any(at in span.headers and not span.cells for span in self.spans)]
+        called = {
+            at: places
+            for at in columns
+            if (places := {
+                place for place, token in enumerate(self.tokens)
+                if place not in self.explained and any(is_verb_of(token, word) for word in header_words(self.table.header[at]))
+            })
+        }  # fmt: skip
+        found = named or [*called] or columns
+        if len(found) != 1:
+            return None
+        self.explained |= called.get(found[0], set())
+        return found[0]
+
+    def _read_periods(self) -> bool:
+        """False where it is not sure which dates are meant."""
+        if not self.periods:
+            return True
+        if len(self.periods) > 1 or (position := self._dates_meant(self.periods[0])) is None:
+            return False
+        [period] = self.periods
+        first, last = period.bounds(in_years=not self.table.dated[position])
+        self.within = (CellInterval(position, first, last, period.said),)
+        self.explained |= set(range(period.start, period.end))
+        return True
+
+    def _read_change(self, said: set[str]) -> Operation | None:
+        """ "The largest increase from 2024 to 2025": of each row the difference of two columns."""
+        words = {token for span in self._phrases("difference") for token in self.tokens[span.start : span.end]}
+        rising, falling = bool(words & RISING), bool(words & FALLING)
+        if rising == falling:
+            return None
+        heads = [span for span in self.spans if span.headers - {0} and not span.cells]
+        pair = self._pair_of_columns(Computation("difference"), heads)
+        if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
+            return None
+        self.minus, self.implied = pair.columns
+        self.spent = [span for span in heads if not span.headers.isdisjoint(pair.columns)]
+        return "highest" if rising == ("highest" in said) else "lowest"
+
+    spent: Sequence[WordSpan] = ()
+    """Headers that a comparison or a change has taken up."""
+    beside: WordSpan | None = None
+    """The header beside the number of a comparison."""
 
     def _number_of_rows(self) -> int | None:
         """How many of the highest are asked for: "which two states", of what the rows are called in words."""
@@ -182,7 +289,8 @@ class _Binding:
     def _begins_with_rows(self) -> bool:
         """Whether the question begins with what the rows are, and says which: "countries with more than 300 servings"."""
         first = any(span.start == 0 and span.headers == {0} for span in self.spans)
-        return self.comparison is not None and (first or self._is_around(self.tokens[0]))
+        limited = self.comparison is not None or self.within
+        return bool(limited) and (first or self._is_around(self.tokens[0]))
 
     def _is_good(self, found: Computation) -> bool:
         """Whether more of what is compared is better: its header or label says so, and no more than that is meant by it."""
@@ -239,6 +347,8 @@ class _Binding:
             if self.comparison is not None or self._header_after(span.end) is None:
                 return False
             self.bound, self.comparison = Decimal(), "equal"
+        if self._compares_columns():
+            return True
         for span in self._phrases(*COMPARISONS):
             if number := self._number_after(span.end):
                 value, end = number
@@ -251,6 +361,7 @@ class _Binding:
                 if self.comparison is not None or hides_number(self.spans, end - 1):
                     return False
                 self.bound, self.comparison = value, span.phrases[0]  # type: ignore[assignment]
+                self.beside = self._header_after(end) or self._header_before(span.start)
             elif header := self._header_after(span.end):
                 if self.comparison is not None or len(header.headers) != 1:
                     return False
@@ -259,6 +370,56 @@ class _Binding:
             elif self._is_computed(span.end):
                 return False  # "below the average"
         return True
+
+    def _compares_columns(self) -> bool:
+        """ "A lower revenue in 2025 than in 2024": of each row."""
+        thans = [at for at, token in enumerate(self.tokens) if token in THAN]
+        heads = [span for span in self.spans if span.headers - {0} and not span.cells]
+        taken = {at for span in self.spans if span.phrases and not span.named for at in range(span.start, span.end)}
+        if self._phrases("difference") or len(thans) != 1 or thans[0] in taken:
+            return False
+        [than] = thans
+        signs = [at for at, token in enumerate(self.tokens[: than - 1]) if token in HIGHER | LOWER]
+        before = [span for span in heads if span.end <= than]
+        behind = [span for span in heads if span.start > than]
+        if not signs or not before or not behind or self.tokens[signs[-1]] in HIGHER & LOWER:
+            return False
+        column = self._base(before)
+        shared = [span for span in before if not self._is_year(span)]
+        other = self._base([*shared, *behind]) or self._base(behind)
+        if len(column) != 1 or len(other) != 1 or column == other:
+            return False
+        [self.compared], [self.other] = column, other
+        self.comparison = "more" if self.tokens[signs[-1]] in HIGHER else "less"
+        self.spent = [*before, *behind]
+        self.explained |= {signs[-1], than}
+        return True
+
+    def _is_year(self, span: WordSpan) -> bool:
+        return span.end - span.start == 1 and is_year(self.tokens[span.start])
+
+    def _read_equal(self) -> None:
+        """ "Cars with 4 cylinders", "of the model year 82": a number beside the name of a column that it may be in."""
+        for span in self.spans:
+            if not span.headers or span.cells or len(span.headers) > 1 or not self._is_number(span):
+                continue
+            [position] = span.headers
+            held = {one.position for one in self.within} | {self.other, self.compared}
+            for at in (span.start - 1, self._after_stop_words(span.end)):
+                if not 0 <= at < len(self.tokens) or at in self.explained or not self.tokens[at].isdigit():
+                    continue
+                of_years = is_year_column(self.table.header[position])
+                if position in held or len(self.within) > 1 or (is_year(self.tokens[at]) and not of_years):
+                    continue
+                number = Decimal(self.tokens[at])
+                self.within = (*self.within, CellInterval(position, number, number, f"= {number}"))
+                self.explained.add(at)
+                break
+
+    def _after_stop_words(self, at: int) -> int:
+        while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
+            at += 1
+        return at
 
     def _is_computed(self, at: int) -> bool:
         after = self._span_after(at)
@@ -278,6 +439,16 @@ class _Binding:
         after = self._span_after(at)
         return after if after is not None and after.headers and not after.cells else None
 
+    def _header_before(self, at: int) -> WordSpan | None:
+        """The header that ends at a place; stop words may stand behind it."""
+        while at > 0:
+            if span := next((one for one in self.spans if one.end == at), None):
+                return span if span.headers and not span.cells else None
+            if self.tokens[at - 1] not in self.stop_words:
+                return None
+            at -= 1
+        return None
+
     # --- over the rows of a column ---
 
     def _over_rows(self, operation: Operation) -> Computation | None:
@@ -285,12 +456,17 @@ class _Binding:
         if conditions is None:
             return None
         asked = self._asked(operation)
-        held = {one.position for one in conditions}
+        held = {one.position for one in (*conditions, *self.within)}
         free = [
             span for span in self.spans
             if span.headers and not span.cells and span is not asked and span.headers != {self.other}
-            and not span.headers & held
+            and not span.headers & held and span not in self.spent
         ]  # fmt: skip
+        if self.bound is not None and self.beside in free and operation not in ("count", "listing") and len(free) > 1:
+            if len(self.beside.headers) != 1:
+                return None
+            [self.compared] = self.beside.headers
+            free.remove(self.beside)
         position = self._asked_position(asked, held)
         if position is None and (asked is not None or self._asks_time()):
             return None
@@ -303,8 +479,15 @@ class _Binding:
                 return None
         if operation in ("sum", "average"):
             self._read_stated(conditions)
+        if self.implied is not None:
+            free = [span for span in free if self.implied not in span.headers]
         measure = self._measure(free)
-        if measure is None and free:
+        if self.implied is not None:
+            rows_of = [span for span in free if self._says_where(span)]
+            if len(rows_of) < len(free):
+                return None
+            measure = self.implied
+        elif measure is None and free:
             rows_of = [span for span in free if self._says_where(span) or self._says_all(span, operation)]
             left = [span for span in free if span not in rows_of]
             eaches = {at for span in rows_of if (at := self._before(span)) is not None and self.tokens[at] in EACH}
@@ -316,7 +499,9 @@ class _Binding:
                 measure = self._measure([span for span in left if not self._says_of_what(span, left)])
             if measure is None:
                 return None
-        if measure is None and self.other is not None:
+        if measure is None and self.other is not None and self.compared is not None and operation in ("count", "listing"):
+            measure, self.compared = self.compared, None
+        if measure is None and self.other is not None and self.compared is None:
             measure = self._only_number({*held, position}, self.other)
             if measure is None:
                 return None
@@ -328,8 +513,11 @@ class _Binding:
             ]
             measure = numbers[0] if len(numbers) == 1 else None
         if measure is not None and not self.table.numeric[measure]:
+            if not (self.table.dated[measure] and operation in ("highest", "lowest", "rank")):
+                return None
+        if any(at is not None and not self.table.numeric[at] for at in (self.other, self.compared, self.minus)):
             return None
-        if self.other is not None and (not self.table.numeric[self.other] or self.other == measure):
+        if self.other is not None and self.other == measure:
             return None
         return self._of_rows(operation, measure, conditions, position)
 
@@ -339,18 +527,21 @@ class _Binding:
         several = [one for one in conditions if len(one.keys) > 1]
         made = Computation(
             operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
-            other=self.other, place=self.place, turned=self.turned, naming=self._naming(measure, conditions),
-            stated=self.stated,
+            other=self.other, compared=self.compared, within=self.within, minus=self.minus, counted_in=self._counted_in(conditions),
+            place=self.place, turned=self.turned, naming=self._naming(measure, conditions), stated=self.stated,
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
             return self._how_many(made)
         if operation == "count":
-            return made if (measure is None) == (self.comparison is None) and (self.comparison or conditions) else None
+            limited = self.comparison or conditions or self.within
+            return made if (measure is None) == (self.comparison is None) and limited else None
         if operation == "listing":
             if self.comparison is not None:
                 return made if measure is not None else None
+            if self.within and measure is None:
+                return replace(made, measure=self.within[0].position)
             return made if measure is None and self._is_where(conditions) else None
-        if measure is None or self.comparison is not None:
+        if measure is None or (self.comparison is not None and self.compared is None):
             return None
         dated = asked is None and year_of(self.table.header[measure]) and not self._says_what(measure)
         if operation not in ("difference", "growth") and dated and not self._names_rows():
@@ -365,6 +556,16 @@ class _Binding:
             return made if asked is None else None
         return made
 
+    def _counted_in(self, conditions: Sequence[CellCondition]) -> int | None:
+        """A column that says what each row is counted in, unless the question says which."""
+        held = {one.position for one in conditions if len(one.keys) == 1}
+        found = [
+            at for at, header in enumerate(self.table.header)
+            if at not in held and not self.table.numeric[at] and set(tokens_of(header)) & COUNTED_IN
+            and len(tokens_of(header)) < 3
+        ]  # fmt: skip
+        return found[0] if found else None
+
     def _how_many(self, made: Computation) -> Computation | None:
         """ "How many votes were there in Ohio": the sum of a column that counts, unless each row is of another time: "how many
         inhabitants has Ohio"."""
@@ -373,8 +574,10 @@ class _Binding:
         times = {at for at, header in enumerate(self.table.header) if self.table.dated[at] or is_year_column(header)}
         header = self.table.header[made.measure]
         counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
+        held |= {one.position for one in made.within}
         single = all(len(one.texts) == 1 for one in made.conditions)  # of several: "together", or a difference
-        return replace(made, operation="sum") if counts and made.conditions and single and times <= held else None
+        limited = made.conditions or made.within
+        return replace(made, operation="sum") if counts and limited and single and times <= held else None
 
     def _with_years_between(self, condition: CellCondition) -> CellCondition:
         """ "From 1998 to 2006" are the years between, too."""
@@ -425,10 +628,13 @@ class _Binding:
 
     def _asked(self, operation: Operation) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
-        for span in self._phrases("top", "listing", "count"):
+        for span in self._phrases("top", "listing", "count", "superlative", "latest", "earliest"):
             numbered = span.end < len(self.tokens) and span.end in self.explained and self.tokens[span.end] in SPELLED
             after = self._span_after(span.end + (span.phrases[0] == "top" or numbered))
             if after is None or not after.headers or after.cells:
+                continue
+            behind = span.phrases[0] in ("superlative", "latest", "earliest") and 0 not in after.headers
+            if behind and (self._is_number(after) or any(self.table.dated[at] for at in after.headers)):
                 continue
             counted = span.phrases[0] == "count" and self._is_number(after)
             if not counted and not self._is_measure(span, after, operation):
@@ -557,7 +763,7 @@ class _Binding:
     # --- over the columns of a row ---
 
     def _over_columns(self, operation: Operation) -> Computation | None:
-        if operation in ("share", "listing", "top") or self.other is not None:
+        if operation in ("share", "listing", "top") or self.other is not None or self.within or self.implied is not None:
             return None
         label = self._label()
         if label is None:

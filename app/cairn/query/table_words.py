@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import Final
 
 from cairn.domain.table import NamedCells, TableSketch
@@ -13,17 +14,38 @@ from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
+from cairn.query.table_time import periods_in
 
 COMPARISONS: Final = ("at_least", "at_most", "more", "less")
 COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
-_PHRASES: Final = (*COMPUTED, "best", "worst", *COMPARISONS, "none", "top", "listing")
+_PHRASES: Final = (*COMPUTED, "superlative", "latest", "earliest", "best", "worst", *COMPARISONS, "none", "top", "listing")
 LONGEST_NAME: Final = 12  # bound: tests/unit/test_edges_query.py
 """Words of a name that is looked for."""
 MOST_TOKENS: Final = 60  # bound: tests/unit/test_edges_query.py
 """Words of a question that is read; longer ones tell more than what to compute."""
 
 
+SUPERLATIVES: Final[Mapping[tuple[str, ...], frozenset[tuple[str, frozenset[str]]]]] = {
+    words: frozenset(
+        (direction, entry.of)
+        for language in languages()
+        for entry in language.arithmetic.superlatives
+        for direction in ("highest", "lowest")
+        if words in {tuple(tokens_of(phrase)) for phrase in getattr(entry, direction)}
+    )
+    for words in {
+        tuple(tokens_of(phrase))
+        for language in languages()
+        for entry in language.arithmetic.superlatives
+        for phrase in (*entry.highest, *entry.lowest)
+    }
+}
+"""Adjectives with what they may mean: the highest or lowest of a column with one of these words in its header."""
+
+
 def _phrases(pick: str) -> dict[tuple[str, ...], str]:
+    if pick == "superlative":
+        return dict.fromkeys(SUPERLATIVES, pick)
     found: dict[tuple[str, ...], str] = {}
     for one in languages():
         for phrase in getattr(one.arithmetic, pick):
@@ -46,12 +68,20 @@ def _words(pick: str) -> frozenset[str]:
 
 
 MOMENTS: Final = _words("moments")
+RISING: Final = _words("rising")
+FALLING: Final = _words("falling")
+PERCENTS: Final = _words("percents")
+HIGHER: Final = _words("higher")
+LOWER: Final = _words("lower")
+THAN: Final = _words("than")
+COUNTED_IN: Final = _words("counted_in")
+MOVED: Final = frozenset(_phrases("moved"))
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
 _BEYOND: Final = frozenset(_phrases("beyond"))
 WHO: Final = frozenset(words[0] for words in _phrases("who"))
-_SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst"})
+_SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst", "superlative", "latest", "earliest"})
 ADDING: Final = frozenset(_phrases("adding"))
 ALL_OF: Final = _words("all_of")
 BESIDE: Final = _words("beside")
@@ -110,16 +140,32 @@ def read_question(text: str) -> ComputedQuestion | None:
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
-    if others and not (said & _SUPERLATIVES and all(words[0] in WHO for words in others)):
+    asks_rows = said & _SUPERLATIVES or said & {*COMPARISONS} or periods_in(tokens, ())
+    if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    if not said - {"listing"} and not _asks_where(tokens):
+    if not said - {"listing"} and not _asks_where(tokens) and not periods_in(tokens, ()):
         return None
     names = {
         " ".join(tokens[start:end])
         for start in range(len(tokens))
         for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
     }
-    return ComputedQuestion(tokens, tuple(sorted(names)), by_words(text) or likely_language(text))
+    singular = {one for name in names for one in _singular(name)}
+    return ComputedQuestion(tokens, tuple(sorted(names | singular)), by_words(text) or likely_language(text))
+
+
+_PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("x", ""))
+_SHORTEST_NAME: Final = 3  # bound: tests/unit/test_table_question.py
+"""Letters of a cell that may be called in the plural."""
+
+
+def _singular(name: str) -> Iterator[str]:
+    """What a cell may be called that the question names in the plural: "diesel vans"."""
+    for ending, other in _PLURALS:
+        if name.endswith(ending) and name.rsplit(" ", 1)[-1].isalpha():
+            one = name.removesuffix(ending) + other
+            if len(one.rsplit(" ", 1)[-1]) >= _SHORTEST_NAME:
+                yield one
 
 
 def _asks_where(tokens: Sequence[str]) -> bool:
@@ -199,10 +245,18 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
                 at for at, header in enumerate(table.header) if year in callable_words(header, question.tokens)
             }
     for cells in named:
-        words = tuple(cells.name.split(" "))
-        for start in _places(question.tokens, words, loosely=False):
-            span = at(start, start + len(words))
-            span.cells += (cells,)
+        for start in _places(question.tokens, words := tuple(cells.name.split(" ")), loosely=False):
+            at(start, start + len(words)).cells += (cells,)
+    plural: dict[tuple[int, int], tuple[NamedCells, ...]] = {}
+    for cells in named:
+        *words_before, last = cells.name.split(" ")
+        for end, token in enumerate(question.tokens, 1):
+            start = end - len(words_before) - 1
+            if last in _singular(token) and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
+                plural[start, end] = (*plural.get((start, end), ()), cells)
+    for place, several in plural.items():
+        if place not in found:
+            at(*place).cells = several
     order = sorted(
         found.values(),
         key=lambda one: (one.start - one.end, not one.named, _rank(one.phrases), one.start),
@@ -320,6 +374,14 @@ def same_word(one: str, other: str) -> bool:
         return True
     # measured: tests/unit/test_edges_query.py
     return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
+
+
+def is_verb_of(token: str, word: str) -> bool:
+    """Whether a word of a question says what a word of a date's header names: "delivered" and "delivery", "started" and "start". So
+    loosely only dates are called, of which a table has few."""
+    shared = len(commonprefix((token, word)))
+    # measured: tests/unit/test_table_question.py
+    return token.isalpha() and shared >= 4 and max(len(token), len(word)) - shared <= 4 and 2 * shared >= max(len(token), len(word))
 
 
 # --- kinds of columns ---------------------------------------------------------------------------------------------------------
