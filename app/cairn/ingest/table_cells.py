@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.language.cells import Mark, ReadCell, combine_units, decimal_mark, key_of, read_cell
+from cairn.language.cells import Mark, ReadCell, combine_units, decimal_mark, key_of, plain_cell, read_cell
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
 
@@ -92,7 +92,7 @@ def _read(
     text: str, span: tuple[int, int], header: tuple[str, ...], rows: Sequence[Row], path: tuple[str, ...],
     language: str | None, *, alone: bool,
 ) -> DocumentTable:  # fmt: skip
-    mark = decimal_mark((cell for row in rows[:MOST_MARKED] for cell in row.cells), language)
+    mark = decimal_mark((plain_cell(cell) for row in rows[:MOST_MARKED] for cell in row.cells), language)
     width = len(header)
     columns = tuple(
         _column([row.cells[at] if at < len(row.cells) else "" for row in rows], mark) for at in range(width)
@@ -120,12 +120,12 @@ def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
     for text in texts:
         cell = known.get(text)
         if cell is None:
-            cell = read_cell(text, mark or ".")
+            cell = read_cell(plain_cell(text), mark or ".")
             if mark is None and cell.kind == "number" and ("." in text or "," in text):
                 cell = ReadCell("text")
             known[text] = cell
         cells.append(cell)
-    keys = {text: key_of(text, cell) for text, cell in known.items()}
+    keys = {text: key_of(plain_cell(text), cell) for text, cell in known.items()}
     return TableColumn(
         texts=texts,
         numbers=[cell.number for cell in cells],

@@ -42,6 +42,17 @@ _DOTTED: Final = frozenset(one.code for one in languages() if one.code != DEFAUL
 """Languages that may write a point between thousands."""
 
 
+_LINK: Final = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
+_EMPHASIS: Final = re.compile(r"(?<!\w)(\*\*|__|\*|`)(?=\S)|(?<=\S)(\*\*|__|\*|`)(?!\w)")
+
+
+def plain_cell(text: str) -> str:
+    """A cell without the marks of Markdown: of a link its words."""
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    return _EMPHASIS.sub("", text).strip() if "*" in text or "`" in text or "__" in text else text.strip()
+
+
 @dataclass(frozen=True, slots=True)
 class ReadCell:
     """`kind`: "nothing" where a cell is empty or says that there is no value, "text" where it is neither number nor date."""

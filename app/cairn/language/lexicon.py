@@ -611,6 +611,10 @@ class Arithmetic(_Section):
     until: Phrases = ()
     at: Phrases = ()
     """Before a date."""
+    doing: Words = NONE
+    """Verbs that say no more than that a row has its cell: "lives", "won"."""
+    kin: Phrases = ()
+    """Groups of words by one of which title, headings and first column may be called for another: "monthly" for "Month"."""
     counted_in: Words = NONE
     """Header of a column that says what each row is counted in: "Unit", "Currency"."""
     listing: Phrases = ()

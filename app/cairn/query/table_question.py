@@ -28,6 +28,7 @@ from cairn.query.table_words import (
     COMPARISONS,
     COMPUTED,
     COUNTED_IN,
+    DOING,
     EACH,
     FALLING,
     GOOD,
@@ -60,10 +61,12 @@ from cairn.query.table_words import (
     compares,
     header_words,
     hides_number,
+    is_opposite,
     is_range,
     is_verb_of,
     is_year_column,
     may_mean,
+    may_name,
     names_moment,
     same_word,
     says_beyond,
@@ -107,6 +110,7 @@ class _Binding:
         dates = {at for one in self.periods for at in range(one.start, one.end)}
         self.spans = [span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
+        self._read_totals()
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
         self.other: int | None = None
@@ -120,6 +124,19 @@ class _Binding:
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
+
+    def _read_totals(self) -> None:
+        """ "Total sales in the East": the sum of a column that is named, and not the column of totals beside it."""
+        for span in self.spans:
+            total = "sum" in span.phrases and not span.cells and all(
+                TOTALS.issuperset(tokens_of(self.table.header[at])) for at in span.headers
+            )  # fmt: skip
+            if total and any(one is not span and self._is_value(one) for one in self.spans):
+                span.headers = frozenset()
+
+    def _is_value(self, span: WordSpan) -> bool:
+        """Whether it names a column of numbers, and not by its year alone."""
+        return bool(span.headers) and not span.cells and self._is_number(span) and not self._is_year(span)
 
     def result(self) -> Computation | None:
         if not self._read_periods() or not self._read_comparison():
@@ -163,6 +180,8 @@ class _Binding:
             said -= {"count"}  # "the highest number of"
         if said in ({"sum", "count"}, {"average", "count"}) and self.comparison is None:
             said -= {"count"}  # "how many units in total", "the average number of"
+        if "count" in said and said & {"difference", "growth"} and not self._phrases("count")[0].start == 0:
+            said -= {"count"}  # "by how much did the number of ... grow"
         if said == {"share", "sum"}:
             said -= {"sum"}  # "what share of the total"
         if said & {"highest", "lowest"} and said & {"difference"} and len(said) == 2:
@@ -208,7 +227,9 @@ class _Binding:
             for at, header in enumerate(self.table.header)
             if self.table.numeric[at] and not of.isdisjoint(header_words(header)) and not is_year_column(header)
         }
-        named = {at for one in self.spans if not one.cells for at in one.headers}
+        columns = {at for _, at in readings}
+        heads = [one.headers for one in self.spans if not one.cells and one.headers & columns]
+        named = frozenset.intersection(*heads) if heads else frozenset()
         said = {one for one in readings if one[1] in named}
         if len(said or readings) != 1:
             return None
@@ -416,6 +437,14 @@ class _Binding:
                 self.explained.add(at)
                 break
 
+    def _after_idle(self, at: int) -> int:
+        """Behind words that say nothing: "contracts that end in 2026"."""
+        while at < len(self.tokens) and (self.tokens[at] in self.stop_words or self.tokens[at] in BESIDE):
+            if any(span.start == at for span in self.spans):
+                break
+            at += 1
+        return at
+
     def _after_stop_words(self, at: int) -> int:
         while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
             at += 1
@@ -467,6 +496,8 @@ class _Binding:
                 return None
             [self.compared] = self.beside.headers
             free.remove(self.beside)
+        if asked is not None and self.implied in asked.headers:
+            asked = None
         position = self._asked_position(asked, held)
         if position is None and (asked is not None or self._asks_time()):
             return None
@@ -689,6 +720,12 @@ class _Binding:
             if number is not None and number > 1 and where and after is not None and after.headers and not after.cells:
                 self.stated = int(number)
                 self.explained.add(at)
+        for at, token in enumerate(self.tokens[:-1]):
+            number = SPELLED.get(token) if at not in self.explained and not conditions else None
+            rows = any(span.start == at + 1 and span.headers == {0} for span in self.spans)
+            if number is not None and number > 1 and (rows or self._is_around(self.tokens[at + 1])):
+                self.stated = int(number)
+                self.explained.add(at)
 
     def _says_all(self, span: WordSpan, operation: Operation) -> bool:
         """Whether it says that all rows are added: "of all states". Behind "the number of" they may be counted."""
@@ -755,7 +792,7 @@ class _Binding:
         """Whether each condition is said with the name of its column before it: "status is open"."""
         for condition in conditions:
             heads = [span for span in self.spans if condition.position in span.headers]
-            follows = [self._span_after(span.end) for span in heads]
+            follows = [self._span_after(self._after_idle(span.end)) for span in heads]
             if not any(span and any(one.position == condition.position for one in span.cells) for span in follows):
                 return False
         return bool(conditions)
@@ -888,6 +925,8 @@ class _Binding:
                 continue
             if self.bound is not None and (token in UNITS):
                 continue
+            if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
+                continue
             if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(self.around)):
                 continue
             if not self._is_around(token):
@@ -897,7 +936,7 @@ class _Binding:
 
     def _is_around(self, token: str) -> bool:
         """Whether a word says where the table stands or what its rows are."""
-        return any(may_mean(token, word) for word in self.around)
+        return any(may_name(token, word) for word in self.around)
 
     def _loose(self) -> set[str]:
         return {token for at, token in enumerate(self.tokens) if at not in self.explained}

@@ -95,6 +95,15 @@ TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
 _ALIKE: Final = tuple(group for one in languages() for group in (one.arithmetic.alike, one.arithmetic.inhabitants))
 INHABITANTS: Final = _words("inhabitants")
+DOING: Final = _words("doing")
+_KIN: Final = tuple(frozenset(words) for words in _phrases("kin"))
+_OPPOSITES: Final = tuple(
+    frozenset(tokens_of(side)) for one in languages() for pair in one.claims.opposites for side in pair.split("|")
+)
+_OPPOSITE: Final = {
+    word: other for first, second in zip(_OPPOSITES[::2], _OPPOSITES[1::2], strict=True)
+    for words, other in ((first, second), (second, first)) for word in words
+}  # fmt: skip
 _RANGES: Final = frozenset(_phrases("ranges"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     # measured: tests/unit/test_edges_query.py
@@ -328,6 +337,16 @@ def may_mean(word: str, other: str) -> bool:
     return word == other or same_word(word, other) or any(word in group and other in group for group in _ALIKE)
 
 
+def may_name(word: str, other: str) -> bool:
+    """Whether a word of a question may stand for one of a title, a heading or the header of what rows are called."""
+    return may_mean(word, other) or any(word in group and other in group for group in _KIN)
+
+
+def is_opposite(word: str, header: str) -> bool:
+    """Whether a header says the opposite of a verb: "won" and "customers lost"."""
+    return not _OPPOSITE.get(word, frozenset()).isdisjoint(header_words(header))
+
+
 def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
     """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
     return not span.phrases and span.end - span.start == 1 and question.tokens[span.start] in question.stop_words
@@ -381,6 +400,8 @@ def is_verb_of(token: str, word: str) -> bool:
     loosely only dates are called, of which a table has few."""
     shared = len(commonprefix((token, word)))
     # measured: tests/unit/test_table_question.py
+    if token.isalpha() and shared == len(token) > 4:
+        return True  # "fertig": "Fertigstellung"
     return token.isalpha() and shared >= 4 and max(len(token), len(word)) - shared <= 4 and 2 * shared >= max(len(token), len(word))
 
 
@@ -456,7 +477,7 @@ _IN_SCALE: Final = (  # measured: tests/unit/test_edges_query.py
     ),
     (
         re.compile(
-            r"\bthousands?\b|tausend|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b",
+            r"\bthousands?\b|tausend|\bTsd\b|milliers|miles de|migliaia|[’'‘]?000\b|\bTEUR\b|[$€£]k\b|\b(?:EUR|USD|GBP) k\b",
             re.IGNORECASE,
         ),
         10**3,
