@@ -128,11 +128,11 @@ class _Binding:
     def _read_totals(self) -> None:
         """ "Total sales in the East": the sum of a column that is named, and not the column of totals beside it."""
         for span in self.spans:
-            total = "sum" in span.phrases and not span.cells and all(
+            total = "sum" in span.phrases and all(
                 TOTALS.issuperset(tokens_of(self.table.header[at])) for at in span.headers
-            )  # fmt: skip
-            if total and any(one is not span and self._is_value(one) for one in self.spans):
-                span.headers = frozenset()
+            ) and all(one.total for one in span.cells)  # fmt: skip
+            if total and span.headers and any(one is not span and self._is_value(one) for one in self.spans):
+                span.headers, span.cells = frozenset(), ()
 
     def _is_value(self, span: WordSpan) -> bool:
         """Whether it names a column of numbers, and not by its year alone."""
@@ -845,7 +845,7 @@ class _Binding:
         found = set()
         for one, other in combinations(heads, 2):
             base = self._base([head for head in heads if head is not one and head is not other])
-            left, right = one.headers & base, other.headers & base
+            left, right = self._alike(one.headers & base, other.headers & base)
             if len(left) == len(right) == 1 and left != right:
                 found.add((next(iter(left)), next(iter(right))))
         if len(found) != 1:
@@ -860,6 +860,17 @@ class _Binding:
             first, second = second, first
         pair = (self._column_name(first), self._column_name(second))
         return replace(made, columns=(first, second), pair=pair)
+
+    def _alike(self, left: frozenset[int], right: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+        """Where one is named by all of its header and the other by its date, the other is that under the same first line."""
+        def under(known: frozenset[int], several: frozenset[int]) -> frozenset[int]:
+            [one] = known
+            lines = set(self.table.header[one].split(" / ")[:-1])
+            return frozenset(at for at in several if lines and lines == set(self.table.header[at].split(" / ")[:-1]))
+
+        if len(left) == 1 < len(right):
+            return left, under(left, right)
+        return (under(right, left), right) if len(right) == 1 < len(left) else (left, right)
 
     def _columns(self, heads: Sequence[WordSpan]) -> tuple[int, ...]:
         """Those that the question names one by one, or all that are named by a year and alike besides."""
