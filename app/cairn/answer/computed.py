@@ -97,6 +97,9 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
         return sound and (operation == "difference" or _can_grow(cells))
+    if operation == "share" and found.pair is not None:
+        known = cells.ordered or []
+        return cells.rows == 2 and len(known) == 2 and None not in known and 0 <= known[0] <= known[1] != 0  # type: ignore[operator]
     if operation == "share":
         known = cells.ordered or []
         return (
@@ -125,6 +128,9 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
             return cells.difference
         case "growth":
             return cells.growth
+        case "share" if found.pair is not None:
+            part, whole = cells.ordered or (None, None)
+            return 100 * part / whole if part is not None and whole else None
         case "share":
             return cells.share
         case "count":
@@ -235,9 +241,10 @@ class _Writer:
 
     def _told(self) -> str:
         found, cells, words = self.found, self.cells, self.words
-        target = found.target if found.operation == "share" else None
+        target = found.target if found.operation == "share" and found.pair is None else None
         first, second = found.pair or (target.texts[0] if target else "", "")
-        said = words[found.operation].format(
+        name = "part" if found.operation == "share" and found.pair else found.operation
+        said = words[name].format(
             n=cells.rows if found.operation in ("count", "listing") else cells.numbers, measure=self._measure(),
             place=found.place, first=first, second=second, count=cells.kept,
         )  # fmt: skip

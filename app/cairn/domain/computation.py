@@ -98,7 +98,7 @@ class Computation:
         pairs = [(key, one.position) for one in self.conditions for key in one.keys]
         asked, share = self.asked if self.asked is not None else self.naming, None
         conditions = self.conditions
-        if self.operation == "share":
+        if self.operation == "share" and self.pair is None:
             target = self.target
             assert target is not None
             asked, share = target.position, target.keys[0]

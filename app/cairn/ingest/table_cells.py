@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.language.cells import Mark, ReadCell, combine_units, decimal_mark, key_of, plain_cell, read_cell
+from cairn.language.cells import Mark, ReadCell, combine_units, day_order, decimal_mark, key_of, plain_cell, read_cell
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
 
@@ -117,10 +117,11 @@ def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
     """Without a mark numbers with a separator are not read."""
     cells: list[ReadCell] = []
     known: dict[str, ReadCell] = {}
+    order = day_order(texts)
     for text in texts:
         cell = known.get(text)
         if cell is None:
-            cell = read_cell(plain_cell(text), mark or ".")
+            cell = read_cell(plain_cell(text), mark or ".", order)
             if mark is None and cell.kind == "number" and ("." in text or "," in text):
                 cell = ReadCell("text")
             known[text] = cell

@@ -20,6 +20,8 @@ from cairn.language.text import fold
 
 Mark = Literal[".", ","]
 """What parts the decimals from a whole number."""
+DayOrder = Literal["day", "month"]
+"""What comes first in "3/4/2019"."""
 
 LONGEST_NUMBER: Final = 60
 """Characters of a cell that may be a number or a date."""
@@ -67,14 +69,14 @@ NOTHING: Final = ReadCell("nothing")
 TEXT: Final = ReadCell("text")
 
 
-def read_cell(text: str, mark: Mark) -> ReadCell:
-    """What a cell holds, where the table writes decimals behind `mark`."""
+def read_cell(text: str, mark: Mark, order: DayOrder | None = None) -> ReadCell:
+    """What a cell holds, where the table writes decimals behind `mark`, and the column dates in `order`."""
     text = text.strip()
     if _NOTHING.fullmatch(text):
         return NOTHING
     if len(text) > LONGEST_NUMBER or not any(map(str.isdigit, text)):
         return TEXT
-    if (day := read_day(text)) is not None:
+    if (day := read_day(text, order)) is not None:
         return ReadCell("date", date=day)
     return read_number(text, mark) or TEXT
 
@@ -152,21 +154,42 @@ def _mark_of(digits: str) -> Mark | None:
     return None
 
 
-def read_day(text: str) -> datetime.date | None:
-    """The day that a cell is; None where it is none, or could be two ("3/4/2019")."""
+def read_day(text: str, order: DayOrder | None = None) -> datetime.date | None:
+    """The day that a cell is; None where it is none, or could be two ("3/4/2019"). Between points the day comes first."""
+    days = _days(text)
+    if len(days) == 2 and (order or "." in text):
+        return days[1] if order == "month" and "." not in text else days[0]
+    return days[0] if len(days) == 1 else None
+
+
+def day_order(texts: Iterable[str]) -> DayOrder | None:
+    """What comes first in the dates of a column, as those tell that can be read in one way alone."""
+    said: set[DayOrder] = set()
+    for text in texts:
+        found = _NUMBERED_DAY.fullmatch(text.strip())
+        if found and found[1] != found[2] and len(_days(text.strip())) == 1:
+            said.add("day" if int(found[1]) > int(found[2]) else "month")
+    return said.pop() if len(said) == 1 else None
+
+
+_NUMBERED_DAY: Final = re.compile(r"(\d\d?)[/-](\d\d?)[/-]\d{4}")
+
+
+def _days(text: str) -> list[datetime.date]:
+    """All that it may be, that with the day before the month first."""
     try:
         if found := _SLASHED.fullmatch(text):
-            return datetime.date(int(found[1]), int(found[2]), int(found[3]))
+            return [datetime.date(int(found[1]), int(found[2]), int(found[3]))]
         if len(text) < len("1.1.2000"):
-            return None
+            return []
         for span, readings in dates_in(text):
-            if span != (0, len(text)) or len(readings) != 1:
-                return None
-            [day] = readings
-            return datetime.date(day.year, day.month, day.day) if day.year and day.month and day.day else None
+            if span != (0, len(text)):
+                return []
+            whole = [one for one in readings if one.year and one.month and one.day]
+            return [datetime.date(one.year or 0, one.month or 0, one.day or 0) for one in whole]
     except ValueError:
-        return None
-    return None
+        return []
+    return []
 
 
 def is_year(token: str) -> bool:

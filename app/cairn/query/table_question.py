@@ -145,7 +145,7 @@ class _Binding:
         operation = self._operation()
         if operation is None:
             return None
-        found = self._over_rows(operation) or self._over_columns(operation)
+        found = self._share_of_total(operation) or self._over_rows(operation) or self._over_columns(operation)
         if found is None or not self._explains(found) or (self.judged and not self._is_good(found)):
             return None
         return replace(found, support=self.support)
@@ -596,6 +596,21 @@ class _Binding:
             and len(tokens_of(header)) < 3
         ]  # fmt: skip
         return found[0] if found else None
+
+    def _share_of_total(self, operation: Operation) -> Computation | None:
+        """ "What share of total revenue was membership fees": of one row in another one that sums up, in one column."""
+        labels = [(span, one) for span in self.spans for one in span.cells if one.position == 0]
+        if operation != "share" or len(labels) != 2 or self.within or any(one.cells > 1 for _, one in labels):
+            return None
+        [whole, part] = sorted(labels, key=lambda one: not one[1].total)
+        heads = [span for span in self.spans if span.headers - {0} and not span.cells]
+        columns = [at for at in self._base(heads) if self.table.numeric[at]]
+        others = any(span.cells for span in self.spans if span not in (whole[0], part[0]))
+        if not whole[1].total or part[1].total or part[1].row > whole[1].row or len(columns) != 1 or others:
+            return None
+        keys, texts = (part[1].key, whole[1].key), (part[1].text, whole[1].text)
+        condition = CellCondition(0, keys, texts)
+        return Computation("share", columns[0], conditions=(condition,), pair=texts, totals=True)
 
     def _how_many(self, made: Computation) -> Computation | None:
         """ "How many votes were there in Ohio": the sum of a column that counts, unless each row is of another time: "how many
