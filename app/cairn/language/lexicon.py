@@ -657,6 +657,8 @@ class Arithmetic(_Section):
     """In "how many" of two rows: by how many one has more or less than the other."""
     who: Phrases = ()
     """Asks for a row where the highest or lowest is asked for, else for something else."""
+    persons: Words = NONE
+    """In the header of a column of those whom "who" asks for."""
     people: Words = NONE
     """What a column counts, never a row."""
     totals: Words = NONE

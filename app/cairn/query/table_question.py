@@ -41,6 +41,7 @@ from cairn.query.table_words import (
     ORDINALS,
     PEOPLE,
     PERCENTS,
+    PERSONS,
     RATIOS,
     RISING,
     SCALES,
@@ -110,6 +111,10 @@ class _Binding:
         dates = {at for one in self.periods for at in range(one.start, one.end)}
         self.spans = [span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
+        for span in self.spans:
+            if "listing" in span.phrases and span.start > 1 and self.tokens[span.start] not in self.stop_words and not span.named:
+                span.phrases = ()  # "the longest name"
+                self.explained.discard(span.start)
         self._read_totals()
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
@@ -291,8 +296,8 @@ class _Binding:
 
     spent: Sequence[WordSpan] = ()
     """Headers that a comparison or a change has taken up."""
-    beside: WordSpan | None = None
-    """The header beside the number of a comparison."""
+    beside: Sequence[WordSpan] = ()
+    """The words of the header beside the number of a comparison."""
 
     def _number_of_rows(self) -> int | None:
         """How many of the highest are asked for: "which two states", of what the rows are called in words."""
@@ -330,11 +335,9 @@ class _Binding:
         return any(may_mean(token, word) for token in self.tokens for word in words)
 
     def _names_rows(self) -> bool:
-        """Whether it says what each row is: by the header of the first column, by a word that all rows have, by "who", or by what
-        the table is of, behind "which" or at the beginning."""
+        """Whether it says what each row is: by the header of the first column, by a word that all rows have, or by what the table is
+        of, behind "which" or at the beginning."""
         if any(span.headers == {0} for span in self.spans):
-            return True
-        if not WHO.isdisjoint(self.tokens) and besides_brackets(self.table.header[0]):
             return True
         asked = [0, *(span.end for span in self._phrases("listing"))]
         if any(at < len(self.tokens) and at not in self.explained and self._is_around(self.tokens[at]) for at in asked):
@@ -382,7 +385,7 @@ class _Binding:
                 if self.comparison is not None or hides_number(self.spans, end - 1):
                     return False
                 self.bound, self.comparison = value, span.phrases[0]  # type: ignore[assignment]
-                self.beside = self._header_after(end) or self._header_before(span.start)
+                self.beside = self._headers_beside(self._header_after(end) or self._header_before(span.start))
             elif header := self._header_after(span.end):
                 if self.comparison is not None or len(header.headers) != 1:
                     return False
@@ -468,6 +471,16 @@ class _Binding:
         after = self._span_after(at)
         return after if after is not None and after.headers and not after.cells else None
 
+    def _headers_beside(self, one: WordSpan | None) -> list[WordSpan]:
+        """With those that stand right beside it and name the same column: "flipper", "length"."""
+        found = [one] if one is not None else []
+        for _ in range(MOST_CONDITIONS):
+            for span in self.spans:
+                near = any(span.end == other.start or span.start == other.end for other in found)
+                if near and span not in found and not span.cells and self._base([span, *found]):
+                    found.append(span)
+        return found
+
     def _header_before(self, at: int) -> WordSpan | None:
         """The header that ends at a place; stop words may stand behind it."""
         while at > 0:
@@ -491,15 +504,17 @@ class _Binding:
             if span.headers and not span.cells and span is not asked and span.headers != {self.other}
             and not span.headers & held and span not in self.spent
         ]  # fmt: skip
-        if self.bound is not None and self.beside in free and operation not in ("count", "listing") and len(free) > 1:
-            if len(self.beside.headers) != 1:
+        beside = [span for span in free if span in self.beside]
+        if self.bound is not None and beside and operation not in ("count", "listing") and len(free) > len(beside):
+            compared = self._base(beside)
+            if len(compared) != 1:
                 return None
-            [self.compared] = self.beside.headers
-            free.remove(self.beside)
+            [self.compared] = compared
+            free = [span for span in free if span not in beside]
         if asked is not None and self.implied in asked.headers:
             asked = None
         position = self._asked_position(asked, held)
-        if position is None and (asked is not None or self._asks_time()):
+        if position is None and (asked is not None or self._asks_time() or not WHO.isdisjoint(self.tokens)):
             return None
         best = operation in ("highest", "lowest", "rank")
         if position is None and best and 0 not in held and not self.table.numeric[0] and self._names_rows():
@@ -563,6 +578,8 @@ class _Binding:
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
             return self._how_many(made)
+        if operation == "count" and any(set(tokens_of(self.table.header[one.position])) & COUNTED_IN for one in conditions):
+            return None  # "how many kilograms": not how many rows
         if operation == "count":
             limited = self.comparison or conditions or self.within
             return made if (measure is None) == (self.comparison is None) and limited else None
@@ -699,12 +716,19 @@ class _Binding:
         return all(at and self.table.numeric[at] for at in span.headers)
 
     def _asked_position(self, asked: WordSpan | None, held: set[int]) -> int | None:
+        if not WHO.isdisjoint(self.tokens):
+            return self._persons()
         if asked is not None:
             return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
         if self._asks_time():
             days = [position for position, dated in enumerate(self.table.dated) if dated]
             return days[0] if len(days) == 1 else None
         return None
+
+    def _persons(self) -> int | None:
+        """The first column of persons, or of those who act as such."""
+        words = enumerate(map(header_words, self.table.header))
+        return next((at for at, said in words if said & PERSONS and not self.table.numeric[at]), None)
 
     def _asks_time(self) -> bool:
         """Whether the answer is a point of time that no header is called by: "when", "which year"."""

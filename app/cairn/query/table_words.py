@@ -90,6 +90,7 @@ EACH: Final = _words("each")
 GOOD: Final = _words("good")
 NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
+PERSONS: Final = _words("persons")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
