@@ -111,10 +111,6 @@ class _Binding:
         dates = {at for one in self.periods for at in range(one.start, one.end)}
         self.spans = [span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
-        for span in self.spans:
-            if "listing" in span.phrases and span.start > 1 and self.tokens[span.start] not in self.stop_words and not span.named:
-                span.phrases = ()  # "the longest name"
-                self.explained.discard(span.start)
         self._read_totals()
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
@@ -573,7 +569,7 @@ class _Binding:
         several = [one for one in conditions if len(one.keys) > 1]
         made = Computation(
             operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
-            other=self.other, compared=self.compared, within=self.within, minus=self.minus, counted_in=self._counted_in(conditions),
+            other=self.other, compared=self.compared, within=self.within, minus=self.minus, counted_in=self._counted_in(measure, conditions),
             place=self.place, turned=self.turned, naming=self._naming(measure, conditions), stated=self.stated,
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
@@ -604,9 +600,11 @@ class _Binding:
             return made if asked is None else None
         return made
 
-    def _counted_in(self, conditions: Sequence[CellCondition]) -> int | None:
+    def _counted_in(self, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
         """A column that says what each row is counted in, unless the question says which."""
         held = {one.position for one in conditions if len(one.keys) == 1}
+        if measure is None or self.table.dated[measure]:
+            return None
         found = [
             at for at, header in enumerate(self.table.header)
             if at not in held and not self.table.numeric[at] and set(tokens_of(header)) & COUNTED_IN
@@ -959,6 +957,9 @@ class _Binding:
     def _explains(self, found: Computation) -> bool:
         table = self.table
         measured = callable_words(table.header[found.measure], self.tokens) if found.measure is not None else ()
+        ends = {span.end for span in self._phrases(*COMPUTED, "superlative", "latest", "earliest")}
+        if any(span.start in ends for span in self._phrases("listing")):
+            return False  # "the longest name"
         if found.asked is None and found.row is None and not names_moment(table) and self._loose() & MOMENTS:
             return False
         for at in range(len(self.tokens)):
