@@ -166,9 +166,7 @@ class _Writer:
         """Cells that went into it and are not named."""
         if self.found.operation not in ("sum", "average", "count") or self.found.row is not None:
             return 0
-        return (
-            (self.cells.kept if self.found.measure is None else self.cells.kept_numbers) - len(self._shown())
-        )
+        return (self.cells.kept if self.found.measure is None else self.cells.kept_numbers) - len(self._shown())
 
     def written(self) -> ComputedAnswer | None:
         value = _value(self.found, self.cells)

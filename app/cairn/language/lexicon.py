@@ -641,8 +641,8 @@ class Arithmetic(_Section):
     """Words of the header of numbers that are not added: "rate", "median", "code"."""
     bound: Words = NONE
     """Words of a header, beside `ratios`, without which it is no name of the column: "planned", "change"."""
-    alike: Words = NONE
-    """Words that may stand for each other between question and header: "died" and "fatalities"."""
+    alike: Phrases = ()
+    """Groups of words that may stand for each other between question and header: "died" and "fatalities"."""
     inhabitants: Words = NONE
     """Stand for each other, too; what a table of them counts are people."""
     moved: Phrases = ()

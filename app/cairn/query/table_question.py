@@ -109,8 +109,13 @@ class _Binding:
         self.table = table
         self.periods = periods_in(question.tokens, question.stop_words)
         dates = {at for one in self.periods for at in range(one.start, one.end)}
-        self.spans = [span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))]
+        self.spans = [
+            span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))
+        ]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
+        for span in self.spans:
+            if span.cells and span.end - span.start == 1 and self.tokens[span.start] in PEOPLE:
+                span.cells = ()  # who is counted, not a department "People"
         self._read_totals()
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
@@ -268,6 +273,15 @@ class _Binding:
         """False where it is not sure which dates are meant."""
         if not self.periods:
             return True
+        said = [
+            word for one in self.periods for word in self.tokens[one.start : one.end] if word not in self.stop_words
+        ]
+        if (
+            not any(self.table.dated)
+            and all(one.said[0] not in "<>≥≤" for one in self.periods)
+            and all(map(self._is_around, said))
+        ):
+            return True  # "in October 2026", of a table of that month
         if len(self.periods) > 1 or (position := self._dates_meant(self.periods[0])) is None:
             return False
         [period] = self.periods
@@ -541,7 +555,12 @@ class _Binding:
                 measure = self._measure([span for span in left if not self._says_of_what(span, left)])
             if measure is None:
                 return None
-        if measure is None and self.other is not None and self.compared is not None and operation in ("count", "listing"):
+        if (
+            measure is None
+            and self.other is not None
+            and self.compared is not None
+            and operation in ("count", "listing")
+        ):
             measure, self.compared = self.compared, None
         if measure is None and self.other is not None and self.compared is None:
             measure = self._only_number({*held, position}, self.other)
@@ -574,7 +593,9 @@ class _Binding:
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
             return self._how_many(made)
-        if operation == "count" and any(set(tokens_of(self.table.header[one.position])) & COUNTED_IN for one in conditions):
+        if operation == "count" and any(
+            set(tokens_of(self.table.header[one.position])) & COUNTED_IN for one in conditions
+        ):
             return None  # "how many kilograms": not how many rows
         if operation == "count":
             limited = self.comparison or conditions or self.within
@@ -682,10 +703,17 @@ class _Binding:
             cells = [one for one in span.cells if one.position == position]
             if all(one.total for one in cells) or len({one.key for one in cells}) > 1:
                 return None
+            if position not in headed and self._names_document(span) and cells[0].cells < self.table.rows:
+                return None
             wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
         if len(wanted) > MOST_CONDITIONS:
             return None
         return [CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
+
+    def _names_document(self, span: WordSpan) -> bool:
+        """Whether the document is called so, too: "the DETR models", of which some are a "DETR" and some a "DETR-DC5"."""
+        names = {*tokens_of(self.table.document_title), *tokens_of(self.table.external_id.rpartition("/")[2])}
+        return names.issuperset(self.tokens[span.start : span.end])
 
     def _asked(self, operation: Operation) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
@@ -837,7 +865,12 @@ class _Binding:
     # --- over the columns of a row ---
 
     def _over_columns(self, operation: Operation) -> Computation | None:
-        if operation in ("share", "listing", "top") or self.other is not None or self.within or self.implied is not None:
+        if (
+            operation in ("share", "listing", "top")
+            or self.other is not None
+            or self.within
+            or self.implied is not None
+        ):
             return None
         label = self._label()
         if label is None:
@@ -885,6 +918,12 @@ class _Binding:
             left, right = self._alike(one.headers & base, other.headers & base)
             if len(left) == len(right) == 1 and left != right:
                 found.add((next(iter(left)), next(iter(right))))
+        if not found and made.row is not None:
+            base = self._base(heads)
+            dated = [(at, year) for at, year in self._years() if at in base and at not in self.spent]
+            alike = len({besides_date(self.table.header[at]) for at, _ in dated}) == 1
+            if len(dated) == 2 and alike and len({year for _, year in dated}) == 2 and not self._names_year():
+                found = {(dated[0][0], dated[1][0])}  # "how much did it increase", of the two years that there are
         if len(found) != 1:
             return None
         [(first, second)] = found
@@ -898,8 +937,12 @@ class _Binding:
         pair = (self._column_name(first), self._column_name(second))
         return replace(made, columns=(first, second), pair=pair)
 
+    def _names_year(self) -> bool:
+        return any(map(is_year, self.tokens))
+
     def _alike(self, left: frozenset[int], right: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
         """Where one is named by all of its header and the other by its date, the other is that under the same first line."""
+
         def under(known: frozenset[int], several: frozenset[int]) -> frozenset[int]:
             [one] = known
             lines = set(self.table.header[one].split(" / ")[:-1])
@@ -975,6 +1018,8 @@ class _Binding:
             if token in MOMENTS | YEARS or (token in BY and found.operation == "top"):
                 continue
             if self.bound is not None and (token in UNITS):
+                continue
+            if any(is_verb_of(token, word) and len(word) > 4 for word in measured):
                 continue
             if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
                 continue

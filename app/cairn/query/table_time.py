@@ -29,7 +29,8 @@ class Period:
     def bounds(self, *, in_years: bool) -> tuple[Decimal | None, Decimal | None]:
         """As numbers: years, or days as `datetime.date.toordinal` counts them."""
         first, last = (
-            None if day is None else Decimal(day.year if in_years else day.toordinal()) for day in (self.first, self.last)
+            None if day is None else Decimal(day.year if in_years else day.toordinal())
+            for day in (self.first, self.last)
         )
         return first, last
 
@@ -172,5 +173,3 @@ def _period(at: int, moment: _Moment, sign: str) -> Period:
     else:
         said = f"{sign} {named}"
     return Period(at, moment.end, first, last, said, moment.is_year)
-
-

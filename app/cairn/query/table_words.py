@@ -18,7 +18,18 @@ from cairn.query.table_time import periods_in
 
 COMPARISONS: Final = ("at_least", "at_most", "more", "less")
 COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "average", "sum", "count")
-_PHRASES: Final = (*COMPUTED, "superlative", "latest", "earliest", "best", "worst", *COMPARISONS, "none", "top", "listing")
+_PHRASES: Final = (
+    *COMPUTED,
+    "superlative",
+    "latest",
+    "earliest",
+    "best",
+    "worst",
+    *COMPARISONS,
+    "none",
+    "top",
+    "listing",
+)
 LONGEST_NAME: Final = 12  # bound: tests/unit/test_edges_query.py
 """Words of a name that is looked for."""
 MOST_TOKENS: Final = 60  # bound: tests/unit/test_edges_query.py
@@ -94,7 +105,9 @@ PERSONS: Final = _words("persons")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
-_ALIKE: Final = tuple(group for one in languages() for group in (one.arithmetic.alike, one.arithmetic.inhabitants))
+_ALIKE: Final = (
+    *(frozenset(words) for words in _phrases("alike")), *(one.arithmetic.inhabitants for one in languages())
+)  # fmt: skip
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
 _KIN: Final = tuple(frozenset(words) for words in _phrases("kin"))
@@ -397,13 +410,18 @@ def same_word(one: str, other: str) -> bool:
 
 
 def is_verb_of(token: str, word: str) -> bool:
-    """Whether a word of a question says what a word of a date's header names: "delivered" and "delivery", "started" and "start". So
-    loosely only dates are called, of which a table has few."""
+    """Whether a word of a question says what a word of a header names: "delivered" and "delivery", "started" and "start". So loosely
+    dates are called, of which a table has few, and no other column; it may be said beside the name of one."""
     shared = len(commonprefix((token, word)))
     # measured: tests/unit/test_table_question.py
     if token.isalpha() and shared == len(token) > 4:
         return True  # "fertig": "Fertigstellung"
-    return token.isalpha() and shared >= 4 and max(len(token), len(word)) - shared <= 4 and 2 * shared >= max(len(token), len(word))
+    return (
+        token.isalpha()
+        and shared >= 4
+        and max(len(token), len(word)) - shared <= 4
+        and 2 * shared >= max(len(token), len(word))
+    )
 
 
 # --- kinds of columns ---------------------------------------------------------------------------------------------------------
