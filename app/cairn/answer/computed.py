@@ -84,7 +84,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False
     if cells.counted > 1 and (operation not in ("count", "listing") or found.comparison is not None):
         return False  # metres and boxes
-    if found.minus is not None and cells.numbers < cells.rows:
+    if found.minus is not None and (cells.numbers < cells.rows or (found.relative and "%" in str(cells.units))):
         return False
     if found.comparison == "equal" and cells.numbers < cells.rows:
         return False  # "no beer": an empty cell or a dash may be none, or not known
@@ -200,7 +200,7 @@ class _Writer:
             return str(value)
         if found.operation in ("highest", "lowest", "rank"):
             best = self._shown()[0]
-            said = self._with_note(self._cell(best))
+            said = self._cell(best) if self.found.relative else self._with_note(self._cell(best))
             asked = self._asked(best)
             return f"{asked}: {said}" if asked else said
         decimals = self.cells.decimals or 0
@@ -234,7 +234,10 @@ class _Writer:
         """As it is written; a change with the two cells that it is of."""
         if self.found.minus is None or self.found.row is not None:
             return str(cell["text"])
-        changed = self._in_unit(self._number(Decimal(str(cell["number"])), self.cells.decimals or 0))
+        number = Decimal(str(cell["number"]))
+        if self.found.relative:
+            return f"{self._number(number, 2)} % ({cell['minus_text']} → {cell['text']})"
+        changed = self._in_unit(self._number(number, self.cells.decimals or 0))
         return f"{changed} ({cell['minus_text']} → {cell['text']})"
 
     def _told(self) -> str:

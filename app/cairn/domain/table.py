@@ -101,7 +101,8 @@ class ComputedCells:
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
     are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
     column that is asked for, `counted` of the one that says what rows are counted in. `kept_numbers`: numbers of the kept ones;
-    `compared_units`: units of what is compared. `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
+    `compared_units`: units of what is compared. `doubtful`: rows left out as totals that are smaller than one of the others
+    ("Total Corn Flakes").
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int

@@ -55,7 +55,6 @@ from cairn.query.table_words import (
     YEARS,
     ComputedQuestion,
     WordSpan,
-    besides_brackets,
     besides_date,
     bracketed,
     callable_words,
@@ -186,11 +185,15 @@ class _Binding:
             said -= {"count"}  # "the highest number of"
         if said in ({"sum", "count"}, {"average", "count"}) and self.comparison is None:
             said -= {"count"}  # "how many units in total", "the average number of"
-        if "count" in said and said & {"difference", "growth"} and not self._phrases("count")[0].start == 0:
+        if "count" in said and said & {"difference", "growth"} and self._phrases("count")[0].start:
             said -= {"count"}  # "by how much did the number of ... grow"
         if said == {"share", "sum"}:
             said -= {"sum"}  # "what share of the total"
-        if said & {"highest", "lowest"} and said & {"difference"} and len(said) == 2:
+        if (
+            len(said & {"highest", "lowest"}) == 1
+            and len(said) > 1
+            and said <= {"highest", "lowest", "difference", "growth"}
+        ):
             return self._read_change(said)
         if "difference" in said and said <= {"difference", "growth"}:
             percents = [at for at, token in enumerate(self.tokens) if token in PERCENTS and at not in self.explained]
@@ -221,6 +224,7 @@ class _Binding:
 
     turned = False
     minus: int | None = None
+    relative = False
 
     def _read_superlative(self, adjectives: Sequence[WordSpan]) -> Operation | None:
         """ "The cheapest": the lowest of the one column that is a price, or of that one which the question names."""
@@ -291,8 +295,15 @@ class _Binding:
         return True
 
     def _read_change(self, said: set[str]) -> Operation | None:
-        """ "The largest increase from 2024 to 2025": of each row the difference of two columns."""
-        words = {token for span in self._phrases("difference") for token in self.tokens[span.start : span.end]}
+        """ "The largest increase from 2024 to 2025": of each row the difference of two columns. "Growth" may be in percent."""
+        words = {
+            token for span in self._phrases("difference", "growth") for token in self.tokens[span.start : span.end]
+        }
+        percents = {at for at, token in enumerate(self.tokens) if token in PERCENTS and at not in self.explained}
+        self.relative = bool(percents or words & PERCENTS)
+        if "growth" in said and not self.relative:
+            return None
+        self.explained |= percents
         rising, falling = bool(words & RISING), bool(words & FALLING)
         if rising == falling:
             return None
@@ -345,8 +356,8 @@ class _Binding:
         return any(may_mean(token, word) for token in self.tokens for word in words)
 
     def _names_rows(self) -> bool:
-        """Whether it says what each row is: by the header of the first column, by a word that all rows have, or by what the table is
-        of, behind "which" or at the beginning."""
+        """Whether it says what each row is: by the header of the first column, by a word that all rows have, or by what the table
+        is of, behind "which" or at the beginning."""
         if any(span.headers == {0} for span in self.spans):
             return True
         asked = [0, *(span.end for span in self._phrases("listing"))]
@@ -508,7 +519,7 @@ class _Binding:
         if conditions is None:
             return None
         asked = self._asked(operation)
-        held = {one.position for one in (*conditions, *self.within)}
+        held = {one.position for one in conditions} | {one.position for one in self.within}
         free = [
             span for span in self.spans
             if span.headers and not span.cells and span is not asked and span.headers != {self.other}
@@ -573,9 +584,9 @@ class _Binding:
                 if numeric and not is_year_column(self.table.header[at])
             ]
             measure = numbers[0] if len(numbers) == 1 else None
-        if measure is not None and not self.table.numeric[measure]:
-            if not (self.table.dated[measure] and operation in ("highest", "lowest", "rank")):
-                return None
+        ordered = operation in ("highest", "lowest")
+        if measure is not None and not (self.table.numeric[measure] or (ordered and self.table.dated[measure])):
+            return None
         if any(at is not None and not self.table.numeric[at] for at in (self.other, self.compared, self.minus)):
             return None
         if self.other is not None and self.other == measure:
@@ -588,7 +599,8 @@ class _Binding:
         several = [one for one in conditions if len(one.keys) > 1]
         made = Computation(
             operation, measure, conditions=tuple(conditions), asked=asked, comparison=self.comparison, bound=self.bound,
-            other=self.other, compared=self.compared, within=self.within, minus=self.minus, counted_in=self._counted_in(measure, conditions),
+            other=self.other, compared=self.compared, within=self.within, minus=self.minus, relative=self.relative,
+            counted_in=self._counted_in(measure, conditions),
             place=self.place, turned=self.turned, naming=self._naming(measure, conditions), stated=self.stated,
         )  # fmt: skip
         if operation == "count" and measure is not None and self.comparison is None:
@@ -920,7 +932,7 @@ class _Binding:
                 found.add((next(iter(left)), next(iter(right))))
         if not found and made.row is not None:
             base = self._base(heads)
-            dated = [(at, year) for at, year in self._years() if at in base and at not in self.spent]
+            dated = [(at, year) for at, year in self._years() if at in base]
             alike = len({besides_date(self.table.header[at]) for at, _ in dated}) == 1
             if len(dated) == 2 and alike and len({year for _, year in dated}) == 2 and not self._names_year():
                 found = {(dated[0][0], dated[1][0])}  # "how much did it increase", of the two years that there are

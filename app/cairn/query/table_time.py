@@ -16,8 +16,8 @@ from cairn.language.lexicon import Arithmetic, languages
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What the words from `start` to `end` say of dates: not before `first`, not after `last`; None: open. `whole_years`: it says no
-    more than years, and may hold of a column of years as well."""
+    """What the words from `start` to `end` say of dates: not before `first`, not after `last`; None: open. `whole_years`: it says
+    no more than years, and may hold of a column of years as well."""
 
     start: int
     end: int
