@@ -42,8 +42,8 @@ class Computation:
     """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
     over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
     cell is the same. `comparison` of column `compared` (None: the measure) with the number `bound` or the column `other`;
-    `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a percentage
-    of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
+    `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
+    percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
     others count, too. `stated`: how many rows the question says there are. `support`: how many words of the question the table's
     title, headings and document have."""

@@ -112,7 +112,12 @@ class _Binding:
             span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))
         ]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
+        dated = {at: header_words(header) for at, header in enumerate(table.header) if table.dated[at]}
         for span in self.spans:
+            if {"latest", "earliest"} & {*span.phrases}:
+                said = {at for at, words in dated.items() if words.issuperset(self.tokens[span.start : span.end])}
+                if said:  # "last delivered", of a column "Last delivery"
+                    span.phrases, span.headers = (), frozenset(said)
             if span.cells and span.end - span.start == 1 and self.tokens[span.start] in PEOPLE:
                 span.cells = ()  # who is counted, not a department "People"
         self._read_totals()
@@ -307,12 +312,12 @@ class _Binding:
         rising, falling = bool(words & RISING), bool(words & FALLING)
         if rising == falling:
             return None
-        heads = [span for span in self.spans if span.headers - {0} and not span.cells]
+        heads = self._heads()
         pair = self._pair_of_columns(Computation("difference"), heads)
         if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
             return None
         self.minus, self.implied = pair.columns
-        self.spent = [span for span in heads if not span.headers.isdisjoint(pair.columns)]
+        self._spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
         return "highest" if rising == ("highest" in said) else "lowest"
 
     spent: Sequence[WordSpan] = ()
@@ -419,8 +424,12 @@ class _Binding:
     def _compares_columns(self) -> bool:
         """ "A lower revenue in 2025 than in 2024": of each row."""
         thans = [at for at, token in enumerate(self.tokens) if token in THAN]
-        heads = [span for span in self.spans if span.headers - {0} and not span.cells]
-        taken = {at for span in self.spans if span.phrases and not span.named for at in range(span.start, span.end)}
+        heads = self._heads()
+        taken = {
+            at for span in self.spans
+            if span.phrases and not span.named and (span.phrases[0] in COMPARISONS or span.end - span.start > 1)
+            for at in range(span.start, span.end)
+        }  # fmt: skip
         if self._phrases("difference") or len(thans) != 1 or thans[0] in taken:
             return False
         [than] = thans
@@ -436,9 +445,21 @@ class _Binding:
             return False
         [self.compared], [self.other] = column, other
         self.comparison = "more" if self.tokens[signs[-1]] in HIGHER else "less"
-        self.spent = [*before, *behind]
+        self._spend([*before, *behind])
         self.explained |= {signs[-1], than}
+        for span in self.spans:
+            if span.start in (signs[-1], than) and span.end - span.start == 1:
+                span.phrases = ()  # "menos" is the lowest elsewhere, and "que" asks
         return True
+
+    def _heads(self) -> list[WordSpan]:
+        """Names of columns of values; of a year also where a date has it, too."""
+        return [span for span in self.spans if span.headers - {0} and (not span.cells or self._is_year(span))]
+
+    def _spend(self, heads: Sequence[WordSpan]) -> None:
+        self.spent = heads
+        for span in heads:
+            span.cells = ()
 
     def _is_year(self, span: WordSpan) -> bool:
         return span.end - span.start == 1 and is_year(self.tokens[span.start])
@@ -540,6 +561,8 @@ class _Binding:
         best = operation in ("highest", "lowest", "rank")
         if position is None and best and 0 not in held and not self.table.numeric[0] and self._names_rows():
             position = 0
+        if position is None and best and self.table.numeric[0] and not PERSONS.isdisjoint(self.tokens):
+            position = self._persons()
         if operation not in ("difference", "growth"):
             conditions = [self._with_years_between(one) for one in conditions]
             if any(is_range(one.keys) for one in conditions):
@@ -616,7 +639,8 @@ class _Binding:
             if self.comparison is not None:
                 return made if measure is not None else None
             if self.within and measure is None:
-                return replace(made, measure=self.within[0].position)
+                position = self.within[0].position
+                return replace(made, measure=position, naming=self._naming(position, conditions))
             return made if measure is None and self._is_where(conditions) else None
         if measure is None or (self.comparison is not None and self.compared is None):
             return None
@@ -1034,6 +1058,8 @@ class _Binding:
             if any(is_verb_of(token, word) and len(word) > 4 for word in measured):
                 continue
             if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
+                continue
+            if token in PERSONS and found.asked is not None and header_words(table.header[found.asked]) & PERSONS:
                 continue
             if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(self.around)):
                 continue

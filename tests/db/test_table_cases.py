@@ -1,0 +1,170 @@
+"""What people ask of their tables, over three workbooks, a page in German, one in Spanish and a Markdown manual that are all there
+at once: the number, or nothing. Without a search: all passages are read, so that each question can mean any table."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from cairn.answer.computed import word_computed
+from cairn.domain.document import Indexed, Source
+from cairn.domain.passage import Passage
+from cairn.query.table_words import read_question
+from cairn.runs.corpus import Library
+from cairn.service.documents import index_now
+from cairn.wiring import Services
+from tests.office_files import workbook
+from tests.sharing import SHARED
+
+pytestmark = SHARED
+
+D = datetime.date
+STOCK = (
+    ("Part", "Shelf", "On hand", "Reorder level", "Unit price (EUR)", "Last delivery"),
+    ("Hinge", "Row 1", 40, 60, 2.5, D(2026, 3, 9)),
+    ("Latch", "Row 1", 75, 50, 4.1, D(2025, 11, 30)),
+    ("Spring", "Row 2", 12, 20, 1.2, D(2026, 8, 14)),
+    ("Motor", "Row 2", 9, 4, 61.0, D(2026, 1, 22)),
+    ("Gasket", "Row 2", 300, 250, 0.4, D(2024, 6, 5)),
+)
+RECEIVED = (
+    ("Slip", "Part", "Quantity", "Unit"),
+    ("S-1", "Hinge", 20, "pcs"),
+    ("S-2", "Oil", 8, "l"),
+    ("S-3", "Latch", 30, "pcs"),
+)
+PAY = (
+    ("ID", "Name", "Department", "Office", "Start date", "Salary", "Travel 2025 (EUR)", "Travel 2026 (EUR)"),
+    (1, "Ada Brook", "Design", "Lyon", D(2014, 5, 1), 61000, 1200, 1900),
+    (2, "Bo Lind", "Design", "Graz", D(2021, 2, 15), 48000, 300, 250),
+    (3, "Cem Kaya", "People", "Graz", D(2019, 9, 2), 52500, 2100, 3000),
+    (4, "Dina Roth", "Support", "Lyon", D(2025, 7, 7), 39000, 800, 820),
+)
+BATHS = """<html lang="de"><head><title>Bäderbericht 2025</title></head><body><h1>Bäder</h1><table>
+<tr><th>Bad</th><th>Besucher 2024</th><th>Besucher 2025</th><th>Eintritt</th><th>Eröffnung</th></tr>
+<tr><td>Hallenbad</td><td>64.890</td><td>59.733</td><td>5,50 €</td><td>01.08.1974</td></tr>
+<tr><td>Freibad</td><td>79.455</td><td>94.120</td><td>4,80 €</td><td>30.05.1962</td></tr>
+<tr><td>Naturbad</td><td>20.115</td><td>22.640</td><td>3,50 €</td><td>02.06.2011</td></tr></table></body></html>"""
+VINES = """<html lang="es"><head><title>Vendimia</title></head><body><h1>Vendimia</h1><table>
+<tr><th>Municipio</th><th>Uva recogida 2024 (t)</th><th>Uva recogida 2025 (t)</th></tr>
+<tr><td>Cerro Alto</td><td>655,7</td><td>702,3</td></tr><tr><td>Las Eras</td><td>730,1</td><td>611,5</td></tr>
+<tr><td>Total</td><td>1.385,8</td><td>1.313,8</td></tr></table></body></html>"""
+MANUAL = """# Engines
+
+| Engine | Cylinders | Weight (kg) | Rated power (kW) |
+| --- | --- | --- | --- |
+| [E-2](https://example.org/e2) | 2 | **41** | 9.5 |
+| [E-3](https://example.org/e3) | 3 | 58 | 14 |
+| [E-4](https://example.org/e4) | 4 | 77 | 22 |
+| [E-4t](https://example.org/e4t) | 4 | 83 | 31 |
+
+## Income statement
+
+| (in millions) | 2025 | 2024 |
+| --- | --- | --- |
+| Engine sales | 120 | 90 |
+| Service | 30 | 35 |
+| Total revenue | 150 | 125 |
+"""
+
+
+def sheet_of(rows: tuple[tuple[Any, ...], ...]) -> bytes:
+    def fill(sheet: Any) -> None:
+        for row in rows:
+            sheet.append(row)
+
+    return workbook(fill)
+
+
+FILES = {
+    "stock.xlsx": sheet_of(STOCK),
+    "received.xlsx": sheet_of(RECEIVED),
+    "staff.xlsx": sheet_of(PAY),
+    "baeder.html": BATHS.encode(),
+    "vendimia.html": VINES.encode(),
+    "engines.md": MANUAL.encode(),
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def everything(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    outcomes = await index_now(services_of_module, "cases", [Source(name, name, file) for name, file in FILES.items()])
+    assert all(isinstance(one, Indexed) for one in outcomes), outcomes
+    library = Library(services_of_module.database, services_of_module.principal)
+    reading = await library.read("cases", None, max_tokens=10**6, filters={})
+    return library, list(reading.passages)
+
+
+async def told(everything: tuple[Library, list[Passage]], text: str) -> str | None:
+    """The answer's first line and the rows that it names; None where nothing is computed."""
+    library, passages = everything
+    question = read_question(text)
+    found = await library.compute_over_table(question, passages) if question is not None else None
+    if found is None:
+        return None
+    written = word_computed(found.computation, found.cells, found.table, question.language)  # type: ignore[union-attr]
+    return written and "\n".join((written.value, *(written.named if written.listed else ())))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which parts are below the reorder level?", "\nHinge: 40 (Reorder level: 60)\nSpring: 12 (Reorder level: 20)"),
+        ("How many parts on Row 2 are below their reorder level?", "1"),
+        ("What is the most expensive part?", "Motor: 61 EUR"),
+        ("cheapest part in row 1", "Hinge: 2.5 EUR"),
+        ("Which part was delivered most recently?", "Spring: 2026-08-14"),
+        ("Which parts were last delivered before 2026?", "\nLatch: 2025-11-30\nGasket: 2024-06-05"),
+        ("How many parts were delivered after 1 February 2026?", "2"),
+        ("average unit price of parts with a reorder level above 45", "2.333 EUR"),
+        ("Who has the highest salary?", "Ada Brook: 61000"),
+        ("Who earns the least?", "Dina Roth: 39000"),
+        ("How many people work in Graz?", "2"),
+        ("Who started before 2020?", "\n1, Ada Brook: 2014-05-01\n3, Cem Kaya: 2019-09-02"),
+        ("Which employee had the largest increase in travel from 2025 to 2026?", "Cem Kaya: 900 (2100 → 3000) EUR"),
+        ("Who had the largest increase in travel in percent from 2025 to 2026?", "Ada Brook: 58.33 % (1200 → 1900)"),
+        ("Who had a lower travel in 2026 than in 2025?", "\n2, Bo Lind: 250 (Travel 2025 (EUR): 300)"),
+        ("Welches Bad hatte 2025 weniger Besucher als 2024?", "\nHallenbad: 59.733 (Besucher 2024: 64.890)"),
+        ("Welches Bad ist das teuerste?", "Hallenbad: 5,50 €"),
+        ("Wie viele Besucher hatten die drei Bäder 2024 zusammen?", "164.460"),
+        ("Um wie viel Prozent ist die Zahl der Besucher im Freibad von 2024 auf 2025 gestiegen?", "18,46 %"),
+        ("Welche Bäder wurden vor dem 1. Juni 1975 eröffnet?", "\nHallenbad: 01.08.1974\nFreibad: 30.05.1962"),
+        ("¿Cuántos municipios recogieron menos uva en 2025 que en 2024?", "1"),
+        ("¿En qué porcentaje creció la uva recogida en Cerro Alto entre 2024 y 2025?", "7,11 %"),
+        ("What is the lightest engine?", "[E-2](https://example.org/e2): **41** kg"),
+        ("How many engines with 4 cylinders weigh more than 80 kg?", "1"),
+        ("highest rated power of engines with 4 cylinders", "[E-4t](https://example.org/e4t): 31"),
+        ("What share of total revenue was service in 2024?", "28.00 %"),
+        ("By how much did engine sales grow?", "30 (in millions)"),
+    ],
+)
+async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage]], question: str, answer: str) -> None:
+    assert await told(everything, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "total quantity received",  # pieces and litres
+        "How many pcs were received?",  # how many of them, not how many slips
+        "Which part is the heaviest?",
+        "Which part has the longest name?",
+        "Which part was not delivered before 2026?",
+        "How many parts were delivered before the inspection?",
+        "Who has the highest price?",
+        "How many people work less than 30 hours per week?",  # a department is called People
+        "Who was promoted before 2020?",
+        "Who had the largest growth in travel from 2025 to 2026?",  # in percent, or not
+        "Which employee had the largest change in travel from 2025 to 2026?",  # in which direction
+        "Welches Bad ist das älteste?",
+        "Wie viele Besucher hatten die vier Bäder 2024 zusammen?",  # there are three
+        "What share of total revenue was service?",  # of which year
+        "By how much did engine sales grow since 2023?",
+        "fastest engine",
+    ],
+)
+async def test_what_is_not_sure_is_not_computed(everything: tuple[Library, list[Passage]], question: str) -> None:
+    assert await told(everything, question) is None
