@@ -45,14 +45,16 @@ _DOTTED: Final = frozenset(one.code for one in languages() if one.code != DEFAUL
 
 
 _LINK: Final = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
-_EMPHASIS: Final = re.compile(r"(?<!\w)(\*\*|__|\*|`)(?=\S)|(?<=\S)(\*\*|__|\*|`)(?!\w)")
+_MARKS: Final = ("**", "__", "*", "`")
 
 
 def plain_cell(text: str) -> str:
-    """A cell without the marks of Markdown: of a link its words."""
-    if "](" in text:
-        text = _LINK.sub(r"\1", text)
-    return _EMPHASIS.sub("", text).strip() if "*" in text or "`" in text or "__" in text else text.strip()
+    """A cell without the marks of Markdown around it: of a link its words. A single "*" is that of a footnote."""
+    text = _LINK.sub(r"\1", text).strip() if "](" in text else text.strip()
+    for mark in _MARKS:
+        if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
+            text = text[len(mark) : -len(mark)].strip()
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -665,7 +665,7 @@ class _Binding:
         found = [
             at for at, header in enumerate(self.table.header)
             if at not in held and not self.table.numeric[at] and set(tokens_of(header)) & COUNTED_IN
-            and len(tokens_of(header)) < 3
+            and set(tokens_of(header)) <= COUNTED_IN | BESIDE
         ]  # fmt: skip
         return found[0] if found else None
 
@@ -1055,7 +1055,7 @@ class _Binding:
                 continue
             if self.bound is not None and (token in UNITS):
                 continue
-            if any(is_verb_of(token, word) and len(word) > 4 for word in measured):
+            if any(is_verb_of(token, word) for word in measured):
                 continue
             if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
                 continue

@@ -153,9 +153,8 @@ def _beside(tokens: Sequence[str], at: int, stop_words: Collection[str]) -> Peri
             then = at + len(words)
             if tuple(tokens[at:then]) != words:
                 continue
-            while then < len(tokens) and tokens[then] in stop_words and not tokens[then].isdigit():
+            while (moment := _moment(tokens, then)) is None and then < len(tokens) and tokens[then] in stop_words:
                 then += 1
-            moment = _moment(tokens, then)
             if moment is not None and not (sign == "=" and moment.is_year):
                 return _period(at, moment, sign)
     return None

@@ -414,15 +414,12 @@ def is_verb_of(token: str, word: str) -> bool:
     """Whether a word of a question says what a word of a header names: "delivered" and "delivery", "started" and "start". So
     loosely dates are called, of which a table has few, and no other column; it may be said beside the name of one."""
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(token, word, strict=False)))
-    # measured: tests/unit/test_table_question.py
+    longest = max(len(token), len(word))
+    # measured: tests/unit/test_table_time.py
     if token.isalpha() and shared == len(token) > 4:
         return True  # "fertig": "Fertigstellung"
-    return (
-        token.isalpha()
-        and shared >= 4
-        and max(len(token), len(word)) - shared <= 4
-        and 2 * shared >= max(len(token), len(word))
-    )
+    # measured: tests/unit/test_table_time.py
+    return token.isalpha() and shared >= 4 and longest - shared <= 4 and 2 * shared >= longest
 
 
 # --- kinds of columns ---------------------------------------------------------------------------------------------------------
