@@ -257,6 +257,8 @@ class _Binding:
         self.implied = position
         return "highest" if phrases[0].phrases[0] == "latest" else "lowest"
 
+    dates_named = False
+
     def _dates_meant(self, period: Period | None = None) -> int | None:
         """The column of dates that is asked for: named, called by a verb ("delivered": "Last delivery"), or the only one. One of
         years where the period says no more."""
@@ -275,6 +277,7 @@ class _Binding:
         found = named or [*called] or columns
         if len(found) != 1:
             return None
+        self.dates_named = bool(named or called)
         self.explained |= called.get(found[0], set())
         return found[0]
 
@@ -322,6 +325,8 @@ class _Binding:
 
     spent: Sequence[WordSpan] = ()
     """Headers that a comparison or a change has taken up."""
+    counted: frozenset[int] = frozenset()
+    """Columns that are counted in what stands behind the number of a comparison; none where that says nothing."""
     beside: Sequence[WordSpan] = ()
     """The words of the header beside the number of a comparison."""
 
@@ -411,6 +416,7 @@ class _Binding:
                 if self.comparison is not None or hides_number(self.spans, end - 1):
                     return False
                 self.bound, self.comparison = value, span.phrases[0]  # type: ignore[assignment]
+                self.counted = self._counted_so(end)
                 self.beside = self._headers_beside(self._header_after(end) or self._header_before(span.start))
             elif header := self._header_after(span.end):
                 if self.comparison is not None or len(header.headers) != 1:
@@ -513,6 +519,13 @@ class _Binding:
         after = self._span_after(at)
         return after if after is not None and after.headers and not after.cells else None
 
+    def _counted_so(self, at: int) -> frozenset[int]:
+        said = self.tokens[at : at + 1]
+        return frozenset(
+            place for place, header in enumerate(self.table.header)
+            if said and said[0] in {word for part in bracketed(header) for word in tokens_of(part)}
+        )  # fmt: skip
+
     def _headers_beside(self, one: WordSpan | None) -> list[WordSpan]:
         """With those that stand right beside it and name the same column: "flipper", "length"."""
         found = [one] if one is not None else []
@@ -614,6 +627,10 @@ class _Binding:
             return None
         if self.other is not None and self.other == measure:
             return None
+        if self.counted and (measure if self.compared is None else self.compared) not in self.counted:
+            return None  # "more than 150 ha", and the column counts members
+        if position is None and self.implied is not None and self.table.dated[self.implied] and not self.dates_named:
+            return None  # "the latest payroll", of a table that has a date of something else
         return self._of_rows(operation, measure, conditions, position)
 
     def _of_rows(
