@@ -68,6 +68,8 @@ MANUAL = """# Engines
 | Engine sales | 120 | 90 |
 | Service | 30 | 35 |
 | Total revenue | 150 | 125 |
+| Of this paid abroad: | | |
+| Spare parts | 20 | 12 |
 """
 
 
@@ -164,6 +166,7 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "What share of total revenue was service?",  # of which year
         "By how much did engine sales grow since 2023?",
         "fastest engine",
+        "By how much did spare parts grow?",  # those abroad
         "latest staff",  # the newest of those, or their latest date
         "How many reorder levels do parts with more than 3 EUR have?",
     ],

@@ -929,6 +929,7 @@ class _Binding:
         if label is None:
             return None
         span, cells = label
+        self.group_said = {*self.tokens}.issuperset(tokens_of(cells.group))
         heads = [one for one in self.spans if one.headers - {0} and one is not span and not one.cells]
         if any(one.cells for one in self.spans if one is not span):
             return None
@@ -963,6 +964,9 @@ class _Binding:
                 self.explained.add(at)
         return spans[0], rows[0]
 
+    group_said = False
+    """Whether the question has the labels under which the row stands: "includes stock-based compensation of"."""
+
     def _pair_of_columns(self, made: Computation, heads: Sequence[WordSpan]) -> Computation | None:
         """Two of the headers choose a column each, the others say of which kind both are."""
         found = set()
@@ -971,7 +975,7 @@ class _Binding:
             left, right = self._alike(one.headers & base, other.headers & base)
             if len(left) == len(right) == 1 and left != right:
                 found.add((next(iter(left)), next(iter(right))))
-        if not found and made.row is not None:
+        if not found and made.row is not None and self.group_said:
             base = self._base(heads)
             dated = [(at, year) for at, year in self._years() if at in base]
             alike = len({besides_date(self.table.header[at]) for at, _ in dated}) == 1
