@@ -79,11 +79,19 @@ def test_what_is_announced_is_among_the_next_five_blocks(between: int, shown: bo
 
 @pytest.mark.parametrize(("length", "shown"), [(300, True), (301, False)])
 def test_a_section_leads_to_a_list_within_three_hundred_characters(length: int, shown: bool) -> None:
-    """From the end of what is shown to where the list begins."""
-    between = sentence(length - 4 - 18)
-    text = f"Masts are blue.\n\n{between} Do the following:\n\n- item one\n- item two"
-    assert text.index("- item one") - len("Masts are blue.") == length
+    """From the end of what is shown to the sentence that announces the list, as it reads: without where links lead to."""
+    link = "Take a [mast](https://example.org/masts-and-sails)."
+    between = sentence(length - len("Take a mast. "))
+    text = f"Masts are blue.\n\n{link} {between} Do the following:\n\n- item one\n- item two"
     assert ("- item two" in span_of(in_long_section(text), "Masts are blue.")) is shown
+
+
+@pytest.mark.parametrize(("length", "shown"), [(300, True), (301, False)])
+def test_a_command_of_three_hundred_characters_is_shown_above_what_is_said_of_it(length: int, shown: bool) -> None:
+    part = f"Do it:\n\n```\n{'x' * (length - 1)}\n```\n\nRun it at night.\n\nMasts are blue."
+    content = in_long_section(part)
+    at = content.index("Masts are blue.")
+    assert bool(surroundings(content, (at, at + 15)).lead) is shown
 
 
 def test_four_thousand_characters_on_both_sides_are_read() -> None:

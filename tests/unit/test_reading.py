@@ -78,6 +78,24 @@ def test_a_stretch_is_whole_units_and_nothing_is_left_out() -> None:
     assert len(long) == 1, "a unit that is longer stands alone"
 
 
+def test_what_stands_below_a_heading_is_not_read_with_the_section_before() -> None:
+    text = "Masts are blue.\n\n# Ships\n\n## Small\n\nThey row.\n\n## Large\n\nThey sail."
+    assert [[text[unit.start : unit.end] for unit in units] for units in cut_stretches(text)] == [
+        ["Masts are blue."], ["Ships", "Small", "They row."], ["Large", "They sail."]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "read"), [(130, 10), (131, 9)])
+def test_of_short_stretches_as_many_are_read_as_cost_no_more_than_five_long_ones(length: int, read: int) -> None:
+    """With 160 characters for what is read with each."""
+    sections = [f"Ships\n\nNumber {n:02} {'sails and ' * 20}"[: length - 1] + "." for n in range(14)]
+    sources = [passage("\n\n".join(f"# {section}" for section in sections))]
+    found = candidates(sources)
+    places = choose_places(found, np.zeros(len(found)), sources)
+    assert {place.units[-1].end - place.units[0].start for place in places} == {length}
+    assert len(places) == read == 5 * (160 + 420) // (160 + length)
+
+
 @pytest.mark.parametrize(("length", "stretches"), [(420, 1), (421, 2)])
 def test_a_stretch_has_420_characters(length: int, stretches: int) -> None:
     text = f"Ships sail. X{'x' * (length - 14)}."

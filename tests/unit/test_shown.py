@@ -113,6 +113,51 @@ def test_as_much_of_a_list_that_a_section_leads_to_is_shown_as_there_is_room_for
     assert len(text) <= MOST_SHOWN + 20
 
 
+OPTIONS = (
+    "Records may be old:\n\n```\nrecord [-i]\n```\n\nRun it at night.\n\nSpecify `-i` for new ones alone. It is slow."
+)
+
+
+def test_what_is_said_of_an_option_is_shown_below_the_command_that_its_section_is_about() -> None:
+    text = shown(in_long_section(OPTIONS), "Specify `-i` for new ones alone.")
+    assert text == "```\nrecord [-i]\n```\n\n…\n\nSpecify `-i` for new ones alone. [1] It is slow."
+    assert shown(in_long_section(OPTIONS), "Run it at night.").startswith(
+        "```\nrecord [-i]\n```\n\nRun it at night. [1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "quote"),
+    [
+        (
+            OPTIONS.replace("Run it", "- On\n- Off\n\n## Nights\n\nRun it"),
+            "Specify `-i` for new ones alone.",
+        ),  # of another one
+        (
+            OPTIONS.replace("```\nrecord [-i]\n```", "- one\n- two\n\n```\nrecord\n```"),
+            "Specify `-i` for new ones alone.",
+        ),
+        (f"{OPTIONS}\n\n- One\n- Two", "One"),  # that is what answers
+    ],
+)
+def test_no_other_command_is_shown_above_it(part: str, quote: str) -> None:
+    assert "record" not in shown(in_long_section(part), quote)
+
+
+def test_a_fact_is_shown_without_the_command() -> None:
+    quoted = OPTIONS.index("Specify"), OPTIONS.index("Specify") + len("Specify `-i` for new ones alone.")
+    long = f"{OPTIONS} {'It is old. ' * 90}"
+    assert surroundings(long, quoted).lead
+    assert surroundings(long, quoted, said_briefly=True).lead is None
+
+
+def test_a_link_that_goes_over_two_lines_is_none_when_it_is_shown() -> None:
+    part = "Get the [sample\nfile](https://example.org/sample) first."
+    assert shown(in_long_section(part), "Get the [sample\nfile](https://example.org/sample) first.") == (
+        "Get the sample file first. [1]"
+    )
+
+
 def test_code_that_is_quoted_leads_no_further() -> None:
     text = shown(in_long_section(METRICS), "serve --statsd-host=localhost:8125")
     assert text == "Tell the server where they are sent to:\n\n```bash\nserve --statsd-host=localhost:8125\n```\n[1]"
@@ -151,7 +196,7 @@ def test_what_points_back_is_shown_with_the_paragraph_before_it() -> None:
 
 
 def test_a_sentence_that_points_into_its_own_paragraph_is_shown_in_it() -> None:
-    part = "```\nlog daily\n```\n\nA log is a file. This file grows. It never ends."
+    part = "- log daily\n- log weekly\n\nA log is a file. This file grows. It never ends."
     assert shown(in_long_section(f"{part} {'It is old. ' * 30}"), "This file grows.") == (
         "A log is a file. This file grows. [1] It never ends."
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,9 @@ from cairn.providers.answer_reader import AnswerReader, Stretch, StretchReading
 STRETCH_CHARS: Final = 420  # bound: tests/unit/test_reading.py
 """As in training."""
 MOST_READ: Final = 5  # bound: tests/unit/test_reading.py
-"""Stretches; each costs some twenty milliseconds."""
+"""Stretches of that length, or as many shorter ones as cost no more; each costs some twenty milliseconds."""
+FRAME: Final = 160  # bound: tests/unit/test_reading.py
+"""Characters, about, of the question and of what stands above a stretch, which are read with each."""
 
 UNREAD: Final = 100.0  # bound: tests/unit/test_fitted.py
 """Log odds by which what was not read is behind."""
@@ -52,10 +55,12 @@ class StretchPlace:
 
 
 def cut_stretches(text: str) -> list[tuple[Unit, ...]]:
-    """Whole units one after the other, as many together as have STRETCH_CHARS; a longer unit alone."""
+    """Whole units one after the other, as many together as have STRETCH_CHARS; a longer unit alone. A section begins a stretch, so
+    that it is read under its own heading and not under that of the one before."""
     found: list[list[Unit]] = []
     for unit in split_units(text):
-        if found and unit.end - found[-1][0].start <= STRETCH_CHARS:
+        begins = unit.kind == "heading" and bool(found) and found[-1][-1].kind != "heading"
+        if found and not begins and unit.end - found[-1][0].start <= STRETCH_CHARS:
             found[-1].append(unit)
         else:
             found.append([unit])
@@ -93,7 +98,8 @@ def nearest_cosines(found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[
 def choose_places(
     found: Sequence[Candidate], scores: Floats, passages: Sequence[Passage], most: int = MOST_READ
 ) -> list[StretchPlace]:
-    """The stretches with the candidates that score best, best first. Source code is not read: the reader knows none."""
+    """The stretches with the candidates that score best, best first, `most` long ones or as many as cost no more. Source code is not
+    read: the reader knows none."""
     cut = {rank: cut_stretches(passages[rank].content) for rank in {candidate.rank for candidate in found}}
     where: dict[tuple[int, int], dict[int, int]] = {}
     for at in map(int, np.argsort(-scores, kind="stable")):
@@ -105,7 +111,10 @@ def choose_places(
                 unit = max(n for n, one in enumerate(units) if one.start <= candidate.unit.start)
                 where.setdefault((candidate.rank, number), {})[at] = unit
                 break
-    return [StretchPlace(rank, cut[rank][number], inside) for (rank, number), inside in list(where.items())[:most]]
+    places = [StretchPlace(rank, cut[rank][number], inside) for (rank, number), inside in where.items()]
+    costs = (FRAME + min(place.units[-1].end - place.units[0].start, STRETCH_CHARS) for place in places)
+    room = most * (FRAME + STRETCH_CHARS)
+    return [place for place, taken in zip(places, accumulate(costs), strict=True) if taken <= room]
 
 
 def as_stretch(place: StretchPlace, found: Sequence[Candidate], passages: Sequence[Passage]) -> Stretch:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Final
 
-from cairn.answer.quotation import with_code_only
+from cairn.answer.quotation import with_code_only, without_white
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
 from cairn.language.code_fences import opens_fence
 from cairn.language.lexicon import any_of, every
@@ -36,7 +36,10 @@ MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
 NEAR: Final = 5  # bound: tests/unit/test_edges_shown.py
 """Blocks behind a sentence among which is what it announces."""
 ON_THE_WAY: Final = 300  # bound: tests/unit/test_edges_shown.py
-"""Characters of prose, at most, between a sentence and the list or code that its section leads to, or the sections below."""
+"""Characters of prose as it reads, at most, between what is shown and what announces the list or code that its section leads to;
+or between a sentence and the sections below."""
+LEAD: Final = 300  # bound: tests/unit/test_edges_shown.py
+"""Of the code that a section begins with, and that is shown above what is said of it."""
 LONG_ITEM: Final = MOST_SHOWN - INTRODUCTION
 """Of an item that is cut where the items and paragraphs in it begin."""
 WINDOW: Final = 4000  # bound: tests/unit/test_edges_shown.py
@@ -46,12 +49,13 @@ WINDOW: Final = 4000  # bound: tests/unit/test_edges_shown.py
 @dataclass(frozen=True, slots=True)
 class ShownPart:
     """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of. `above`: a term, or what an
-    item begins with, that stands before it, and that it says something of."""
+    item begins with, that stands before it, and that it says something of; `lead`: the code that its section is about."""
 
     content: str
     span: Span
     blocks: tuple[Block, ...]
     above: Span | None = None
+    lead: Block | None = None
 
 
 def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
@@ -61,12 +65,13 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it; a
     paragraph with what it introduces, or with what it speaks of ("This directive ..."), be it the heading; what is said of a
-    term with the term; and the list or code that the section leads to. That is left out where what is asked is
-    `said_briefly`: a date is in a sentence, a way of doing something in the command behind it. `row`: of a row its table
-    alone, as far as there is room.
+    term with the term; and the list or code that the section leads to, or else the code that it begins with. That is left
+    out where what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or
+    in the one whose options it tells. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
+    lead = None
     at, last = block_at(blocks, quoted[0]), block_at(blocks, quoted[1] - 1)
     if at is None or last is None or blocks[at].kind == "heading":
         return ShownPart(content, quoted, (Block("prose", *quoted),))
@@ -78,6 +83,7 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
         span = whole or _part(text, blocks, (begins, ends), at, quoted)
         if not whole and not said_briefly:
             span = span[0], _led_to(text, blocks[begins:ends], span)
+            lead = _lead_code(text, blocks[begins:ends], span)
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
         # what an item announces stands in it, unless it is the last
@@ -86,7 +92,7 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
     inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
-    return ShownPart(content, (start, span[1]), inside, above)
+    return ShownPart(content, (start, span[1]), inside, above, lead if lead and lead.end <= start else None)
 
 
 def _near(content: str, quoted: Span) -> str:
@@ -186,11 +192,25 @@ def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
     for before, block in pairwise(section):
         if block.kind == "prose" or block.start < span[1]:
             continue
-        if block.start - span[1] > ON_THE_WAY or not announces(text, (_last_sentence(text, before), before.end)):
+        announcing = _last_sentence(text, before)
+        on_the_way = len(with_code_only(without_white(text[span[1] : announcing])))
+        if on_the_way > ON_THE_WAY or not announces(text, (announcing, before.end)):
             break
         end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
         return end if end == block.end or (end and block.kind != "code") else span[1]
     return span[1]
+
+
+def _lead_code(text: str, section: Sequence[Block], span: Span) -> Block | None:
+    """The code that a section begins with, where what is shown stands further down and is prose alone: what a manual says of the
+    options of a command stands below the command."""
+    if any(block.kind != "prose" and block.start < span[1] and span[0] < block.end for block in section):
+        return None
+    first = next((block for block in section if block.kind != "prose"), None)
+    if first is None or first.kind != "code" or first.end > span[0]:
+        return None
+    length = first.body[1] - first.body[0]
+    return first if length <= LEAD and length + span[1] - span[0] <= MOST_SHOWN else None
 
 
 def _is_term(text: str, blocks: Sequence[Block], at: int) -> bool:
@@ -387,6 +407,10 @@ def as_markdown(around: ShownPart, marks: Mapping[int, str] | None = None) -> st
     parts = [_shown(around, block, places) for block in around.blocks]
     if around.above and not any(block.start <= around.above[0] < block.end for block in around.blocks):
         parts.insert(0, f"**{with_code_only(around.content[slice(*around.above)]).strip('*')}**")
+    if around.lead:
+        code = as_code(around.content[slice(*around.lead.body)], around.lead.language)
+        between = around.content[around.lead.end : around.span[0]].strip()
+        parts.insert(0, f"{code}\n\n…" if between else code)
     text = "\n\n".join(filter(None, parts))
     said = [(marks or {})[place] for place in places]
     if text.count(_MARK) != len(said):  # one was in a tag or an address, and went with it
@@ -477,7 +501,7 @@ def _lines(text: str) -> Iterator[str]:
         said = raw.strip().lstrip("> ")
         if mark := opens_fence(raw):
             if line:
-                yield line
+                yield _as_read(line)
             line, blank, fence = "", False, mark
             indent = len(raw) - len(raw.lstrip())
             yield raw
@@ -487,19 +511,24 @@ def _lines(text: str) -> Iterator[str]:
             deep = len(raw) - len(raw.lstrip())
             item = is_item(raw)
             if line and not item and not blank and deep - indent < SET_IN:
-                line = f"{line.removesuffix(HYPHEN)}{'' if line.endswith(HYPHEN) else ' '}{with_code_only(said)}"
+                line = f"{line.removesuffix(HYPHEN)}{'' if line.endswith(HYPHEN) else ' '}{said}"
                 continue
             if line:
-                yield line
+                yield _as_read(line)
                 if blank and not item:
                     yield ""
-            line, blank, indent = " " * (deep if item or indent else 0) + with_code_only(said), False, deep
+            line, blank, indent = " " * (deep if item or indent else 0) + said, False, deep
     if fence:
         yield " " * indent + fence
         if owed:
             yield " " * indent + _MARK * owed
     if line:
-        yield line
+        yield _as_read(line)
+
+
+def _as_read(line: str) -> str:
+    """A paragraph or item on a line, set in as far: a link may begin on one line and end on the next."""
+    return " " * (len(line) - len(line.lstrip(" "))) + with_code_only(line)
 
 
 SET_IN: Final = 3  # measured: tests/unit/test_edges_shown.py
