@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import pytest_asyncio
 
-from cairn.answer.confidence import word_of
+from cairn.answer.confidence import FOUND, word_of
 from cairn.domain.answer import PROBABLE
 from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
@@ -175,3 +175,24 @@ async def test_who_is_not_sure_names_what_else_may_answer(services: Services) ->
     sure = await answered(services, LEAVE)
     assert sure.confidence_word != "not_sure"
     assert "perhaps" not in sure.answer
+
+
+CRANES = {
+    "cranes.md": "# Cranes\n\n## Oiling\n\nOil the crane with a brush. Pour the oil into the lower gear by hand.\n\n## Storing\n\n"
+    "The crane is stored in the shed.",
+    "gears.md": "# Gears\n\nA gear of a crane is oiled with grease. Wipe it before.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "named"), [("show me how to oil a crane with a brush", True), ("who oils a crane with a brush", False)]
+)
+async def test_there_may_be_several_ways_where_the_first_is_likely(
+    services: Services, question: str, named: bool
+) -> None:
+    """Of a fact there is one."""
+    await index_now(services, "cranes", [Source(name, name, text.encode()) for name, text in CRANES.items()])
+    likely = await answered(services, question, collection="cranes")
+    assert likely.confidence_word == "likely", likely.confidence
+    assert likely.confidence < FOUND
+    assert ("\n\nOr perhaps:\n- " in likely.answer) is named

@@ -117,3 +117,25 @@ def test_words_of_another_language_do_not_make_a_quotation_a_reason() -> None:
     found = candidates(told)
     reasons = measure(question_terms("Why do they rent a car?", found), found, told)[:, COLUMN["reasons"]]
     assert list(reasons) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("When was the bridge built?", True),
+        ("Where, and when, was it built?", True),
+        ("The bridge was built when?", True),
+        ("Tell me when the bridge closes", True),
+        ("Since when the toll?", True),
+        ("Around when did they meet?", True),
+        ("when the bridge was built", True),
+        ("And when?", True),
+        ("504 Gateway Timeout when uploading files", False),
+        ("files are found when I restart alone", False),
+        ("When I start the server, it says no", False),
+        ("Who was king when the bridge was built?", False),
+        ("What happens when nothing is set?", False),
+    ],
+)
+def test_when_asks_for_a_date_or_says_in_what_case(question: str, asks: bool) -> None:
+    assert read_asked(question).time == asks

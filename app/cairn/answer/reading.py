@@ -55,8 +55,8 @@ class StretchPlace:
 
 
 def cut_stretches(text: str) -> list[tuple[Unit, ...]]:
-    """Whole units one after the other, as many together as have STRETCH_CHARS; a longer unit alone. A section begins a stretch, so
-    that it is read under its own heading and not under that of the one before."""
+    """Whole units one after the other, as many together as have STRETCH_CHARS; a longer unit alone. A section begins a stretch,
+    so that it is read under its own heading and not under that of the one before."""
     found: list[list[Unit]] = []
     for unit in split_units(text):
         begins = unit.kind == "heading" and bool(found) and found[-1][-1].kind != "heading"
@@ -98,8 +98,8 @@ def nearest_cosines(found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[
 def choose_places(
     found: Sequence[Candidate], scores: Floats, passages: Sequence[Passage], most: int = MOST_READ
 ) -> list[StretchPlace]:
-    """The stretches with the candidates that score best, best first, `most` long ones or as many as cost no more. Source code is not
-    read: the reader knows none."""
+    """The stretches with the candidates that score best, best first, `most` long ones or as many as cost no more. Source code is
+    not read: the reader knows none."""
     cut = {rank: cut_stretches(passages[rank].content) for rank in {candidate.rank for candidate in found}}
     where: dict[tuple[int, int], dict[int, int]] = {}
     for at in map(int, np.argsort(-scores, kind="stable")):

@@ -18,7 +18,8 @@ from functools import partial
 
 from cairn.answer.across import extract_across, is_foreign, written_in
 from cairn.answer.advice import places, rephrase
-from cairn.answer.confidence import NAMED_ENOUGH, SURE
+from cairn.answer.answer_type import read_asked
+from cairn.answer.confidence import FOUND, NAMED_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
 from cairn.answer.generate import generate
@@ -214,7 +215,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
     if not draft.found:
         draft = await advise(run, draft, sources)
-    elif draft.confidence < SURE:
+    elif draft.confidence < (SURE if read_asked(material.question).said_briefly else FOUND):
         draft = name_others(draft, run.plan.language)
     if draft.found and run.plan.asked_in:
         draft = _as_it_stands(draft, sources, run.plan.language)
