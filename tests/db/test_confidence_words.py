@@ -178,8 +178,8 @@ async def test_who_is_not_sure_names_what_else_may_answer(services: Services) ->
 
 
 CRANES = {
-    "cranes.md": "# Cranes\n\n## Oiling\n\nOil the crane with a brush. Pour the oil into the lower gear by hand.\n\n## Storing\n\n"
-    "The crane is stored in the shed.",
+    "cranes.md": "# Cranes\n\n## Oiling\n\nOil the crane with a brush. Pour the oil into the lower gear by hand.\n\n"
+    "## Storing\n\nThe crane is stored in the shed.",
     "gears.md": "# Gears\n\nA gear of a crane is oiled with grease. Wipe it before.",
 }
 
