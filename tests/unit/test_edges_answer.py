@@ -70,16 +70,16 @@ async def test_and_so_is_one_in_another_language(present: float, shown: bool) ->
 @pytest.mark.parametrize(
     ("question", "present", "reads", "enough", "shown"),
     [
-        ("When was the Kestrel built?", 0.601, True, PRESENT_ENOUGH, True),
-        ("When was the Kestrel built?", 0.599, True, PRESENT_ENOUGH, False),
-        ("What does the Kestrel carry?", 0.599, True, PRESENT_ENOUGH, True),
-        ("How is the Kestrel built in 1931?", 0.599, True, PRESENT_ENOUGH, True),
-        ("When was the Kestrel built?", 0.599, False, PRESENT_ENOUGH, True),
-        ("When was the Kestrel built?", 0.599, True, NAMED_ENOUGH, True),
+        ("When was the Kestrel built?", 0.501, True, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, True, PRESENT_ENOUGH, False),
+        ("What does the Kestrel carry?", 0.499, True, PRESENT_ENOUGH, True),
+        ("How is the Kestrel built in 1931?", 0.499, True, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, False, PRESENT_ENOUGH, True),
+        ("When was the Kestrel built?", 0.499, True, NAMED_ENOUGH, True),
     ],
     ids=["a fact", "an unsure one", "a thing", "a way", "not read", "of a document that is named"],
 )
-async def test_a_fact_that_was_read_is_shown_from_six_tenths(
+async def test_a_fact_that_was_read_is_shown_from_one_half(
     question: str, present: float, reads: bool, enough: float, shown: bool
 ) -> None:
     """ADR 119."""

@@ -20,7 +20,7 @@ from cairn.domain.answer import AnswerStatus, ConfidenceWord, SelectionFeatures
 PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 """Probability that the documents answer from which a quotation is shown: on sets left out of the fit it refuses 8 % of what they
 answer, and 78 % of what they do not."""
-FACT_ENOUGH: Final = 0.6  # measured: tests/unit/test_edges_answer.py
+FACT_ENOUGH: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """The same of a number, a time, a sum or a name, where the reader has read (docs/adr/0119-what-is-not-said.md)."""
 RIGHT_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py
 """Confidence from which a quotation that the reader has read is shown; below, seven in eight are wrong."""
