@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -278,6 +280,27 @@ def test_long_texts_of_one_kind_are_read_in_linear_time(begin: str, unit: str) -
         extract(text, spans, language="en")
 
     assert takes_linear_time(read_passages, lambda size: begin + repeated(unit)(size), 10_000)
+
+
+def test_a_line_of_numbers_with_names_is_read_in_linear_time() -> None:
+    def made(size: int) -> str:
+        return "1 " * (size // 2) + " ".join(f"sagt Zorbax{chr(97 + n % 26)} 5" for n in range(size // 30))
+
+    def read(text: str) -> None:
+        extract(text, [PassageSpan(0, len(text))], language="de")
+
+    assert takes_linear_time(read, made, 10_000)
+
+
+def test_a_long_word_among_german_ones_takes_no_memory_for_its_parts() -> None:
+    text = "Der Bericht nennt Daten. " + "acgt" * 15_000 + " steht hier. Daten sind da."
+    tracemalloc.start()
+    try:
+        extract(text, [PassageSpan(0, len(text))], language="de")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * len(text)
 
 
 def test_sentences_end_neither_at_initials_nor_at_abbreviations() -> None:

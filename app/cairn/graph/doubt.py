@@ -7,7 +7,7 @@ regression over sixty such signs (docs/adr/0120-what-is-written-like-a-name.md).
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -26,6 +26,8 @@ _SHORTEST: Final = 4
 """Letters of a word that is looked for in longer ones."""
 _LONGER: Final = 3
 """Letters that a compound has beside it."""
+_LONGEST: Final = 60
+"""Letters of a compound: what is longer is no word, and has too many parts."""
 _QUOTES: Final = frozenset("\"'“„«‘")
 
 
@@ -62,7 +64,7 @@ def find_doubtful(
     small = {token.folded for token in tokens if not token.capital}
     called = fold(title)
     vocabulary = {token.folded for token in tokens} if nouns else set()
-    parts = _parts_of_compounds(vocabulary)
+    parts = _parts_of_compounds(vocabulary, {one.words[0] for one in signs.values() if len(one.words) == 1})
     return {
         key
         for key, one in signs.items()
@@ -74,6 +76,7 @@ def find_doubtful(
 def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: str, lines: Lines) -> dict[str, _Signs]:
     """Of names in capitals, with "&" or a number nothing is read: they are what they look like."""
     starts = [token.start for token in tokens]
+    line_starts, first_letters = _read_lines(text)
     signs: dict[str, _Signs] = {}
     for one in found:
         if one.name.isupper() or "&" in one.name:
@@ -81,7 +84,7 @@ def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: s
         key = key_of(one.name)
         sign = signs.setdefault(key, _Signs([fold(word) for word in _WORD.findall(one.name)], one.kind == "place"))
         at, after = bisect_left(starts, one.start), bisect_left(starts, one.end)
-        begins_line = not _LETTER.search(text, text.rfind("\n", 0, one.start) + 1, one.start)
+        begins_line = first_letters[bisect_right(line_starts, one.start) - 1] >= one.start
         opens = begins_line or (at < len(tokens) and tokens[at].start == one.start and tokens[at].opens)
         asserted = after < len(tokens) and tokens[after].folded in ASSERTS
         sign.begins_only = sign.begins_only and opens and not asserted
@@ -94,6 +97,19 @@ def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: s
     return signs
 
 
+def _read_lines(text: str) -> tuple[list[int], list[int]]:
+    """Where each line begins, and where its first letter stands: behind the text where it has none."""
+    starts, letters, start = [], [], 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        letter = _LETTER.search(text, start, end)
+        starts.append(start)
+        letters.append(letter.start() if letter else len(text))
+        start = end + 1
+    return starts, letters
+
+
 def _is_phrase(sign: _Signs, small: set[str]) -> bool:
     """Whether it ends in a word that ends no name ("Wählen Sie"), or is made of words that the document writes in small letters,
     too, and stands apart somewhere: "Operating Activities" in a table, "Defaulting Lender" where it is defined."""
@@ -103,9 +119,10 @@ def _is_phrase(sign: _Signs, small: set[str]) -> bool:
     return not sign.place and sign.stands_apart and small.issuperset(telling)
 
 
-def _parts_of_compounds(vocabulary: Iterable[str]) -> set[str]:
-    """What longer words begin or end with."""
-    return {part for word in vocabulary if len(word) >= _SHORTEST + _LONGER and word.isalpha() for part in _parts(word)}
+def _parts_of_compounds(vocabulary: Iterable[str], names: set[str]) -> set[str]:
+    """Those of the names that longer words begin or end with."""
+    longer = (word for word in vocabulary if _SHORTEST + _LONGER <= len(word) <= _LONGEST and word.isalpha())
+    return {part for word in longer for part in _parts(word) if part in names}
 
 
 def _parts(word: str) -> Iterator[str]:
