@@ -193,7 +193,8 @@ SELECT metadata FROM rag.documents WHERE tenant_id = $1 AND id = $2 AND version 
 UPDATE rag.documents SET loader_revision = $3 WHERE tenant_id = $1 AND id = $2 AND loader_revision < $3
 
 -- name: indexed_passages
-SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms, regconfig AS config
+SELECT char_start, char_end, page, headings, landmarks, token_count, search_terms,
+  rag.config_named(regconfig)::text AS config  -- as settings name it
 FROM rag.passages WHERE tenant_id = $1 AND document_id = $2 ORDER BY ordinal
 
 -- name: indexed_chunks

@@ -11,6 +11,7 @@ from cairn.settings import IngestSettings, LexicalSettings
 from cairn.store import lexical
 from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find
+from tests.db.test_reindex import run as reindex
 from tests.documents import index_texts, with_sections
 from tests.sharing import SHARED
 from tests.unit.test_language import SENTENCES
@@ -72,6 +73,8 @@ async def test_a_configuration_of_ones_own_is_kept_with_its_schema(services: Ser
     found = await find(services, QUERIES["de"], legs=("lexical",))
     assert [passage.external_id for passage in found.passages] == ["de"]
     await assert_statistics_exact(services)
+    result = (await reindex(of_house)).result
+    assert result and result["redone"] == 0 and result["unchanged"] == 2
 
 
 async def test_a_french_section_in_an_english_document(services: Services) -> None:

@@ -200,8 +200,13 @@ async def test_a_tenant_comes_back_with_everything(
 async def test_words_of_an_older_file_are_hashed_anew(
     environment: Environment, database: str, second: str, tmp_path: Path
 ) -> None:
-    """Before revision 0032 keys were those of another function."""
+    """Before revision 0032 keys were those of another function, and configurations of one's own had no schema."""
+    for dsn in (database, second):
+        await fetch(dsn, "CREATE TEXT SEARCH CONFIGURATION public.house (COPY = pg_catalog.english)")
     for statement in (
+        "UPDATE rag.passages SET regconfig = 'public.house' WHERE regconfig = 'english'",
+        "UPDATE rag.lexical_index SET regconfig = 'house' WHERE regconfig = 'english'",
+        "UPDATE rag.lexical_stats SET regconfig = 'house' WHERE regconfig = 'english'",
         "UPDATE rag.lexical_index SET keys = ARRAY[1], weights = '{1:1}/1000000000'",
         "UPDATE rag.lexical_terms SET key = -key",
     ):

@@ -51,7 +51,11 @@ MODEL: Final = "model_id"
 
 _MAPPED = "($3::smallint[])[array_position($2::smallint[], s.model_id)]"
 
+_CONFIGURED = ("passages", "lexical_index", "lexical_stats")
+
 ADAPTED: Final[Mapping[tuple[str, str], str]] = {
+    # files from before revision 0032 have the name of a configuration of one's own without its schema
+    **{(table, "regconfig"): "rag.config_name(s.regconfig::regconfig)" for table in _CONFIGURED},
     # who ran it does so no more, and that was no attempt that failed
     ("jobs", "status"): "CASE s.status WHEN 'running' THEN 'queued' ELSE s.status END",
     ("jobs", "attempts"): "CASE s.status WHEN 'running' THEN greatest(s.attempts - 1, 0) ELSE s.attempts END",
