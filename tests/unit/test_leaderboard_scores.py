@@ -8,11 +8,25 @@ import numpy as np
 import pytest
 
 from cairn.errors import InputError
+from tests.benchmarks.leaderboards.measure import computed_value
 from tests.benchmarks.leaderboards.published import tasks
 from tests.benchmarks.leaderboards.scores import balanced_accuracy, estimate_verdicts, score_table_answer, verdict_f1
 from tests.benchmarks.leaderboards.table import BEGIN, END, put_into, render
 
 EXACT, NOTHING = (1.0, 1.0), (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("−12.6: 44.1 less 56.7", "-12.6"),
+        ("$1,496.5 million in all", "$1,496.5 million"),
+        ("12.35 %.", "12.35 %"),
+        ("T 12 is", None),
+    ],
+)
+def test_the_value_of_a_computed_answer_is_the_number_it_begins_with(text: str, value: str | None) -> None:
+    assert computed_value(text) == value
 
 
 @pytest.mark.parametrize(

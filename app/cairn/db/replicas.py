@@ -68,7 +68,7 @@ class Replica:
     """What this process knows of one. `replayed`: the position that it has replayed at least; it grows while one server is at
     the other end, and is forgotten with each new connection. `away`: why it is not used; it may come back. `excluded`: why it
     never will. `retry_at`: monotonic. `watch`: the connection on which it is looked after. `can_wait`: it took the statement that
-    waits, or was not asked to."""
+    waits, or was not asked to. `major`: version of PostgreSQL; 0 before it is known."""
 
     name: str
     dsn: str
@@ -85,6 +85,12 @@ class Replica:
     lag_seconds: float | None = None
     watch: Any = None
     can_wait: bool = True
+    major: int = 0
+
+    @property
+    def can_be_told_to_wait(self) -> bool:
+        """Not one that the last look found behind."""
+        return self.can_wait and self.major >= WAITING_SINCE and not self.lag_seconds
 
 
 def eligible(replicas: Sequence[Replica], position: int | None, most_seconds: float) -> list[Replica]:
@@ -266,20 +272,24 @@ class Replicas:
         pin, position = _pin.get(), self._position.known
         if pin is not None and pin.primary:
             return None
-        for replica in eligible(self.replicas, position, self.most_lag_seconds()):
-            if pin is not None and pin.replica not in (None, replica):
-                continue
-            assert position is not None
-            if (connection := await self._acquire(replica, position)) is not None:
-                if pin is not None:
-                    pin.replica = replica
-                return replica, connection
+        usable = [
+            replica
+            for replica in eligible(self.replicas, position, self.most_lag_seconds())
+            if pin is None or pin.replica in (None, replica)
+        ]
+        for wait in (False, True):
+            for replica in usable if not wait else [one for one in usable if one.can_be_told_to_wait][:1]:
+                assert position is not None
+                if (connection := await self._acquire(replica, position, wait=wait)) is not None:
+                    if pin is not None:
+                        pin.replica = replica
+                    return replica, connection
         if pin is not None:
             pin.primary = True
         return None
 
-    async def _acquire(self, replica: Replica, position: int) -> Any | None:
-        """A connection to a replica that has replayed the position."""
+    async def _acquire(self, replica: Replica, position: int, *, wait: bool) -> Any | None:
+        """A connection to a replica that has replayed the position; with `wait`, to one that may need a moment for it."""
         try:
             connection = await replica.pool.acquire(timeout=ANSWER_SECONDS)
         except TimeoutError:
@@ -292,9 +302,9 @@ class Replicas:
         try:
             if position <= (await self._ask(replica, connection) or 0):
                 return connection
-            if await self._wait(replica, connection, position) and position <= (
-                await self._ask(replica, connection) or 0
-            ):
+            replica.major = connection.get_server_version().major
+            waited = wait and await self._wait(replica, connection, position)
+            if waited and position <= (await self._ask(replica, connection) or 0):
                 return connection
         except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
             self.lost(replica, error)  # a TimeoutError is an OSError

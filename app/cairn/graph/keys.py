@@ -95,7 +95,7 @@ def _expansion(before: str, letters: Sequence[str]) -> str | None:
 
 
 def surnames(names: Iterable[tuple[str, EntityKind]], small: Container[str] = ()) -> list[Alias]:
-    """Single names that are the last word of exactly one longer name of the document, which is a person's.
+    """Single names that are the last word of exactly one longer name of the document, which may be a person's.
 
     `names` in the order in which the document first says them: a person is named in full first, but "Delaware" stands before
     "Voting Under Delaware". An acronym is no surname ("DNS" beside "Google Public DNS"), and what holds a small word and begins

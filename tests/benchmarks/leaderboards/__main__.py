@@ -4,7 +4,8 @@
 
 DIR holds a folder for each set, as its publishers lay it out (docs/leaderboards.md says where it is had); a set that is not there
 is skipped, and one that cannot be read ends in exit code 1 when the others are done. What was measured is kept in the file OUT,
-task by task, and documents are indexed once in HOME, so that a run may be ended and gone on with.
+task by task, and documents are indexed in HOME once for each commit of the product: a run that was ended goes on with the --tasks
+that it has not done. What the environment says of models, keys and databases does not count.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ from tests.benchmarks.leaderboards.table import put_into, render
 ROOT = Path(__file__).resolve().parents[3]
 PRODUCT = ("app", "sql", "requirements")
 MODELS = ["auto", "minilm"]
+THEIRS = ("CAIRN_", "OPENAI_", "ANTHROPIC_", "COHERE_")
+"""How variables begin that say how somebody's Cairn is to be: models of others, keys, a database. Those of KEPT are about this
+machine."""
+KEPT = frozenset({"CAIRN_SHARED", "CAIRN_EMBEDDING_MODEL", "CAIRN_MODEL_DIR"})
 READERS = {"beir": read_beir, "hops": read_hops}
 
 
@@ -65,6 +70,12 @@ def product_commit() -> str:
     git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
     commit = git(["git", "log", "-1", "--format=%h", "--", *PRODUCT]).stdout.strip() or "unknown"
     return f"{commit}, changed" if git(["git", "status", "--porcelain", *PRODUCT]).stdout.strip() else commit
+
+
+def forget_theirs() -> None:
+    """No language model of the user's, whose figures these would be, and no database, which would be filled."""
+    for name in [name for name in os.environ if name.startswith(THEIRS) and name not in KEPT]:
+        del os.environ[name]
 
 
 def machine() -> str:
@@ -99,7 +110,11 @@ async def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--limit", type=int, help="only so many questions of a set; the table says so")
     given = parser.parse_args(arguments)
-    place = Place(given.home, given.database_url, given.models, given.limit)
+    data = given.data.expanduser()
+    if not data.is_dir():
+        parser.error(f"--data {data} is no folder (make leaderboards DATA=folder)")
+    commit = product_commit().replace(", ", "-")
+    place = Place(given.home.expanduser(), commit, given.database_url, given.models, given.limit)
     results = json.loads(given.out.read_text(encoding="utf-8")) if given.out.is_file() else {}
 
     def say(text: str) -> None:
@@ -109,7 +124,7 @@ async def main(arguments: Sequence[str]) -> int:
     other += [] if given.limit is None else ["--limit", str(given.limit)]
     failed: list[str] = []
     for name in given.tasks:
-        folder = given.data / known[name].folder
+        folder = data / known[name].folder
         if not folder.is_dir():
             say(f"{name}: not at hand in {folder}. {known[name].source}")
             continue
@@ -130,4 +145,5 @@ async def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    forget_theirs()
     sys.exit(asyncio.run(main(sys.argv[1:])))

@@ -39,13 +39,18 @@ LEGS: Final = {"as it comes": None, "without the graph": "text"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where it is done: a home with a PostgreSQL of its own, or the database that is named. `models`: values of
+    """Where it is done: a home with a PostgreSQL of its own, or the database that is named. `commit`: of the product, which the
+    names of collections tell, since another one may read or cut documents otherwise. `models`: values of
     rag.embeddingModel, the first of which is what comes. `limit`: only so many questions of a set."""
 
     home: Path
+    commit: str
     database_url: str | None = None
     models: Sequence[str] = ("auto",)
     limit: int | None = None
+
+    def collection(self, name: str) -> str:
+        return f"{name}-{self.commit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +77,14 @@ async def measure_retrieval(
     asked = dict(list(data.questions.items())[: place.limit])
     measured = []
     for model in place.models:
+        collection = place.collection(f"{name}-{model}")
         async with opened(place, model) as rag:
-            notes = await index(rag, f"{name}-{model}", data.documents, say)
+            notes = await index(rag, collection, data.documents, say)
             if data.unjudged:
                 notes = (*notes, f"{data.unjudged} questions left out: the set does not tell what answers them")
             for way, mode in LEGS.items():
                 say(f"asking {len(asked)} questions, {model}, {way}")
-                ask = partial(rag.search, collection=f"{name}-{model}", top_k=FOUND, mode=mode, group_by="document")
+                ask = partial(rag.search, collection=collection, top_k=FOUND, mode=mode, group_by="document")
                 found = dict(zip(asked, await several(ask, asked.values()), strict=True))
                 rankings = {key: [one.external_id for one in result.passages] for key, result in found.items()}
                 figures = {
@@ -133,10 +139,12 @@ async def measure_tables(place: Place, name: str, folder: Path, say: Say) -> lis
     reports, questions = read_tables(folder)
     asked = questions[: place.limit]
     async with opened(place, place.models[0]) as rag:
-        notes = await index(rag, name, reports, say)
+        notes = await index(rag, place.collection(name), reports, say)
         say(f"asking {len(asked)} questions")
         texts = [f"In {one.report}: {one.text}" for one in asked]
-        said = [words_of(answer) for answer in await several(partial(rag.ask, collection=name), texts)]
+        said = [
+            words_of(answer) for answer in await several(partial(rag.ask, collection=place.collection(name)), texts)
+        ]
     ways: dict[str, Callable[[TableQuestion], bool]] = {
         "Cairn as it comes": lambda _: True,
         "· only spans": lambda one: one.kind == "span",
@@ -152,16 +160,22 @@ async def measure_tables(place: Place, name: str, folder: Path, say: Say) -> lis
     return measured
 
 
-COMPUTED: Final = re.compile(r"\s*([+-−]?[$€£]?\s?[\d,.]+(?:\s?(?:%|hundred|thousand|million|billion))?)")
+COMPUTED: Final = re.compile(r"\s*([+\-−]?[$€£]?\s?[\d,.]+(?:\s?(?:%|hundred|thousand|million|billion))?)")
 
 
 def words_of(answer: cairn.Answer) -> list[str]:
     """The value that was computed, or the first quotation; nothing of a refusal."""
     if answer.answered == "no":
         return []
-    if answer.confidence_word == "computed" and (value := COMPUTED.match(answer.answer)):
-        return [value[1].replace("−", "-").strip(" .")]
+    if answer.confidence_word == "computed" and (value := computed_value(answer.answer)):
+        return [value]
     return [answer.citations[0].quote] if answer.citations else []
+
+
+def computed_value(text: str) -> str | None:
+    """The number that an answer begins with, with its currency and scale; None where it begins with none."""
+    found = COMPUTED.match(text)
+    return found[1].replace("−", "-").strip(" .") if found else None
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------
