@@ -149,35 +149,36 @@ def gives_definition(text: str) -> bool:
     return bool(_DEFINES.search(text))
 
 
-def lacks_money(asked: Asked, text: str) -> bool:
-    """Whether a sum of money is asked for, and the text, as it is shown, has none: no amount with a currency, none that may have
-    one left out, and no word such as "free". An amount of something else (244 metres, 22 %, the year 1894) is no price."""
-    return asked.money and not (
-        _AMOUNT.search(text) or _CURRENCY.search(text) or any(map(_may_be_money, quantities(text)))
-    )
+def may_say_sum(text: str) -> bool:
+    """Whether something in the text may be what is paid: "free", or a number that is neither a year nor an amount of something
+    else (244 metres). Fees are percentages too, and a currency may be left out, or be none that is known (12 zł)."""
+    return bool(_AMOUNT.search(text)) or any(map(_may_be_paid, quantities(text)))
 
 
-_CURRENCY: Final = re.compile(r"[$€£¥₹₩₽]|\b(?:CHF|USD|EUR|GBP|JPY|CNY|RMB|INR|SEK|NOK|DKK|PLN|CZK)\b")
-LEAST_BARE: Final = 100  # measured: tests/unit/test_answer_type.py
-"""A number without a unit from which on it may be a sum; smaller ones are counts, steps and days."""
+def says_sum(text: str) -> bool:
+    """Whether an amount of a known currency stands in the text."""
+    return bool(_CURRENCY.search(text)) or any(one.kind == "money" for one in quantities(text))
 
 
-def _may_be_money(one: Quantity) -> bool:
-    if one.unit or one.kind == "year":
-        return one.kind == "money"
-    return one.amount is not None and one.amount >= LEAST_BARE
+_CODES: Final = (
+    "AED|ARS|AUD|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KES|KRW|MXN|MYR|NGN|NOK|NZD|PEN|PHP|"
+    "PLN|RMB|RON|RUB|SAR|SEK|SGD|THB|TRY|TWD|UAH|USD|VND|ZAR"
+)
+_CURRENCY: Final = bounded(rf"[$£¥€₹₩₽₺₴₪₫₱฿]\s?\d|\d\s?[$£¥€₹₩₽₺₴₪₫₱฿]|\b(?:{_CODES})\s?\d|\d\s?(?:{_CODES})\b")
+
+
+def _may_be_paid(one: Quantity) -> bool:
+    return one.kind in ("money", "share") or not (one.unit or one.kind == "year")
 
 
 def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -> bool | None:
     """Whether a text holds a thing of the kind asked for that the question does not name itself; None where no such kind is
     asked for. `words`: those of the text, folded."""
-    if not asked.anything:
+    if not (asked.number or asked.time or asked.person or asked.outcome):  # of a sum no form is sure
         return None
     given = set(_DIGITS.findall(question))
     new = [number for number in _DIGITS.findall(text) if number not in given]
     if asked.number and (new or not _SPELLED.isdisjoint(words)):
-        return True
-    if asked.money and not lacks_money(asked, text):
         return True
     if asked.time and (
         any(_YEAR.fullmatch(number) for number in new) or not _CALENDAR.isdisjoint(words) or _TIMES.search(text)

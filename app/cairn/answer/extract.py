@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from cairn.answer.answer_type import Asked, lacks_money
+from cairn.answer.answer_type import Asked, may_say_sum, says_sum
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.confidence import (
@@ -113,8 +113,6 @@ async def extract(
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
-    if not order:
-        return not_found(question, passages, terms)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
@@ -252,27 +250,19 @@ def _closest_row_first(
 
 
 def with_sum_first(
-    order: Sequence[int],
-    found: Sequence[Candidate],
-    scores: Measured,
-    terms: QuestionTerms,
-    passages: Sequence[Passage],
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
 ) -> list[int]:
-    """Where a sum of money is asked for, the first one first of which such a sum is shown; none of them where there is none."""
-    if not terms.asked.money:
+    """Where a sum of money is asked for, and nothing that is shown of the best place may be one, the first one first that is
+    nearly as good and says a sum. Rows stay, for the currency may stand above the table."""
+    if not terms.asked.money or found[order[0]].cells is not None:
         return list(order)
-    floor = scores[order[0]] - UNREAD / 2
-    for at in order:
-        if scores[at] > floor and _shows_sum(quote(at, found, scores, terms, passages), terms, passages):
-            return [at, *(other for other in order if other != at)]
-    return []
-
-
-def _shows_sum(one: Excerpt, terms: QuestionTerms, passages: Sequence[Passage]) -> bool:
-    if one.kind == "row":  # the currency may stand above the table
-        return True
-    around = surroundings(passages[one.rank].content, one.spans[-1], said_briefly=terms.asked.said_briefly)
-    return not lacks_money(terms.asked, f"{one.shown}\n{as_markdown(around)}")
+    best = quote(order[0], found, scores, terms, passages)
+    around = surroundings(passages[best.rank].content, best.spans[-1], said_briefly=terms.asked.said_briefly)
+    if may_say_sum(f"{best.shown}\n{as_markdown(around)}"):
+        return list(order)
+    near = (at for at in order[1:] if scores[at] >= scores[order[0]] - NEAR)
+    first = next((at for at in near if says_sum(quote(at, found, scores, terms, passages).shown)), order[0])
+    return [first, *(at for at in order if at != first)]
 
 
 def _is_other_row(terms: QuestionTerms, best: Candidate, label: float) -> bool:
