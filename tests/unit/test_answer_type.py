@@ -22,7 +22,15 @@ COSTS = "What does the solar roof cost?"
         "how much is the annual membership fee",
         "What is the average hourly wage of the employees?",
         "How much did they pay for Converse?",
+        "How much is the ticket?",
+        "what's the price?",
+        "What’s the cost of a seat?",
+        "What is the fine for speeding?",
+        "What was the average rent in 2020?",
+        "What does it cost to enter?",
         "Was kostet der Bau?",
+        "Wie hoch ist der Beitrag zur Rentenkasse?",
+        "Wie hoch ist das Jahresgehalt?",
         "Wie viel kostete der Bau der Brücke?",
         "Wie hoch ist die Verwaltungsgebühr?",
         "Combien coûte un permis de construire ?",
@@ -39,7 +47,28 @@ def test_a_sum_is_asked_for(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["How much RAM does it have?", "Who pays the fee?", "Wie lange dauert es?", "Combien d'années ?", "¿Cuánto dura?"],
+    [
+        "How much RAM does it have?",
+        "Who pays the fee?",
+        "What are the fine-tuning steps for the model?",
+        "What is the cost function of the network?",
+        "What does the cost function return?",
+        "How much does the cost function weigh?",
+        "What is the premium plan?",
+        "What is the fee structure?",
+        "What was the price index in 2020?",
+        "How expensive is a rebuild?",
+        "Wie lange dauert es?",
+        "Was ist der Beitrag dieser Arbeit?",
+        "Was ist die Kosten-Funktion?",
+        "Wie hoch ist der Alkoholgehalt?",
+        "Combien d'années ?",
+        "Qui a reçu, et quel est le prix Nobel ?",
+        "¿Cuánto dura?",
+        "¿Cuál es la cuota de mercado?",
+        "¿Cuánto vale pi?",
+        "Qual è il canone di bellezza?",
+    ],
 )
 def test_no_sum_is_asked_for(question: str) -> None:
     assert not read_asked(question).money
@@ -89,6 +118,7 @@ def test_what_may_be_a_sum_of_money_and_what_is_one(text: str, may: bool, says: 
     ("question", "words"),
     [
         ("¿Cuánto cuesta renovar el pasaporte?", {"cuanto", "cuesta"}),
+        ("How much does a new pasport cost?", {"how", "much", "cost"}),
         ("How long is it?", {"how", "long"}),
         ("Who?", set()),
     ],

@@ -111,9 +111,11 @@ def is_idle(word: str) -> bool:
 
 
 def asking_words(question: str) -> frozenset[str]:
-    """Folded words by which a sum of money or a number is asked for: "cuánto cuesta". They need not stand in a text."""
+    """Folded words by which a sum of money or a number is asked for: "cuánto cuesta". They need not stand in a text; what stands
+    between them must ("how much does a passport cost")."""
     found = (match[0] for pattern in (_ASKS_NUMBER, _ASKS_MONEY) for match in pattern.finditer(question))
-    return frozenset(word for text in found for word in _WORDS.findall(fold_line(text)))
+    asking = (_WORDS.findall(fold_line(text)) for text in found)
+    return frozenset(word for words in asking for word in (words[0], words[-1]))
 
 
 def tells_outcome(text: str) -> bool:
