@@ -135,7 +135,12 @@ TABLE = "| Part | Cost |\n|---|---|\n| Solar roof | high |\n"
 
 @pytest.mark.parametrize(
     ("best", "behind", "first"),
-    [(ROOF, 0.5, PAID), (ROOF, 0.9, ROOF), (FEE, 0.5, FEE), ("The solar roof was free.", 0.5, "The solar roof was free.")],
+    [
+        (ROOF, 0.5, PAID),
+        (ROOF, 0.9, ROOF),
+        (FEE, 0.5, FEE),
+        ("The solar roof was free.", 0.5, "The solar roof was free."),
+    ],
 )
 def test_of_places_that_are_nearly_as_good_one_with_a_sum_is_preferred_to_one_without(
     best: str, behind: float, first: str

@@ -126,8 +126,6 @@ async def extract_across(
     reading = await _read(question, found, scores, passages, reader) if reader else None
     scores = scores if reading is None else weigh_reading(scores, reading)
     order = with_sum_first([int(at) for at in np.argsort(-scores, kind="stable")], found, scores, terms, passages)
-    if not order:
-        return not_found(question, passages, terms)
     values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
     reads = 0.0 if reading is None else float(reading.stretch[order[0]])
     confidence = calibration.apply(estimate_across(values, reads))

@@ -250,7 +250,11 @@ def _closest_row_first(
 
 
 def with_sum_first(
-    order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms, passages: Sequence[Passage]
+    order: Sequence[int],
+    found: Sequence[Candidate],
+    scores: Measured,
+    terms: QuestionTerms,
+    passages: Sequence[Passage],
 ) -> list[int]:
     """Where a sum of money is asked for, and nothing that is shown of the best place may be one, the first one first that is
     nearly as good and says a sum. Rows stay, for the currency may stand above the table."""
