@@ -71,6 +71,11 @@ async def test_of_the_nearest_places_the_one_that_it_takes_for_an_answer_is_quot
 )
 async def test_who_asks_for_a_price_is_answered_with_a_sum_where_there_is_one(text: str, shown: str) -> None:
     draft = await extract_across(
-        "Wie viel kostete die Kestrel?", "de", [passage(text)], WordEmbedder(), calibration=SURE, reader=ReaderOf("Kestrel")
+        "Wie viel kostete die Kestrel?",
+        "de",
+        [passage(text)],
+        WordEmbedder(),
+        calibration=SURE,
+        reader=ReaderOf("Kestrel"),
     )
     assert shown in draft.citations[0].quote
