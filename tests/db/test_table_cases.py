@@ -121,6 +121,7 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
         ("Which part was delivered most recently?", "Spring: 2026-08-14"),
         ("Which parts were last delivered before 2026?", "\nLatch: 2025-11-30\nGasket: 2024-06-05"),
         ("How many parts were delivered after 1 February 2026?", "2"),
+        ("How many parts were delivered on or before 9 March 2026?", "4"),
         ("average unit price of parts with a reorder level above 45", "2.333 EUR"),
         ("Who has the highest salary?", "Ada Brook: 61000"),
         ("Who earns the least?", "Dina Roth: 39000"),
@@ -156,6 +157,9 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "Which part has the longest name?",
         "Which part was not delivered before 2026?",
         "How many parts were delivered before the inspection?",
+        "Which parts were delivered in 2025 or before?",
+        "How many parts were delivered at or before 9 March 2026?",
+        "How many parts were delivered as of 9 March 2026?",
         "Who has the highest price?",
         "How many people work less than 30 hours per week?",  # a department is called People
         "Who was promoted before 2020?",

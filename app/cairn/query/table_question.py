@@ -106,7 +106,7 @@ class _Binding:
         self.tokens = question.tokens
         self.stop_words = question.stop_words
         self.table = table
-        self.periods = periods_in(question.tokens, question.stop_words)
+        self.periods = periods_in(question.tokens)
         dates = {at for one in self.periods for at in range(one.start, one.end)}
         self.spans = [
             span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))
@@ -285,6 +285,8 @@ class _Binding:
         """False where it is not sure which dates are meant."""
         if not self.periods:
             return True
+        if any(one.first is None and one.last is None for one in self.periods):
+            return False
         said = [
             word for one in self.periods for word in self.tokens[one.start : one.end] if word not in self.stop_words
         ]

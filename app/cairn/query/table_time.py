@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import calendar
 import datetime
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -16,8 +16,8 @@ from cairn.language.lexicon import Arithmetic, languages
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What the words from `start` to `end` say of dates: not before `first`, not after `last`; None: open. `whole_years`: it says
-    no more than years, and may hold of a column of years as well."""
+    """What the words from `start` to `end` say of dates: not before `first`, not after `last`; None: open, and both: what is said
+    cannot be read ("in May 2025 or before"). `whole_years`: it says no more than years, and may hold of a column of years."""
 
     start: int
     end: int
@@ -35,15 +35,16 @@ class Period:
         return first, last
 
 
-def periods_in(tokens: Sequence[str], stop_words: Collection[str]) -> list[Period]:
+def periods_in(tokens: Sequence[str]) -> list[Period]:
     """From left to right; a year or two alone, without a word that says before or after, are no period but names of cells."""
     found: list[Period] = []
     at = 0
     while at < len(tokens):
         if (years := _years_between(tokens, at)) is not None:
             at = years
-        elif (period := _between(tokens, at) or _beside(tokens, at, stop_words)) is not None:
-            found.append(period)
+        elif (period := _between(tokens, at) or _beside(tokens, at) or _year_or(tokens, at)) is not None:
+            goes_on = _goes_on(tokens, period.start, period.end)
+            found.append(replace(period, first=None, last=None) if goes_on else period)
             at = period.end
         else:
             at += 1
@@ -120,6 +121,10 @@ _AFTER: Final = _said(lambda one: one.after)
 _SINCE: Final = _said(lambda one: one.since)
 _UNTIL: Final = _said(lambda one: one.until)
 _AT: Final = _said(lambda one: one.at)
+_SIDES: Final = frozenset(words[0] for words in (*_BEFORE, *_AFTER))
+_OR: Final = frozenset(word for one in languages() for word in tokens_of(one.questions.alternative))
+_JOINING: Final = _OR | {words[-1] for words in _RANGES}
+_ARTICLES: Final = frozenset(word for one in languages() for word in tokens_of(one.carry.articles))
 
 
 def _two(tokens: Sequence[str], at: int) -> tuple[_Moment, _Moment] | None:
@@ -147,13 +152,30 @@ def _between(tokens: Sequence[str], at: int) -> Period | None:
     return Period(at, other.end, one.first, other.last, f"{one.first} – {other.last}", False)
 
 
-def _beside(tokens: Sequence[str], at: int, stop_words: Collection[str]) -> Period | None:
+def _year_or(tokens: Sequence[str], at: int) -> Period | None:
+    """ "2025 or later" is more than the name of a cell."""
+    year = _year(tokens, at)
+    return _period(at, year, "=") if year and tokens[year.end : year.end + 1] and _turns(tokens, year.end) else None
+
+
+def _turns(tokens: Sequence[str], at: int, behind: int = 1) -> bool:
+    """Whether "or", "and" stand there, and a word such as "before" behind (or -1: in front of) it."""
+    return tokens[at] in _JOINING and 0 <= at + behind < len(tokens) and tokens[at + behind] in _SIDES
+
+
+def _goes_on(tokens: Sequence[str], start: int, end: int) -> bool:
+    """Whether what is said of a date is only a part: "on or before", "before and after"; what "or" joins may be anything."""
+    before = start > 0 and (tokens[start - 1] in _OR or _turns(tokens, start - 1, -1))
+    return before or (end < len(tokens) and (tokens[end] in _OR or _turns(tokens, end)))
+
+
+def _beside(tokens: Sequence[str], at: int) -> Period | None:
     for phrases, sign in ((_BEFORE, "<"), (_AFTER, ">"), (_SINCE, "≥"), (_UNTIL, "≤"), (_AT, "=")):
         for words in phrases:
             then = at + len(words)
             if tuple(tokens[at:then]) != words:
                 continue
-            while (moment := _moment(tokens, then)) is None and then < len(tokens) and tokens[then] in stop_words:
+            while (moment := _moment(tokens, then)) is None and then < len(tokens) and tokens[then] in _ARTICLES:
                 then += 1
             if moment is not None and not (sign == "=" and moment.is_year):
                 return _period(at, moment, sign)

@@ -164,10 +164,10 @@ def read_question(text: str) -> ComputedQuestion | None:
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not THAN.isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
-    asks_rows = said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens, ())
+    asks_rows = said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    if not said - {"listing"} and not _asks_where(tokens) and not compared and not periods_in(tokens, ()):
+    if not said - {"listing"} and not _asks_where(tokens) and not compared and not periods_in(tokens):
         return None
     names = {
         " ".join(tokens[start:end])
