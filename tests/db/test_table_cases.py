@@ -43,6 +43,12 @@ PAY = (
     (3, "Cem Kaya", "People", "Graz", D(2019, 9, 2), 52500, 2100, 3000),
     (4, "Dina Roth", "Support", "Lyon", D(2025, 7, 7), 39000, 800, 820),
 )
+CARE = (
+    ("Machine", "Next inspection", "Power (kW)"),
+    ("Lathe", D(2027, 1, 15), 4),
+    ("Press", D(2026, 12, 1), 9),
+    ("Drill", D(2026, 5, 4), 2),
+)
 BATHS = """<html lang="de"><head><title>Bäderbericht 2025</title></head><body><h1>Bäder</h1><table>
 <tr><th>Bad</th><th>Besucher 2024</th><th>Besucher 2025</th><th>Eintritt</th><th>Eröffnung</th></tr>
 <tr><td>Hallenbad</td><td>64.890</td><td>59.733</td><td>5,50 €</td><td>01.08.1974</td></tr>
@@ -85,6 +91,7 @@ FILES = {
     "stock.xlsx": sheet_of(STOCK),
     "received.xlsx": sheet_of(RECEIVED),
     "staff.xlsx": sheet_of(PAY),
+    "care.xlsx": sheet_of(CARE),
     "baeder.html": BATHS.encode(),
     "vendimia.html": VINES.encode(),
     "engines.md": MANUAL.encode(),
@@ -121,6 +128,11 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
         ("Which part was delivered most recently?", "Spring: 2026-08-14"),
         ("Which parts were last delivered before 2026?", "\nLatch: 2025-11-30\nGasket: 2024-06-05"),
         ("How many parts were delivered after 1 February 2026?", "2"),
+        ("Which machine has the latest next inspection?", "Lathe: 2027-01-15"),
+        ("Which machines have an inspection before 1 December 2026?", "\nDrill: 2026-05-04"),
+        ("Who started last?", "Dina Roth: 2025-07-07"),
+        ("Who has the latest start date?", "Dina Roth: 2025-07-07"),
+        ("Who started first?", "Ada Brook: 2014-05-01"),
         ("How many parts were delivered on or before 9 March 2026?", "4"),
         ("average unit price of parts with a reorder level above 45", "2.333 EUR"),
         ("Who has the highest salary?", "Ada Brook: 61000"),
@@ -157,6 +169,18 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "Which part has the longest name?",
         "Which part was not delivered before 2026?",
         "How many parts were delivered before the inspection?",
+        "Which machine was last inspected?",  # nobody knows: the next time is there
+        "Which machine had the latest inspection?",
+        "Which machines were inspected before 1 December 2026?",
+        "Which machine is the newest?",
+        "Who started last year?",
+        "Who started last May?",
+        "Who started in the last quarter?",
+        "Which 3 employees started last?",
+        "Who were the last two to start?",
+        "Which part was delivered first?",  # the last delivery of each is there
+        "¿Quién tiene la start date del último año?",
+        "Welcher Mitarbeiter ist der jüngste?",
         "Which parts were delivered in 2025 or before?",
         "How many parts were delivered at or before 9 March 2026?",
         "How many parts were delivered as of 9 March 2026?",

@@ -30,10 +30,12 @@ from cairn.query.table_words import (
     COUNTED_IN,
     DOING,
     EACH,
+    EARLIEST,
     FALLING,
     GOOD,
     HIGHER,
     INHABITANTS,
+    LATEST,
     LOWER,
     MOMENTS,
     MOVED,
@@ -70,6 +72,7 @@ from cairn.query.table_words import (
     names_moment,
     same_word,
     says_beyond,
+    says_time,
     scale_of,
     short_year_of,
     spans_of,
@@ -254,14 +257,33 @@ class _Binding:
     def _read_dated(self, phrases: Sequence[WordSpan]) -> Operation | None:
         if len(phrases) > 1 or (position := self._dates_meant()) is None:
             return None
+        [span] = phrases
+        header = self.table.header[position]
+        behind = self._after_stop_words(span.end)
+        around = (span.end, behind, span.start - 1)
+        several = any(token.isdigit() and at not in self.explained for at, token in enumerate(self.tokens))
+        times = any(0 <= at < len(self.tokens) and says_time(self.tokens[at], header) for at in around)
+        if several or times or not self._is_all_said(header, span):
+            return None
         self.implied = position
-        return "highest" if phrases[0].phrases[0] == "latest" else "lowest"
+        return "highest" if span.phrases[0] == "latest" else "lowest"
 
-    dates_named = False
+    def _is_all_said(self, header: str, dated: WordSpan | None = None) -> bool:
+        """Whether a column of dates is no other than the one that is asked for: "delivered" is no "planned delivery". It may say
+        that its dates are the last, unless the first are asked for."""
+        idle = self.stop_words | MOMENTS | {
+            word for words in (LATEST, EARLIEST)
+            if dated is None or tuple(self.tokens[dated.start : dated.end]) in words
+            for phrase in words for word in phrase
+        }  # fmt: skip
+        return all(
+            word in idle or any(may_mean(token, word) or is_verb_of(token, word) for token in self.tokens)
+            for word in header_words(header)
+        )
 
     def _dates_meant(self, period: Period | None = None) -> int | None:
-        """The column of dates that is asked for: named, called by a verb ("delivered": "Last delivery"), or the only one. One of
-        years where the period says no more."""
+        """The column of dates that is asked for: named, called by a verb ("delivered": "Last delivery"), or, where a period is
+        said, the only one. One of years where the period says no more."""
         days = [at for at, dated in enumerate(self.table.dated) if dated]
         years = [at for at, header in enumerate(self.table.header) if is_year_column(header) and self.table.numeric[at]]
         columns = days + (years if period is not None and period.whole_years else [])
@@ -269,15 +291,14 @@ class _Binding:
         called = {
             at: places
             for at in columns
-            if (places := {
+            if self._is_all_said(self.table.header[at]) and (places := {
                 place for place, token in enumerate(self.tokens)
                 if place not in self.explained and any(is_verb_of(token, word) for word in header_words(self.table.header[at]))
             })
         }  # fmt: skip
-        found = named or [*called] or columns
+        found = named or [*called] or (columns if period is not None else [])
         if len(found) != 1:
             return None
-        self.dates_named = bool(named or called)
         self.explained |= called.get(found[0], set())
         return found[0]
 
@@ -631,8 +652,6 @@ class _Binding:
             return None
         if self.counted and (measure if self.compared is None else self.compared) not in self.counted:
             return None  # "more than 150 ha", and the column counts members
-        if position is None and self.implied is not None and self.table.dated[self.implied] and not self.dates_named:
-            return None  # "the latest payroll", of a table that has a date of something else
         return self._of_rows(operation, measure, conditions, position)
 
     def _of_rows(
@@ -1078,7 +1097,11 @@ class _Binding:
                 continue
             if self.bound is not None and (token in UNITS):
                 continue
-            if any(is_verb_of(token, word) for word in measured):
+            if (
+                found.measure is not None
+                and not table.dated[found.measure]
+                and any(is_verb_of(token, word) for word in measured)
+            ):
                 continue
             if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
                 continue

@@ -10,6 +10,7 @@ from typing import Final
 
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, tokens_of, year_of
+from cairn.language.dates import months_in
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
@@ -87,6 +88,8 @@ LOWER: Final = _words("lower")
 THAN: Final = _words("than")
 COUNTED_IN: Final = _words("counted_in")
 MOVED: Final = frozenset(_phrases("moved"))
+LATEST: Final = frozenset(_phrases("latest"))
+EARLIEST: Final = frozenset(_phrases("earliest"))
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
 _OTHERS: Final = frozenset(_phrases("others"))
@@ -355,6 +358,13 @@ def may_mean(word: str, other: str) -> bool:
 def may_name(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a title, a heading or the header of what rows are called."""
     return may_mean(word, other) or any(word in group and other in group for group in _KIN)
+
+
+def says_time(word: str, header: str) -> bool:
+    """Whether a word beside "last" or "first" says when, not of what: "last year", "last May". Of a "Month" it may be that."""
+    other = any(word in group for group in _KIN if group.isdisjoint(PERSONS)) or word in MOMENTS
+    of_header = any(may_name(word, one) for one in header_words(header))
+    return word in YEARS or bool(months_in([word])) or (other and not of_header)
 
 
 def is_opposite(word: str, header: str) -> bool:
