@@ -478,6 +478,13 @@ def test_two_years_stand_for_those_between_them(question: str, years: tuple[str,
     assert year_range(tokens_of(question)) == years
 
 
+@pytest.mark.parametrize(("plural", "cell", "called"), [("vans", "van", True), ("tvs", "tv", False)])
+def test_a_cell_of_three_letters_may_be_called_in_the_plural(plural: str, cell: str, called: bool) -> None:
+    question = read_question(f"How many {plural} are open?")
+    assert question is not None
+    assert (cell in question.names) is called
+
+
 @pytest.mark.parametrize(
     ("name", "initials"),
     [("New Jersey", "nj"), ("Alps", ""), ("a b c d e", "abcde"), ("a b c d e f", ""), ("Plan 9", ""), ("", "")],

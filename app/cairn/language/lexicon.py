@@ -613,6 +613,8 @@ class Arithmetic(_Section):
     """Before a date."""
     doing: Words = NONE
     """Verbs that say no more than that a row has its cell: "lives", "won"."""
+    endings: Words = NONE
+    """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()
     """Groups of words by one of which title, headings and first column may be called for another: "monthly" for "Month"."""
     counted_in: Words = NONE
