@@ -478,6 +478,47 @@ def test_two_years_stand_for_those_between_them(question: str, years: tuple[str,
     assert year_range(tokens_of(question)) == years
 
 
+MONTHS = """
+| Month | Region | Sales |
+| --- | --- | --- |
+| March 2025 | North | 40 |
+| March 2025 | South | 30 |
+| May 2025 | South | 50 |
+"""
+DATED = """
+| Region | Founded | Sales March 2025 | Sales April 2025 |
+| --- | --- | --- | --- |
+| North | 2020-01-01 | 40 | 4 |
+| South | 2021-03-02 | 30 | 9 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "measure", "held"),
+    [
+        ("total sales in March 2025", MONTHS, 2, {0: ("march 2025",)}),
+        ("total sales in March 2025 or May 2025", MONTHS, 2, {0: ("march 2025", "may 2025")}),
+        ("Which region had the highest sales in March 2025?", DATED, 2, {}),
+        (
+            "difference in South between March 2025 and May 2025",
+            MONTHS,
+            2,
+            {0: ("may 2025", "march 2025"), 1: ("south",)},
+        ),
+        ("total sales from March 2025 to May 2025", MONTHS, None, {}),
+        ("total sales before May 2025", MONTHS, None, {}),
+        ("total sales in March 2025 or before", MONTHS, None, {}),
+        ("total sales in March 2025 and April 2025", MONTHS, None, {}),
+    ],
+)
+def test_a_month_may_be_the_name_of_rows_or_of_a_column(
+    question: str, text: str, measure: int | None, held: dict[int, tuple[str, ...]]
+) -> None:
+    found = meant(question, text)
+    assert (found and found.measure) == measure
+    assert found is None or (conditions(found), found.within) == (held, ())
+
+
 @pytest.mark.parametrize(("plural", "cell", "called"), [("vans", "van", True), ("tvs", "tv", False)])
 def test_a_cell_of_three_letters_may_be_called_in_the_plural(plural: str, cell: str, called: bool) -> None:
     question = read_question(f"How many {plural} are open?")

@@ -24,6 +24,7 @@ def periods(text: str) -> list[Period]:
         ("inspections before 1 January 2027", None, D(2026, 12, 31)),
         ("inspections before January 1, 2027", None, D(2026, 12, 31)),
         ("delivered on or before the 11 April 2025", None, D(2025, 4, 11)),
+        ("delivered to Lyon and after 10 April 2025", D(2025, 4, 11), None),
         ("delivered on or after 11 April 2025", D(2025, 4, 11), None),
         ("inspections until 2027-01-01", None, D(2027, 1, 1)),
         ("who started before 2016", None, D(2015, 12, 31)),

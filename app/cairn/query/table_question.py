@@ -18,7 +18,7 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of, year_of
-from cairn.query.table_time import Period, periods_in
+from cairn.query.table_time import SIDES, Period, is_of_date, periods_in
 from cairn.query.table_words import (
     ADDING,
     ALL_OF,
@@ -109,11 +109,10 @@ class _Binding:
         self.tokens = question.tokens
         self.stop_words = question.stop_words
         self.table = table
-        self.periods = periods_in(question.tokens)
+        spans = spans_of(question, table, named)
+        self.periods = [one for one in periods_in(question.tokens) if not self._names_period(one, spans)]
         dates = {at for one in self.periods for at in range(one.start, one.end)}
-        self.spans = [
-            span for span in spans_of(question, table, named) if dates.isdisjoint(range(span.start, span.end))
-        ]
+        self.spans = [span for span in spans if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}
         dated = {at: header_words(header) for at, header in enumerate(table.header) if table.dated[at]}
         for span in self.spans:
@@ -137,6 +136,21 @@ class _Binding:
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
+
+    def _names_period(self, period: Period, spans: Sequence[WordSpan]) -> bool:
+        """Whether it is called by names of columns or cells: "in March 2025", where a column or a row is of that month. Of two
+        dates these are compared, and not what is between: "the difference between March 2025 and May 2025"."""
+        sides = not SIDES.isdisjoint(self.tokens) if period.is_unread() else period.said[0] in "<>≥≤"
+        computed = {span.phrases[0] for span in spans if span.phrases and not span.named}
+        if sides or (period.is_between and not computed & {"difference", "growth"}):
+            return False
+        called = {
+            at for span in spans
+            if span.headers or any(not self.table.dated[one.position] for one in span.cells)
+            for at in range(span.start, span.end)
+        }  # fmt: skip
+        dates = [at for at in range(period.start, period.end) if is_of_date(self.tokens[at])]
+        return called.issuperset(dates)
 
     def _read_totals(self) -> None:
         """ "Total sales in the East": the sum of a column that is named, and not the column of totals beside it."""
@@ -306,7 +320,7 @@ class _Binding:
         """False where it is not sure which dates are meant."""
         if not self.periods:
             return True
-        if any(one.first is None and one.last is None for one in self.periods):
+        if any(one.is_unread() for one in self.periods):
             return False
         said = [
             word for one in self.periods for word in self.tokens[one.start : one.end] if word not in self.stop_words

@@ -25,6 +25,10 @@ class Period:
     last: datetime.date | None
     said: str
     whole_years: bool
+    is_between: bool = False
+
+    def is_unread(self) -> bool:
+        return self.first is None and self.last is None
 
     def bounds(self, *, in_years: bool) -> tuple[Decimal | None, Decimal | None]:
         """As numbers: years, or days as `datetime.date.toordinal` counts them."""
@@ -49,6 +53,10 @@ def periods_in(tokens: Sequence[str]) -> list[Period]:
         else:
             at += 1
     return found
+
+
+def is_of_date(token: str) -> bool:
+    return token[0].isdigit() or bool(months_in([token]))
 
 
 # --- one date -------------------------------------------------------------------------------------------------------------
@@ -121,7 +129,7 @@ _AFTER: Final = _said(lambda one: one.after)
 _SINCE: Final = _said(lambda one: one.since)
 _UNTIL: Final = _said(lambda one: one.until)
 _AT: Final = _said(lambda one: one.at)
-_SIDES: Final = frozenset(words[0] for words in (*_BEFORE, *_AFTER))
+SIDES: Final = frozenset(words[0] for words in (*_BEFORE, *_AFTER))
 _OR: Final = frozenset(word for one in languages() for word in tokens_of(one.questions.alternative))
 _JOINING: Final = _OR | {words[-1] for words in _RANGES}
 _ARTICLES: Final = frozenset(word for one in languages() for word in tokens_of(one.carry.articles))
@@ -149,7 +157,7 @@ def _between(tokens: Sequence[str], at: int) -> Period | None:
     if (two := _two(tokens, at)) is None:
         return None
     one, other = two
-    return Period(at, other.end, one.first, other.last, f"{one.first} – {other.last}", False)
+    return Period(at, other.end, one.first, other.last, f"{one.first} – {other.last}", False, is_between=True)
 
 
 def _year_or(tokens: Sequence[str], at: int) -> Period | None:
@@ -160,7 +168,7 @@ def _year_or(tokens: Sequence[str], at: int) -> Period | None:
 
 def _turns(tokens: Sequence[str], at: int, behind: int = 1) -> bool:
     """Whether "or", "and" stand there, and a word such as "before" behind (or -1: in front of) it."""
-    return tokens[at] in _JOINING and 0 <= at + behind < len(tokens) and tokens[at + behind] in _SIDES
+    return tokens[at] in _JOINING and 0 <= at + behind < len(tokens) and tokens[at + behind] in SIDES
 
 
 def _goes_on(tokens: Sequence[str], start: int, end: int) -> bool:
