@@ -612,7 +612,7 @@ class Arithmetic(_Section):
     at: Phrases = ()
     """Before a date."""
     doing: Words = NONE
-    """Verbs that say no more than that a row has its cell: "lives", "won"."""
+    """Verbs that say no more than that a row has its cell: "works", "won"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()
