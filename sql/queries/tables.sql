@@ -144,6 +144,11 @@ WITH cells AS (
     (SELECT count(*) FROM lines WHERE total AND NOT $15::boolean AND number < (SELECT max(number) FROM scope))::integer AS doubtful,
     (SELECT count(number) FROM scope)::integer AS numbers, (SELECT count(number) FROM kept)::integer AS kept_numbers,
     (SELECT count(DISTINCT counted_in) FROM scope)::integer AS counted,
+    (SELECT CASE WHEN NOT bool_or(d.total) THEN sum(d.number) END FROM rag.document_tables t
+      JOIN rag.table_columns m ON m.tenant_id = $1 AND m.document_id = $2 AND m.ordinal = $3 AND m.position = $4::integer
+      CROSS JOIN LATERAL unnest(t.totals, m.numbers) WITH ORDINALITY AS d (total, number, row)
+      WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3 AND $15::boolean
+        AND d.row >= (SELECT min(row) FROM scope) AND d.row < (SELECT max(row) FROM scope)) AS addends,
     (SELECT array_agg(DISTINCT u) FROM (SELECT unit AS u FROM scope WHERE number IS NOT NULL
       UNION SELECT minus_unit FROM scope WHERE minus_number IS NOT NULL) AS units) AS units,
     (SELECT array_agg(DISTINCT u) FROM (SELECT compared_unit AS u FROM scope WHERE compared_number IS NOT NULL

@@ -72,7 +72,7 @@ def _may_be_shares(cells: ComputedCells) -> bool:
 def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     """Whether all cells are what the computation takes them for."""
     operation = found.operation
-    if found.stated not in (None, cells.rows):
+    if found.stated not in (None, cells.rows, cells.kept if operation == "listing" else None):
         return False  # "the four Baltic countries", and there are three
     if found.row is not None:
         if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
@@ -99,7 +99,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return sound and (operation == "difference" or _can_grow(cells))
     if operation == "share" and found.pair is not None:
         known = cells.ordered or []
-        return cells.rows == 2 and len(known) == 2 and None not in known and 0 <= known[0] <= known[1] != 0  # type: ignore[operator]
+        sound = cells.rows == 2 and len(known) == 2 and None not in known and 0 <= known[0] <= known[1] != 0  # type: ignore[operator]
+        return sound and cells.addends is not None and cells.addends <= known[1]  # type: ignore[operator]
     if operation == "share":
         known = cells.ordered or []
         return (
@@ -137,8 +138,8 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
             return Decimal(cells.kept)
     numbers = [Decimal(str(one["number"])) for one in cells.cells or [] if one["number"] is not None]
     place = found.place if found.operation in ("rank", "top") else 1
-    if len(numbers) < max(place, FEWEST):
-        return None
+    if len(numbers) < (1 if found.minus is not None and cells.numbers >= FEWEST else max(place, FEWEST)):
+        return None  # of changes one may be the only one in its direction
     if found.operation == "top":
         return None if numbers[place - 1] in numbers[place : place + 1] else numbers[place - 1]
     near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
@@ -226,7 +227,9 @@ class _Writer:
         if cell["text"] is None:
             return name
         other = (
-            f" ({self.table.header[self.found.other]}: {cell['other_text']})" if self.found.other is not None else ""
+            f" ({self.table.header[self.found.other]}: {cell['other_text']})"
+            if self.found.other is not None and self.found.minus is None
+            else ""
         )
         return f"{name}: {self._cell(cell)}{other}"
 
@@ -246,7 +249,7 @@ class _Writer:
         first, second = found.pair or (target.texts[0] if target else "", "")
         name = "part" if found.operation == "share" and found.pair else found.operation
         said = words[name].format(
-            n=cells.rows if found.operation in ("count", "listing") else cells.numbers, measure=self._measure(),
+            n=self._went_in(), measure=self._measure(),
             place=found.place, first=first, second=second, count=cells.kept,
         )  # fmt: skip
         if conditions := self._conditions():
@@ -258,6 +261,13 @@ class _Writer:
         if empty:
             notes.append(words["empty"].format(n=empty))
         return f"{said} ({'; '.join(notes)})" if notes else said
+
+    def _went_in(self) -> int:
+        """How many rows or numbers what came out is of; a list is some of all rows."""
+        found, cells = self.found, self.cells
+        if found.operation in ("count", "listing"):
+            return cells.kept if found.operation == "count" else cells.rows
+        return cells.numbers if found.row is not None else cells.kept_numbers
 
     def _measure(self) -> str:
         found = self.found

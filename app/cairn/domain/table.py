@@ -101,7 +101,9 @@ class ComputedCells:
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
     are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
     column that is asked for, `counted` of the one that says what rows are counted in. `kept_numbers`: numbers of the kept ones;
-    `compared_units`: units of what is compared. `doubtful`: rows left out as totals that are smaller than one of the others
+    `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
+    before the last one; None where a row between sums up others.
+    `doubtful`: rows left out as totals that are smaller than one of the others
     ("Total Corn Flakes").
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
@@ -124,6 +126,7 @@ class ComputedCells:
     doubtful: int = 0
     counted: int = 0
     kept_numbers: int = 0
+    addends: Decimal | None = None
     compared_units: Sequence[str] | None = None
     share: Decimal | None = None
     char_start: int = 0

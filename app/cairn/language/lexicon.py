@@ -619,6 +619,10 @@ class Arithmetic(_Section):
     """Groups of words by one of which title, headings and first column may be called for another: "monthly" for "Month"."""
     counted_in: Words = NONE
     """Header of a column that says what each row is counted in: "Unit", "Currency"."""
+    currencies: Words = NONE
+    """Those of them that mean it beside any other word: "Currency code", but no "Business unit"."""
+    having: Words = NONE
+    """Before the number of what a row has: "with 4 cylinders"."""
     listing: Phrases = ()
     """Ask which rows meet a condition."""
     others: Phrases = ()
@@ -661,6 +665,8 @@ class Arithmetic(_Section):
     """Asks for a row where the highest or lowest is asked for, else for something else."""
     persons: Words = NONE
     """In the header of a column of those whom "who" asks for."""
+    names: Words = NONE
+    """Such a header, where it says nothing besides: "Name", but no "Product name"."""
     people: Words = NONE
     """What a column counts, never a row."""
     totals: Words = NONE

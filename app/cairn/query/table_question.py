@@ -28,11 +28,13 @@ from cairn.query.table_words import (
     COMPARISONS,
     COMPUTED,
     COUNTED_IN,
+    CURRENCIES,
     DOING,
     EACH,
     EARLIEST,
     FALLING,
     GOOD,
+    HAVING,
     HIGHER,
     INHABITANTS,
     LATEST,
@@ -40,9 +42,11 @@ from cairn.query.table_words import (
     MOMENTS,
     MOVED,
     NEGATIONS,
+    OR,
     ORDINALS,
     PEOPLE,
     PERCENTS,
+    PERSON_NAMES,
     PERSONS,
     RATIOS,
     RISING,
@@ -57,6 +61,7 @@ from cairn.query.table_words import (
     YEARS,
     ComputedQuestion,
     WordSpan,
+    besides_brackets,
     besides_date,
     bracketed,
     callable_words,
@@ -82,6 +87,8 @@ from cairn.query.table_words import (
 MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_question.py
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
 
+_MOST_INTERVALS: Final = 2  # bound: tests/unit/test_table_question.py
+"""Columns whose numbers may be limited besides: as many as sql/queries/tables.sql takes."""
 _OF_ONE_COLUMN: Final = frozenset({"highest", "lowest", "rank", "sum", "average"})
 
 
@@ -102,11 +109,17 @@ def initials_of(name: str) -> str:
     return "".join(word[0] for word in words) if 1 < len(words) < 6 and all(map(str.isalpha, words)) else ""
 
 
+def _how_many(token: str) -> Decimal | None:
+    """ "Three" or "3"."""
+    return SPELLED.get(token) or (Decimal(token) if token.isdigit() and len(token) == 1 else None)  # bound: one digit
+
+
 class _Binding:
     """A question laid over a table."""
 
     def __init__(self, question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> None:
         self.tokens = question.tokens
+        self.signed = question.signed
         self.stop_words = question.stop_words
         self.table = table
         spans = spans_of(question, table, named)
@@ -168,9 +181,11 @@ class _Binding:
     def result(self) -> Computation | None:
         if not self._read_periods() or not self._read_comparison():
             return None
+        if self.signed and self.bound is not None:
+            return None
         self._read_equal()
         operation = self._operation()
-        if operation is None:
+        if operation is None or self._is_either():
             return None
         found = self._share_of_total(operation) or self._over_rows(operation) or self._over_columns(operation)
         if found is None or not self._explains(found) or (self.judged and not self._is_good(found)):
@@ -249,7 +264,7 @@ class _Binding:
     relative = False
 
     def _read_superlative(self, adjectives: Sequence[WordSpan]) -> Operation | None:
-        """ "The cheapest": the lowest of the one column that is a price, or of that one which the question names."""
+        """ "The cheapest": the lowest of the one column that is a price and nothing besides, or of the one that is named."""
         if len(adjectives) > 1:
             return None
         [span] = adjectives
@@ -257,7 +272,7 @@ class _Binding:
             (direction, at)
             for direction, of in SUPERLATIVES[tuple(self.tokens[span.start : span.end])]
             for at, header in enumerate(self.table.header)
-            if self.table.numeric[at] and not of.isdisjoint(header_words(header)) and not is_year_column(header)
+            if self.table.numeric[at] and self._is_thing(header, of)
         }
         columns = {at for _, at in readings}
         heads = [one.headers for one in self.spans if not one.cells and one.headers & columns]
@@ -267,6 +282,11 @@ class _Binding:
             return None
         [(direction, self.implied)] = said or readings
         return "highest" if direction == "highest" else "lowest"
+
+    def _is_thing(self, header: str, of: frozenset[str]) -> bool:
+        """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"."""
+        said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
+        return bool(said & of) and said - of <= self.stop_words | UNITS | TOTALS | COUNTED_IN
 
     def _read_dated(self, phrases: Sequence[WordSpan]) -> Operation | None:
         if len(phrases) > 1 or (position := self._dates_meant()) is None:
@@ -350,13 +370,14 @@ class _Binding:
             return None
         self.explained |= percents
         rising, falling = bool(words & RISING), bool(words & FALLING)
-        if rising == falling:
+        if rising == falling or self.comparison is not None:
             return None
         heads = self._heads()
         pair = self._pair_of_columns(Computation("difference"), heads)
         if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
             return None
         self.minus, self.implied = pair.columns
+        self.comparison, self.compared, self.other = "more" if rising else "less", self.implied, self.minus
         self._spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
         return "highest" if rising == ("highest" in said) else "lowest"
 
@@ -372,7 +393,7 @@ class _Binding:
         for span in self._phrases("listing"):
             at = span.end
             after = self._span_after(at + 1)
-            number = SPELLED.get(self.tokens[at]) if at < len(self.tokens) else None
+            number = _how_many(self.tokens[at]) if at < len(self.tokens) else None
             if after is None or after.start > at + 1 or not after.headers or after.cells or self._is_number(after):
                 continue
             if number is not None and number > 1:
@@ -440,7 +461,7 @@ class _Binding:
                 return False
             self.bound, self.comparison = Decimal(), "equal"
         if self._compares_columns():
-            return True
+            return not self._says_how_far()
         for span in self._phrases(*COMPARISONS):
             if number := self._number_after(span.end):
                 value, end = number
@@ -495,6 +516,14 @@ class _Binding:
                 span.phrases = ()  # "menos" is the lowest elsewhere, and "que" asks
         return True
 
+    def _says_how_far(self) -> bool:
+        """Whether a comparison of columns is of a number, too, or denied: "at least 5 more than", "no more than"."""
+        numbers = [at for at, token in enumerate(self.tokens) if token[0].isdigit() or token in SPELLED]
+        return bool(
+            self._phrases(*COMPARISONS, "none") or not NEGATIONS.isdisjoint(self.tokens)
+            or any(at not in self.explained for at in numbers)
+        )  # fmt: skip
+
     def _heads(self) -> list[WordSpan]:
         """Names of columns of values; of a year also where a date has it, too."""
         return [span for span in self.spans if span.headers - {0} and (not span.cells or self._is_year(span))]
@@ -508,33 +537,51 @@ class _Binding:
         return span.end - span.start == 1 and is_year(self.tokens[span.start])
 
     def _read_equal(self) -> None:
-        """ "Cars with 4 cylinders", "of the model year 82": a number beside the name of a column that it may be in."""
+        """ "Cars with 4 cylinders", "of the model year 82": a number beside the name of a column that it may be in. None is read
+        where something may say that it is another one: "4 or more", "2 to 4"."""
+        found: dict[int, CellInterval] = {}
         for span in self.spans:
             if not span.headers or span.cells or len(span.headers) > 1 or not self._is_number(span):
                 continue
             [position] = span.headers
-            held = {one.position for one in self.within} | {self.other, self.compared}
-            for at in (span.start - 1, self._after_stop_words(span.end)):
-                if not 0 <= at < len(self.tokens) or at in self.explained or not self.tokens[at].isdigit():
+            of_years = is_year_column(self.table.header[position])
+            held = {one.position for one in (*self.within, *found.values())} | {self.other, self.compared}
+            behind = span.end + (span.end < len(self.tokens) and self.tokens[span.end] in HAVING)
+            for at in (span.start - 1, behind):
+                if not 0 < at < len(self.tokens) or at in self.explained or not self.tokens[at].isdigit():
                     continue
-                of_years = is_year_column(self.table.header[position])
-                if position in held or len(self.within) > 1 or (is_year(self.tokens[at]) and not of_years):
+                if (
+                    position in held
+                    or (at < span.start and self.tokens[at - 1] not in HAVING)
+                    or (is_year(self.tokens[at]) and not of_years)
+                ):
                     continue
                 number = Decimal(self.tokens[at])
-                self.within = (*self.within, CellInterval(position, number, number, f"= {number}"))
-                self.explained.add(at)
+                found[at] = CellInterval(position, number, number, f"= {number}")
                 break
+        if (
+            found
+            and not self.signed
+            and len(found) + len(self.within) <= _MOST_INTERVALS
+            and not self._is_qualified({*found})
+        ):
+            self.within = (*self.within, *found.values())
+            self.explained |= {*found}
+
+    def _is_qualified(self, numbers: set[int]) -> bool:
+        """Whether something is said that belongs to no other number than these."""
+        left = {at: token for at, token in enumerate(self.tokens) if at not in self.explained | numbers}
+        compared = self.comparison is not None and not self.spent
+        return len(self._phrases(*COMPARISONS)) > compared or any(
+            token[0].isdigit() or token in HIGHER | LOWER | RISING | FALLING | OR | SPELLED.keys()
+            for token in left.values()
+        )
 
     def _after_idle(self, at: int) -> int:
         """Behind words that say nothing: "contracts that end in 2026"."""
         while at < len(self.tokens) and (self.tokens[at] in self.stop_words or self.tokens[at] in BESIDE):
             if any(span.start == at for span in self.spans):
                 break
-            at += 1
-        return at
-
-    def _after_stop_words(self, at: int) -> int:
-        while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
             at += 1
         return at
 
@@ -602,6 +649,8 @@ class _Binding:
             if len(compared) != 1:
                 return None
             [self.compared] = compared
+            if is_year_column(self.table.header[self.compared]) and not is_year(str(self.bound)):
+                return None  # "over 3 years"
             free = [span for span in free if span not in beside]
         if asked is not None and self.implied in asked.headers:
             asked = None
@@ -611,13 +660,13 @@ class _Binding:
         best = operation in ("highest", "lowest", "rank")
         if position is None and best and 0 not in held and not self.table.numeric[0] and self._names_rows():
             position = 0
-        if position is None and best and self.table.numeric[0] and not PERSONS.isdisjoint(self.tokens):
+        if position is None and best and self.table.numeric[0] and not (PERSONS | PERSON_NAMES).isdisjoint(self.tokens):
             position = self._persons()
         if operation not in ("difference", "growth"):
             conditions = [self._with_years_between(one) for one in conditions]
             if any(is_range(one.keys) for one in conditions):
                 return None
-        if operation in ("sum", "average"):
+        if not best or not self._asks_for_several():
             self._read_stated(conditions)
         if self.implied is not None:
             free = [span for span in free if self.implied not in span.headers]
@@ -710,16 +759,25 @@ class _Binding:
         return made
 
     def _counted_in(self, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
-        """A column that says what each row is counted in, unless the question says which."""
+        """A column that says what each row is counted in, unless the question says which, or the numbers themselves. The first
+        one is what the rows are."""
         held = {one.position for one in conditions if len(one.keys) == 1}
-        if measure is None or self.table.dated[measure]:
+        if measure is None or all(
+            self._is_counted(at) for at in (measure, self.compared, self.other) if at is not None
+        ):
             return None
+        kinds = COUNTED_IN | BESIDE | RATIOS | self.stop_words
         found = [
-            at for at, header in enumerate(self.table.header)
-            if at not in held and not self.table.numeric[at] and set(tokens_of(header)) & COUNTED_IN
-            and set(tokens_of(header)) <= COUNTED_IN | BESIDE
+            at for at, words in enumerate(map(header_words, self.table.header))
+            if at and at not in held and not self.table.numeric[at]
+            and (words & CURRENCIES or (words & COUNTED_IN and words <= kinds))
         ]  # fmt: skip
         return found[0] if found else None
+
+    def _is_counted(self, at: int) -> bool:
+        """Whether a column is one of dates, or its cells or its header say what its numbers are counted in."""
+        said = {word for part in bracketed(self.table.header[at]) for word in tokens_of(part)}
+        return self.table.dated[at] or bool(self.table.units[at]) or not said.isdisjoint(UNITS)
 
     def _share_of_total(self, operation: Operation) -> Computation | None:
         """ "What share of total revenue was membership fees": of one row in another one that sums up, in one column."""
@@ -798,6 +856,21 @@ class _Binding:
             return None
         return [CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
 
+    def _is_either(self) -> bool:
+        """Whether it says that one condition or another one is enough: "in France or open"."""
+        limits = [
+            *((span.start, {one.position for one in span.cells}) for span in self.spans if span.cells),
+            *((span.start, {-1}) for span in self._phrases(*COMPARISONS, "none")),
+            *((one.start, {-2}) for one in self.periods),
+        ]
+        for at, token in enumerate(self.tokens):
+            if token in OR and not any(span.start <= at < span.end for span in self.spans):
+                before = max((one for one in limits if one[0] < at), key=lambda one: one[0], default=None)
+                behind = min((one for one in limits if one[0] > at), key=lambda one: one[0], default=None)
+                if before and behind and before[1].isdisjoint(behind[1]):
+                    return True
+        return False
+
     def _names_document(self, span: WordSpan) -> bool:
         """Whether the document is called so, too: "the DETR models", of which some are a "DETR" and some a "DETR-DC5"."""
         names = {*tokens_of(self.table.document_title), *tokens_of(self.table.external_id.rpartition("/")[2])}
@@ -806,7 +879,11 @@ class _Binding:
     def _asked(self, operation: Operation) -> WordSpan | None:
         """The header behind "which", or "top 3"."""
         for span in self._phrases("top", "listing", "count", "superlative", "latest", "earliest"):
-            numbered = span.end < len(self.tokens) and span.end in self.explained and self.tokens[span.end] in SPELLED
+            numbered = (
+                span.end < len(self.tokens)
+                and span.end in self.explained
+                and _how_many(self.tokens[span.end]) is not None
+            )
             after = self._span_after(span.end + (span.phrases[0] == "top" or numbered))
             if after is None or not after.headers or after.cells:
                 continue
@@ -842,7 +919,13 @@ class _Binding:
     def _persons(self) -> int | None:
         """The first column of persons, or of those who act as such."""
         words = enumerate(map(header_words, self.table.header))
-        return next((at for at, said in words if said & PERSONS and not self.table.numeric[at]), None)
+        return next(
+            (
+                at for at, said in words
+                if (said & PERSONS or (said and said <= PERSON_NAMES)) and not self.table.numeric[at]
+            ),
+            None,
+        )  # fmt: skip
 
     def _asks_time(self) -> bool:
         """Whether the answer is a point of time that no header is called by: "when", "which year"."""
@@ -863,18 +946,22 @@ class _Binding:
             return False
         return span.headers == {0} or self.around.issuperset(self.tokens[span.start : span.end])
 
+    def _asks_for_several(self) -> bool:
+        """Whether a number stands behind "which": "which two countries"."""
+        return any(_how_many(token) for one in self._phrases("listing") for token in self.tokens[one.end : one.end + 1])
+
     def _read_stated(self, conditions: Sequence[CellCondition]) -> None:
         """How many rows it says there are: "the three Baltic countries"."""
         for span in self.spans:
             at = span.start - 1
-            number = SPELLED.get(self.tokens[at]) if at >= 0 and at not in self.explained else None
+            number = _how_many(self.tokens[at]) if at >= 0 and at not in self.explained else None
             where = any({one.position for one in span.cells} == {held.position} for held in conditions)
             after = self._span_after(span.end)
             if number is not None and number > 1 and where and after is not None and after.headers and not after.cells:
                 self.stated = int(number)
                 self.explained.add(at)
         for at, token in enumerate(self.tokens[:-1]):
-            number = SPELLED.get(token) if at not in self.explained and not conditions else None
+            number = _how_many(token) if at not in self.explained and not conditions else None
             rows = any(span.start == at + 1 and span.headers == {0} for span in self.spans)
             if number is not None and number > 1 and (rows or self._is_around(self.tokens[at + 1])):
                 self.stated = int(number)
@@ -1104,7 +1191,8 @@ class _Binding:
                 or (token in self.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
                 or token in BESIDE
                 or token in measured
-                or len(token) == 1
+                or (len(token) == 1 and token.isalpha())
+                or self._says_how_many(at, found)
             ):
                 continue
             if token in MOMENTS | YEARS or (token in BY and found.operation == "top"):
@@ -1119,7 +1207,11 @@ class _Binding:
                 continue
             if token in DOING and (found.measure is None or not is_opposite(token, table.header[found.measure])):
                 continue
-            if token in PERSONS and found.asked is not None and header_words(table.header[found.asked]) & PERSONS:
+            if (
+                token in PERSONS | PERSON_NAMES
+                and found.asked is not None
+                and header_words(table.header[found.asked]) & (PERSONS | PERSON_NAMES)
+            ):
                 continue
             if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(self.around)):
                 continue
@@ -1127,6 +1219,14 @@ class _Binding:
                 return False
             self.support += 1
         return True
+
+    def _says_how_many(self, at: int, found: Computation) -> bool:
+        """Whether a number is how many rows or columns are named: "the 2 branches North and West", "over the 3 years"."""
+        numbers = {str(len(some)) for some in (found.columns, *(one.keys for one in found.conditions)) if len(some) > 1}
+        behind = self._span_after(at + 1)
+        return self.tokens[at] in numbers and (
+            not YEARS.isdisjoint(self.tokens[at + 1 : at + 2]) or (behind is not None and bool(behind.headers))
+        )
 
     def _is_around(self, token: str) -> bool:
         """Whether a word says where the table stands or what its rows are."""

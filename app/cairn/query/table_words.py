@@ -87,6 +87,9 @@ HIGHER: Final = _words("higher")
 LOWER: Final = _words("lower")
 THAN: Final = _words("than")
 COUNTED_IN: Final = _words("counted_in")
+CURRENCIES: Final = _words("currencies")
+HAVING: Final = _words("having")
+OR: Final = every(lambda one: one.questions.alternative.split())
 MOVED: Final = frozenset(_phrases("moved"))
 LATEST: Final = frozenset(_phrases("latest"))
 EARLIEST: Final = frozenset(_phrases("earliest"))
@@ -105,6 +108,7 @@ GOOD: Final = _words("good")
 NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 PERSONS: Final = _words("persons")
+PERSON_NAMES: Final = _words("names")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
@@ -146,11 +150,14 @@ SPELLED: Final = {word: number for one in languages() for word, number in one.nu
 @dataclass(frozen=True, slots=True)
 class ComputedQuestion:
     """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
-    that says nothing names none, one of another language may: "sur"."""
+    that says nothing names none, one of another language may: "sur"; so may one in capitals ("AT"), whose places are `capitals`.
+    `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+")."""
 
     tokens: tuple[str, ...]
     names: tuple[str, ...]
     language: str
+    capitals: frozenset[int] = frozenset()
+    signed: bool = False
 
     @property
     def stop_words(self) -> frozenset[str]:
@@ -179,7 +186,27 @@ def read_question(text: str) -> ComputedQuestion | None:
         for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
     }
     singular = {one for name in names for one in _singular(name)}
-    return ComputedQuestion(tokens, tuple(sorted(names | singular)), by_words(text) or likely_language(text))
+    language = by_words(text) or likely_language(text)
+    return ComputedQuestion(
+        tokens, tuple(sorted(names | singular)), language, _capitals(text, tokens), bool(_SIGNED.search(text))
+    )
+
+
+_SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
+
+
+def _capitals(text: str, tokens: Sequence[str]) -> frozenset[int]:
+    """Places of words in capitals; none where all are."""
+    written = _CAPITALS.sub(lambda word: f"{word[0]}{_CAPITAL}", text.replace("%", " percent "))
+    marked = tokens_of(written)
+    if text.isupper() or len(marked) != len(tokens):
+        return frozenset()
+    return frozenset(at for at, (one, token) in enumerate(zip(marked, tokens, strict=True)) if one != token)
+
+
+_CAPITALS: Final = re.compile(r"(?<!\w)[A-Z]{2,}(?!\w)")
+_CAPITAL: Final = "0"
+"""Behind a word in capitals, to find its place among those that are folded."""
 
 
 _PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("x", ""))
@@ -375,7 +402,9 @@ def is_opposite(word: str, header: str) -> bool:
 
 def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
     """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
-    return not span.phrases and span.end - span.start == 1 and question.tokens[span.start] in question.stop_words
+    at = span.start
+    one = not span.phrases and span.end - at == 1 and at not in question.capitals
+    return one and question.tokens[at] in question.stop_words
 
 
 def _rank(phrases: Sequence[str]) -> int:
