@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from cairn.answer.computed import word_computed
+from cairn.answer.computed import ComputedAnswer, word_computed
 from cairn.domain.document import Indexed, Source
 from cairn.domain.passage import Passage
 from cairn.query.table_words import read_question
@@ -76,6 +76,15 @@ MANUAL = """# Engines
 | Total revenue | 150 | 125 |
 | Of this paid abroad: | | |
 | Spare parts | 20 | 12 |
+
+## Costs
+
+| (in millions) | Spent |
+| --- | --- |
+| Repairs | 30 |
+| Total income | 50 |
+| Wages | 35 |
+| Total expenses | 80 |
 """
 
 
@@ -107,14 +116,18 @@ async def everything(services_of_module: Services) -> tuple[Library, list[Passag
     return library, list(reading.passages)
 
 
-async def told(everything: tuple[Library, list[Passage]], text: str) -> str | None:
-    """The answer's first line and the rows that it names; None where nothing is computed."""
+async def written_for(everything: tuple[Library, list[Passage]], text: str) -> ComputedAnswer | None:
     library, passages = everything
     question = read_question(text)
     found = await library.compute_over_table(question, passages) if question is not None else None
     if found is None:
         return None
-    written = word_computed(found.computation, found.cells, found.table, question.language)  # type: ignore[union-attr]
+    return word_computed(found.computation, found.cells, found.table, question.language)  # type: ignore[union-attr]
+
+
+async def told(everything: tuple[Library, list[Passage]], text: str) -> str | None:
+    """The answer's first line and the rows that it names; None where nothing is computed."""
+    written = await written_for(everything, text)
     return written and "\n".join((written.value, *(written.named if written.listed else ())))
 
 
@@ -141,6 +154,10 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
         ("Who started before 2020?", "\n1, Ada Brook: 2014-05-01\n3, Cem Kaya: 2019-09-02"),
         ("Which employee had the largest increase in travel from 2025 to 2026?", "Cem Kaya: 900 (2100 → 3000) EUR"),
         ("Who had the largest increase in travel in percent from 2025 to 2026?", "Ada Brook: 58.33 % (1200 → 1900)"),
+        ("Who had the smallest increase in travel from 2025 to 2026?", "Dina Roth: 20 (800 → 820) EUR"),
+        ("Who had the smallest decrease in travel from 2025 to 2026?", "Bo Lind: -50 (300 → 250) EUR"),
+        ("Who had the largest decrease in travel from 2025 to 2026?", "Bo Lind: -50 (300 → 250) EUR"),
+        ("What share of total expenses was wages?", "43.75 %"),
         ("Who had a lower travel in 2026 than in 2025?", "\n2, Bo Lind: 250 (Travel 2025 (EUR): 300)"),
         ("Welches Bad hatte 2025 weniger Besucher als 2024?", "\nHallenbad: 59.733 (Besucher 2024: 64.890)"),
         ("Welches Bad ist das teuerste?", "Hallenbad: 5,50 €"),
@@ -194,6 +211,7 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "Wie viele Besucher hatten die vier Bäder 2024 zusammen?",  # there are three
         "What share of total revenue was service?",  # of which year
         "By how much did engine sales grow since 2023?",
+        "What share of total expenses was repairs?",  # those are of the income
         "fastest engine",
         "By how much did spare parts grow?",  # those abroad
         "latest staff",  # the newest of those, or their latest date
@@ -202,3 +220,19 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
 )
 async def test_what_is_not_sure_is_not_computed(everything: tuple[Library, list[Passage]], question: str) -> None:
     assert await told(everything, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("How many parts on Row 2 are below their reorder level?", "Rows counted: 1 where"),
+        ("average unit price of parts with a reorder level above 45", "Average of 3 values of"),
+        ("Who had the largest decrease in travel from 2025 to 2026?", "Lowest of 1 values of"),
+    ],
+)
+async def test_what_is_told_is_of_the_rows_that_are_meant(
+    everything: tuple[Library, list[Passage]], question: str, words: str
+) -> None:
+    written = await written_for(everything, question)
+    assert written is not None
+    assert written.told.startswith(words)

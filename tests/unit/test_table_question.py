@@ -43,6 +43,25 @@ STATEMENT = """
 | Services | 80.0 | 70.0 | 60.0 | 14% |
 | Research and development | 20.0 | 16.0 | 15.0 | 25% |
 """
+BRANCHES = """
+| Branch | Country | Status | Staff 2024 | Staff 2025 | Price change (%) | Sick days | Items | Rating | Depth id | Minimum age |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| North | France | open | 20 | 23 | -4 | 7 | 4 | 3 | 11 | 18 |
+| West | AT | closed | 25 | 31 | 3 | 2 | 5 | 4 | 12 | 16 |
+| East | DE | open | 30 | 28 | 2 | 1 | 4 | 5 | 13 | 21 |
+"""
+VILLES = """
+| Ville | Quantité | Habitants 2024 | Habitants 2025 |
+| --- | --- | --- | --- |
+| Dole | 4 | 100 | 140 |
+| Gex | 5 | 120 | 110 |
+"""
+GOODS = """
+| Item | Quantity | {unit} | Price (EUR) | Total |
+| --- | --- | --- | --- | --- |
+| Oil | 4 | l | 3 | 12 |
+| Nut | 5 | pcs | 4 | 20 |
+"""
 UMSATZ = """
 | Region | Jahr | Umsatz (TEUR) |
 | --- | --- | --- |
@@ -349,11 +368,99 @@ def test_counts_ranks_shares_and_rows_by_their_status() -> None:
         ("What is the sum of stock and reorder level?", STOCK),  # two columns
         ("Is the revenue more than it was over the years under review?", SALES),
         ("What is the percentage change in revenue between North and South in 2022?", SALES),
+        ("How many branches have between 2 and 4 items?", BRANCHES),
+        ("How many branches have 2 or 3 items?", BRANCHES),
+        ("How many branches with 4 or 5 items are there?", BRANCHES),
+        ("How many branches with items of 4 or 5 are there?", BRANCHES),
+        ("Which branch has 4 items or more?", BRANCHES),
+        ("How many branches with 4 items or fewer are there?", BRANCHES),
+        ("How many branches have a rating of 3 and above?", BRANCHES),
+        ("Which branches with 4 items at most are there?", BRANCHES),
+        ("How many branches with about 4 items are there?", BRANCHES),
+        ("How many branches with 4+ items are there?", BRANCHES),
+        ("How many branches have a rating > 3?", BRANCHES),
+        ("How many branches with 4 items have more than 4 items?", BRANCHES),
+        ("Combien de villes ont une quantité de 4 ou plus ?", VILLES),
+        ("Combien de villes ont une quantité de 4 au moins ?", VILLES),
+        ("Which branches have at least 5 more staff in 2025 than in 2024?", BRANCHES),
+        ("Which branches have 5 more staff in 2025 than in 2024?", BRANCHES),
+        ("Which branches had no more staff in 2025 than in 2024?", BRANCHES),
+        ("Quelles villes avaient au moins 5 habitants de plus en 2025 qu'en 2024 ?", VILLES),
+        ("What was the highest revenue of the 3 years 2021 and 2022 in North?", SALES),
+        ("total revenue of North over 3 years", SALES),
+        ("Which branch is the cheapest?", BRANCHES),  # of changes
+        ("Which branch is the longest?", BRANCHES),  # of sick days
+        ("Which branch is the deepest?", BRANCHES),
+        ("Which branch is the oldest?", BRANCHES),
+        ("Which branches have a price change below -3?", BRANCHES),
+        ("How many branches are in France or open?", BRANCHES),
+        ("How many branches in France or with more than 4 items are there?", BRANCHES),
+        ("Who has the highest price?", STOCK.replace("Product", "Product name")),
     ],
 )
 def test_what_is_no_computation_or_no_sure_one_is_left_alone(question: str, text: str) -> None:
     for title in ("", "Stock and revenue by region"):
         assert meant(question, text, title=title) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "within"),
+    [
+        ("How many branches with 4 items are there?", [(7, "= 4")]),
+        ("How many branches have a rating of 3?", [(8, "= 3")]),
+        ("How many branches with 4 items and a rating 3 are there?", [(7, "= 4"), (8, "= 3")]),
+        ("highest rating of branches with 4 items", [(7, "= 4")]),
+        ("Combien de villes ont une quantité de 4 ?", [(1, "= 4")]),
+    ],
+)
+def test_a_number_beside_a_header_is_what_the_row_has(question: str, within: list[tuple[int, str]]) -> None:
+    found = meant(question, VILLES if "villes" in question else BRANCHES, "fr" if "villes" in question else "en")
+    assert found is not None
+    assert [(one.position, one.said) for one in found.within] == within
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "held", "stated", "place"),
+    [
+        ("total items of the 2 branches North and West", "sum", {0: ("north", "west")}, None, 1),
+        ("highest rating of the 3 branches", "highest", {}, 3, 1),
+        ("Which 2 branches have a rating above 3?", "listing", {}, 2, 1),
+        ("Which 3 branches have the highest rating?", "top", {}, None, 3),
+        ("Which branch in AT has the highest rating?", "highest", {1: ("at",)}, None, 1),
+        ("How many branches are in France or DE?", "count", {1: ("france", "de")}, None, 1),
+    ],
+)
+def test_a_digit_is_how_many_and_capitals_are_a_name(
+    question: str, operation: str, held: dict[int, tuple[str, ...]], stated: int | None, place: int
+) -> None:
+    found = meant(question, BRANCHES)
+    assert found is not None
+    assert (found.operation, conditions(found), found.stated, found.place) == (operation, held, stated, place)
+
+
+def test_who_is_called_by_a_name_that_is_not_one_of_things() -> None:
+    for header, asked in (("Name", 0), ("Full name", 0), ("Customer name", 0)):
+        found = meant("Who has the highest price?", STOCK.replace("Product", header))
+        assert found is not None
+        assert found.asked == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "unit", "counted_in"),
+    [
+        ("total quantity", "Unit of measure", 2),
+        ("highest total", "Currency code", 2),
+        ("total quantity", "Business unit", None),
+        ("highest price", "Unit", None),  # euros
+        ("average price of items with a quantity above 2", "Unit", 2),
+    ],
+)
+def test_numbers_are_counted_in_what_a_column_says_or_they_themselves(
+    question: str, unit: str, counted_in: int | None
+) -> None:
+    found = meant(question, GOODS.format(unit=unit))
+    assert found is not None
+    assert found.counted_in == counted_in
 
 
 def test_a_table_of_which_a_row_stands_elsewhere_is_not_computed_over() -> None:
