@@ -81,10 +81,11 @@ MANUAL = """# Engines
 
 | (in millions) | Spent |
 | --- | --- |
-| Repairs | 30 |
-| Total income | 50 |
+| Tools | 20 |
+| Gross margin | 70 |
+| Total income | 80 |
 | Wages | 35 |
-| Total expenses | 80 |
+| Total expenses | 300 |
 """
 
 
@@ -157,7 +158,7 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
         ("Who had the smallest increase in travel from 2025 to 2026?", "Dina Roth: 20 (800 → 820) EUR"),
         ("Who had the smallest decrease in travel from 2025 to 2026?", "Bo Lind: -50 (300 → 250) EUR"),
         ("Who had the largest decrease in travel from 2025 to 2026?", "Bo Lind: -50 (300 → 250) EUR"),
-        ("What share of total expenses was wages?", "43.75 %"),
+        ("What share of total expenses was wages?", "11.67 %"),
         ("Who had a lower travel in 2026 than in 2025?", "\n2, Bo Lind: 250 (Travel 2025 (EUR): 300)"),
         ("Welches Bad hatte 2025 weniger Besucher als 2024?", "\nHallenbad: 59.733 (Besucher 2024: 64.890)"),
         ("Welches Bad ist das teuerste?", "Hallenbad: 5,50 €"),
@@ -211,7 +212,8 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "Wie viele Besucher hatten die vier Bäder 2024 zusammen?",  # there are three
         "What share of total revenue was service?",  # of which year
         "By how much did engine sales grow since 2023?",
-        "What share of total expenses was repairs?",  # those are of the income
+        "What share of total expenses was tools?",  # those are of the income
+        "What share of total income was tools?",  # with what stands between it is more than that
         "fastest engine",
         "By how much did spare parts grow?",  # those abroad
         "latest staff",  # the newest of those, or their latest date
