@@ -587,6 +587,11 @@ class _Binding:
             at += 1
         return at
 
+    def _after_stop_words(self, at: int) -> int:
+        while at < len(self.tokens) and self.tokens[at] in self.stop_words and at not in self.explained:
+            at += 1
+        return at
+
     def _is_computed(self, at: int) -> bool:
         after = self._span_after(at)
         return after is not None and bool(after.phrases) and after.phrases[0] in COMPUTED
