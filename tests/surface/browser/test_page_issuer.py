@@ -63,8 +63,9 @@ def test_a_reader_is_refused_then_signs_in_comes_back_to_the_room_and_signs_out(
 
 
 def test_a_session_ends_with_its_token_and_says_so(guarded: Api, issuer: ScriptedIssuer, tab: Page) -> None:
-    """Seconds after the page opened; before, where that takes as long: what the reader sees is the same."""
-    soon = int(time.time()) - LEEWAY_SECONDS + 4
+    """Long after the page opened, also on a slow machine: one that ends while the browser connects is not told of until something
+    is done."""
+    soon = int(time.time()) - LEEWAY_SECONDS + 30
     session = {"name": "cairn_key", "value": issuer.token(exp=soon), "domain": "127.0.0.1", "path": "/ui"}
     tab.context.add_cookies([session])  # type: ignore[list-item]
     tab.goto(f"{guarded.url}/ui/search")
