@@ -103,8 +103,7 @@ class ComputedCells:
     column that is asked for, `counted` of the one that says what rows are counted in. `kept_numbers`: numbers of the kept ones;
     `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
     before the last one; None where a row between sums up others.
-    `doubtful`: rows left out as totals that are smaller than one of the others
-    ("Total Corn Flakes").
+    `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int

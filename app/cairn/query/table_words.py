@@ -459,7 +459,6 @@ def is_verb_of(token: str, word: str) -> bool:
     if token.isalpha() and shared == len(token) > 4:
         return True  # "fertig": "Fertigstellung"
     # measured: tests/unit/test_table_time.py
-    # measured: tests/unit/test_table_time.py
     stems = range(4, shared + 1) if token.isalpha() else ()
     return any({token[stem:], word[stem:]} <= endings for stem in stems for endings in _ENDINGS)
 
