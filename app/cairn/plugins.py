@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Final, Literal, TypeVar
 
 from cairn.errors import named_reason
@@ -92,9 +92,14 @@ def broken_extensions() -> list[BrokenExtension]:
 
 
 @cache
+def _installed() -> EntryPoints:
+    """Once in a process for all groups: reading the metadata of all installed packages takes tens of milliseconds."""
+    return entry_points()
+
+
+@cache
 def _entries(group: Group) -> list[EntryPoint]:
-    """Once in a process: reading the metadata of all installed packages takes tens of milliseconds."""
-    found = sorted(entry_points(group=f"cairn.{group}"), key=lambda one: (one.name, _package(one), one.value))
+    found = sorted(_installed().select(group=f"cairn.{group}"), key=lambda one: (one.name, _package(one), one.value))
     return list(dict.fromkeys(found))  # a package may be seen twice, by two entries of sys.path
 
 
@@ -114,7 +119,7 @@ def _loaded(group: Group) -> list[tuple[str, str, Any]]:
     return loaded
 
 
-_forget.extend([_entries.cache_clear, _loaded.cache_clear])
+_forget.extend([_installed.cache_clear, _entries.cache_clear, _loaded.cache_clear])
 
 
 def _package(entry: EntryPoint) -> str:

@@ -36,6 +36,7 @@ from cairn.jobs.enrich import enrich
 from cairn.jobs.urls import FETCH_URLS, fetch_urls
 from cairn.jobs.worker import Worker
 from cairn.language import identify
+from cairn.language.linear import compile_all
 from cairn.prompts import prompt
 from cairn.providers import e5
 from cairn.providers.answer_reader import LocalReader, find_answer_reader
@@ -177,8 +178,9 @@ class Services:
 
     async def warm(self) -> None:
         """Load what the first request would wait for: the local model that judges and its examples of intents, the SDK of the
-        chat model, tables of languages, the local models that search the documents of the tenant of the process. A remote model
-        is not called before it is needed. Raises CairnError; what could not be had is tried again when it is needed."""
+        chat model, tables and patterns of languages, the local models that search the documents of the tenant of the process.
+        A remote model is not called before it is needed. Raises CairnError; what could not be had is tried again when it is
+        needed."""
         try:
             if isinstance(self.search_deps.judge, OnnxEmbedder):
                 await self.search_deps.judge.warm()
@@ -187,7 +189,7 @@ class Services:
             await self._warm_serving()
         finally:
             # after the model, for which the first search waits; a daemon: a process that is told to stop does not wait for it
-            threading.Thread(target=_load_tables, name="tables", daemon=True).start()
+            threading.Thread(target=_load_for_questions, name="tables", daemon=True).start()
 
     async def _warm_serving(self) -> None:
         """The reader, where it is on, chooses quotations, and says whether what a chat model wrote is to the point."""
@@ -382,6 +384,11 @@ def _load_tables() -> None:
     """Of languages, and of what other packages add: readiness tells which of these are broken."""
     identify.warm()
     find_extensions()
+
+
+def _load_for_questions() -> None:
+    _load_tables()
+    compile_all()
 
 
 def find_extensions() -> None:

@@ -33,7 +33,10 @@ LOADED = (
     "cairn.interfaces.server", "alembic.command",
     "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
     "py3langid", "langchain_text_splitters", "uvicorn.protocols.http.httptools_impl", "uvicorn.protocols.websockets.auto",
-    "nicegui", "cairn.interfaces.web.pages",
+    "uvicorn.lifespan.off", "anyio._backends._asyncio", "watchfiles", "httpcore2",
+    "openai", "openai.resources.chat", "openai.resources.models", "cohere.client_v2", "cairn.providers.oidc_sign_in",
+    "nicegui", "cairn.interfaces.web.pages", "cairn.interfaces.mcp.server", "mcp.server.streamable_http_manager",
+    "cairn.interfaces.cli.main", "cairn.interfaces.cli.mcp",
 )  # fmt: skip
 LONGEST = 1_000_000
 """Bytes of a message; an environment is some thousands."""
@@ -285,9 +288,10 @@ if __name__ == "__main__":
     for name in sys.argv[2:]:
         with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
             importlib.import_module(name)
-    from cairn.language import identify
+    from cairn.language import identify, linear
 
     identify.warm()  # .4 s of a processor for each that loads it
+    linear.compile_all()  # .8 s
     gc.collect()
     gc.freeze()
     answer(socket.socket(fileno=int(sys.argv[1])))

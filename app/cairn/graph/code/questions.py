@@ -32,6 +32,8 @@ _KIND: Final = any_of(lambda one: one.symbols.kinds)
 _KIND_BEHIND: Final = r"(?i:function|class|method|struct|trait|interface|enum)\b"
 _ELIDED: Final = any_of(lambda one: one.words.elided)
 _THE: Final = rf"(?:{any_of(lambda one: one.symbols.articles)}\s+|{_ELIDED}')?(?:{_KIND}\s+)?"
+_ANY_THE: Final = r"(?:\w+(?:\s+|')){0,3}"
+"""Three words before a name, whichever: what may stand in the place of all of _THE, at a twentieth of its length."""
 _FILE: Final = rf"[`'\"“«‹]?\s?(?P<file>{_PATH.pattern}|{_N})"
 _MODULE: Final = rf"[`'\"“«‹<]?\s?(?P<module>{_PATH.pattern}|@?[A-Za-z_][\w-]*(?:(?:::|[./])[\w-]+)*)"
 _ASPECTS: Final[Mapping[str, DeclarationAspect]] = {
@@ -92,7 +94,7 @@ def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incomi
 def _any_cue() -> re.Pattern[str]:
     """Where this does not fit the text in small letters, no cue fits the text: one pass in place of a hundred, which most
     questions are spared. Without IGNORECASE, which would try every branch in full everywhere."""
-    texts = [cue.text.removeprefix(_Q + r"[`'\"”]?\s+") for cue in _CUES]
+    texts = [cue.text.removeprefix(_Q + r"[`'\"”]?\s+").replace(_THE, _ANY_THE) for cue in _CUES]
     return bounded("|".join(re.sub(r"\(\?(?:P<\w+>|i:)", "(?:", text) for text in texts))
 
 
