@@ -34,7 +34,7 @@ LOADED = (
     "sqlalchemy.dialects.postgresql.asyncpg", "pgvector.sqlalchemy", "onnxruntime", "tokenizers",
     "py3langid", "langchain_text_splitters", "uvicorn.protocols.http.httptools_impl", "uvicorn.protocols.websockets.auto",
     "uvicorn.lifespan.off", "anyio._backends._asyncio", "watchfiles", "httpcore2",
-    "openai", "openai.resources.chat", "openai.resources.models", "cohere.client_v2", "cairn.providers.oidc_sign_in",
+    "openai", "openai.resources.chat", "openai.resources.models", "cairn.providers.oidc_sign_in",
     "nicegui", "cairn.interfaces.web.pages", "cairn.interfaces.mcp.server", "mcp.server.streamable_http_manager",
     "cairn.interfaces.cli.main", "cairn.interfaces.cli.mcp",
 )  # fmt: skip
@@ -88,11 +88,14 @@ class Starter:
         self._ended: dict[int, int] = {}
 
     def start(
-        self, environment: dict[str, str], log: Path, *command: str, folder: Path | None = None
-    ) -> StartedProcess:
+        self, environment: dict[str, str], log: Path, *command: str, folder: Path | None = None,
+        pipes: tuple[Path, Path] | None = None,
+    ) -> StartedProcess:  # fmt: skip
         """A server, or another command or program (`run`), with exactly this environment, in this folder or the current one,
-        which writes to the log; one that is a terminal is read from, too."""
+        which writes to the log; one that is a terminal is read from, too. `pipes`: named ones, from which it reads and to which
+        it writes instead, and which it opens in this order."""
         wanted = {"environment": environment, "log": str(log), "folder": str(folder or Path.cwd()), "command": command}
+        wanted |= {"pipes": [str(pipe) for pipe in pipes or ()]}
         with self._lock:
             self._channel.send(json.dumps(wanted).encode())
             while not self._begun:
@@ -223,7 +226,9 @@ def reap() -> list[tuple[int, int]]:
     return found
 
 
-def become(work: Callable[[], Any], opened: list[int], environment: dict[str, str], log: str, folder: str) -> NoReturn:
+def become(
+    work: Callable[[], Any], opened: list[int], environment: dict[str, str], log: str, folder: str, pipes: list[str]
+) -> NoReturn:
     """In the fork: be as a new process is, do the work, and end as one does."""
     code = 1
     try:
@@ -244,6 +249,10 @@ def become(work: Callable[[], Any], opened: list[int], environment: dict[str, st
         os.dup2(written, 1)
         os.dup2(written, 2)
         os.close(written)
+        for place, pipe in enumerate(pipes):
+            held = os.open(pipe, (os.O_RDONLY, os.O_WRONLY)[place])
+            os.dup2(held, place)
+            os.close(held)
         work()
         code = 0
     except SystemExit as ending:

@@ -79,7 +79,7 @@ async def test_answers_searches_and_lists_over_mcp(filled: Api) -> None:
 
     async with (
         hang_guard(60),
-        httpx2.AsyncClient(timeout=patience(60), trust_env=False) as http,
+        httpx2.AsyncClient(timeout=patience(60), trust_env=False, verify=False) as http,
         Client(streamable_http_client(f"{filled.url}/mcp", http_client=http)) as client,
     ):
         calls: list[tuple[str, dict[str, Any]]] = [

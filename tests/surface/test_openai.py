@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from clients_environment import clients_python
 from keyed import bearer, make_keys
 from scripted_server import ScriptedServer
-from serving import REPO, Api, serving
+from serving import REPO, Api, serving, starter
 
 from tests.waiting import patience
 
@@ -60,7 +59,10 @@ def text_of(found: list[Any]) -> str:
 
 
 def test_the_openai_client_does_all_of_it(handbook: Api, tmp_path: Path) -> None:
-    told = json.loads(run_client(sys.executable, "openai_client.py", f"{handbook.url}/v1", folder=tmp_path))
+    client, said = str(HERE / "clients" / "openai_client.py"), tmp_path / "said"
+    process = starter().start({"PATH": os.environ["PATH"]}, said, client, f"{handbook.url}/v1", folder=tmp_path)
+    assert process.wait(patience(60)) == 0, said.read_text()
+    told = json.loads(said.read_text())
     collections = [one["name"] for one in handbook.client.get("/collections").json()["items"]]
     assert sorted(told["models"]) == sorted(collections)
     assert "handbook" in collections

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from keyed import bearer, make_keys
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from scripted_replies import LASTING, Reply
 from scripted_server import ScriptedServer
 from serving import Api, serving
-
-from tests.waiting import patience
 
 LEAVE = "# Leave\n\nEmployees have 30 days of leave per year. A manager approves leave.\n"
 QUESTION = "How many days of leave do employees have?"
@@ -102,11 +101,8 @@ def cairn(
 
 
 @pytest.fixture(scope="module")
-def visit(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1000, "height": 800}, locale="en-US", color_scheme="dark")
-    context.set_default_timeout(1000 * patience())
-    yield context
-    context.close()
+def look() -> dict[str, Any]:
+    return {"viewport": {"width": 1000, "height": 800}, "locale": "en-US", "color_scheme": "dark"}
 
 
 def opened(tab: Page, site: Site, api: Api, **attributes: str) -> None:
