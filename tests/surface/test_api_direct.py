@@ -1,4 +1,5 @@
-"""The short way to a route answers as the framework's own does: the same requests by both; all that differs is ids and times."""
+"""The short way to a route answers as the framework's own does: the same requests by both; all that differs is ids and times.
+And what an application does at its start for the first question."""
 
 from __future__ import annotations
 
@@ -20,8 +21,10 @@ from cairn.domain.principal import ALL_SCOPES, KeyLimits
 from cairn.interfaces.http import running
 from cairn.interfaces.http.direct import DirectRoute
 from cairn.interfaces.server import create_app
+from cairn.language.linear import bounded
 from cairn.service.keys import create_key
 from cairn.settings import Environment, SettingsStore, read_environment
+from tests.waiting import until
 
 TEXT = "Employees have 30 days of leave per year. Leave is requested from the manager in writing."
 SEARCH: Final = {"query": "how many days of leave?", "collection": "handbook", "cache": False}
@@ -196,3 +199,9 @@ def test_a_search_whose_client_is_gone_ends(
     assert counted in api.client.get("/metrics").text
     assert api.client.post("/search", json=SEARCH).status_code == 200
     assert "request.bug" not in api.log
+
+
+async def test_patterns_are_compiled_before_somebody_asks(environment: Environment) -> None:
+    nobody_used = bounded("cairns+")
+    async with client_of(create_app(environment, SettingsStore(None), worker=False)):
+        await until(lambda: "search" in vars(nobody_used))
