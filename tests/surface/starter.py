@@ -1,8 +1,8 @@
 """Starts servers and other commands that have loaded what a server needs: forks of one process that did so once, since loading is
-four fifths of a start, and takes three seconds of a processor. The processes that share the tests share it.
+four fifths of a start, and takes five seconds of a processor. The processes that share the tests share it.
 
-`cairn serve` as a user starts it, from nothing, is in test_wheel.py, and `cairn mcp` in test_mcp.py. Run as a program this is the
-process that is forked: it has no Python threads, answers on sockets, and ends when its owners are gone."""
+`cairn serve` as a user starts it, from nothing, is in test_wheel.py, and `cairn mcp` in test_mcp.py (a siege). Run as a program
+this is the process that is forked: it has no Python threads, answers on sockets, and ends when its owners are gone."""
 
 from __future__ import annotations
 
