@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, cast
 
 from cairn.errors import named_reason
 
@@ -94,7 +94,7 @@ def broken_extensions() -> list[BrokenExtension]:
 @cache
 def _installed() -> EntryPoints:
     """Once in a process for all groups: reading the metadata of all installed packages takes tens of milliseconds."""
-    return entry_points()
+    return cast(EntryPoints, entry_points())
 
 
 @cache
