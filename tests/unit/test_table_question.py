@@ -12,7 +12,8 @@ from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSke
 from cairn.ingest.table_cells import document_tables
 from cairn.language.cells import tokens_of
 from cairn.language.tables import tables_in
-from cairn.query.table_question import bind, initials_of
+from cairn.query.table_question import bind
+from cairn.query.table_reading import initials_of
 from cairn.query.table_words import header_words, read_question, year_range
 
 SALES = """

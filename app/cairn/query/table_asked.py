@@ -1,0 +1,124 @@
+"""Which column the answer is looked up in: "which region", "who", "when". Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from cairn.domain.computation import CellCondition, Operation
+from cairn.query.table_reading import TableReading, Unsure, how_many
+from cairn.query.table_words import (
+    MOMENTS,
+    PERSON_NAMES,
+    PERSONS,
+    WHEN,
+    WHO,
+    YEARS,
+    WordSpan,
+    header_words,
+    is_year_column,
+    may_mean,
+)
+
+BEST: Final = ("highest", "lowest", "rank")
+_OF_ONE_COLUMN: Final = frozenset({*BEST, "sum", "average"})
+
+
+def find_asked(reading: TableReading, operation: Operation) -> WordSpan | None:
+    """The header behind "which", or "top 3"."""
+    for span in reading.phrases("top", "listing", "count", "superlative", "latest", "earliest"):
+        numbered = (
+            span.end < len(reading.tokens)
+            and span.end in reading.explained
+            and how_many(reading.tokens[span.end]) is not None
+        )
+        after = reading.span_after(span.end + (span.phrases[0] == "top" or numbered))
+        if after is None or not after.headers or after.cells:
+            continue
+        behind = span.phrases[0] in ("superlative", "latest", "earliest") and 0 not in after.headers
+        if behind and (reading.is_number(after) or any(reading.table.dated[at] for at in after.headers)):
+            continue
+        counted = span.phrases[0] == "count" and reading.is_number(after)
+        if not counted and not _is_measure(reading, span, after, operation):
+            return after
+    return None
+
+
+def _is_measure(reading: TableReading, which: WordSpan, after: WordSpan, operation: Operation) -> bool:
+    """Whether it says of which column the highest is wanted ("le salaire le plus élevé"); not right behind "which"."""
+    others = [span for span in reading.spans if span.headers and not span.cells and span is not after]
+    years = any(is_year_column(reading.table.header[at]) for at in after.headers)
+    apart = after.start > which.end and which.phrases[0] == "listing"
+    return apart and operation in _OF_ONE_COLUMN and reading.is_number(after) and not (others or years)
+
+
+def find_asked_position(
+    reading: TableReading, operation: Operation, asked: WordSpan | None, held: set[int]
+) -> int | None:
+    """The column whose value comes first in the answer; of the best one also what the rows are, where the question says that.
+    Raises Unsure where one is asked for that the table does not have once."""
+    position = _asked_position(reading, asked, held)
+    if position is None and (asked is not None or _asks_time(reading) or not WHO.isdisjoint(reading.tokens)):
+        raise Unsure
+    if position is not None or operation not in BEST:
+        return position
+    if reading.table.numeric[0]:
+        return None if (PERSONS | PERSON_NAMES).isdisjoint(reading.tokens) else _find_persons(reading)
+    return 0 if 0 not in held and names_rows(reading) else None
+
+
+def _asked_position(reading: TableReading, asked: WordSpan | None, held: set[int]) -> int | None:
+    if not WHO.isdisjoint(reading.tokens):
+        return _find_persons(reading)
+    if asked is not None:
+        return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
+    if _asks_time(reading):
+        days = [position for position, dated in enumerate(reading.table.dated) if dated]
+        return days[0] if len(days) == 1 else None
+    return None
+
+
+def names_rows(reading: TableReading) -> bool:
+    """Whether it says what each row is: by the header of the first column, by a word that all rows have, or by what the table
+    is of, behind "which" or at the beginning."""
+    if any(span.headers == {0} for span in reading.spans):
+        return True
+    asked = [0, *(span.end for span in reading.phrases("listing"))]
+    if any(
+        at < len(reading.tokens) and at not in reading.explained and reading.is_around(reading.tokens[at])
+        for at in asked
+    ):
+        return True
+    return any(may_mean(token, word) for token in reading.tokens for word in reading.table.shared)
+
+
+def _find_persons(reading: TableReading) -> int | None:
+    """The first column of persons, or of those who act as such."""
+    words = enumerate(map(header_words, reading.table.header))
+    return next(
+        (
+            at for at, said in words
+            if (said & PERSONS or (said and said <= PERSON_NAMES)) and not reading.table.numeric[at]
+        ),
+        None,
+    )  # fmt: skip
+
+
+def _asks_time(reading: TableReading) -> bool:
+    """Whether the answer is a point of time that no header is called by: "when", "which year"."""
+    if reading.loose() & WHEN:
+        return True
+    for span in reading.phrases("listing"):
+        at = reading.after_stop_words(span.end)
+        if at < len(reading.tokens) and at not in reading.explained and reading.tokens[at] in MOMENTS | YEARS:
+            return True
+    return False
+
+
+def find_naming(reading: TableReading, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
+    """A column of dates or years; where all rows begin with the same cell, else the next one."""
+    held = {one.position for one in conditions}
+    left = [at for at in range(1, len(reading.table.header)) if at not in held | {measure, reading.other}]
+    times = [at for at in left if reading.table.dated[at] or is_year_column(reading.table.header[at])]
+    words = [at for at in left if not reading.table.numeric[at]]
+    return next(iter((*times, *(words if 0 in held else ()))), None)

@@ -1,0 +1,81 @@
+"""Whether each word of a question is accounted for by the computation or by where the table stands. Pure."""
+
+from __future__ import annotations
+
+from cairn.domain.computation import Computation
+from cairn.query.table_reading import TableReading
+from cairn.query.table_words import (
+    BESIDE,
+    BOUND,
+    BY,
+    COMPUTED,
+    DOING,
+    EACH,
+    INHABITANTS,
+    MOMENTS,
+    NEGATIONS,
+    PEOPLE,
+    PERSON_NAMES,
+    PERSONS,
+    UNITS,
+    YEARS,
+    callable_words,
+    header_words,
+    is_opposite,
+    is_verb_of,
+    names_moment,
+)
+
+
+def explains(reading: TableReading, found: Computation) -> bool:
+    """Counts words that only title, headings or document have as `support`: the more, the likelier is the table the one meant."""
+    ends = {span.end for span in reading.phrases(*COMPUTED, "superlative", "latest", "earliest")}
+    if any(span.start in ends for span in reading.phrases("listing")):
+        return False  # "the longest name"
+    if found.asked is None and found.row is None and not names_moment(reading.table) and reading.loose() & MOMENTS:
+        return False
+    left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]
+    reading.support += len(left)
+    return all(map(reading.is_around, left))
+
+
+def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether it is explained, says nothing by itself, or belongs to what is computed."""
+    token = reading.tokens[at]
+    return (
+        at in reading.explained
+        or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
+        or token in BESIDE | MOMENTS | YEARS
+        or (len(token) == 1 and token.isalpha())
+        or (token in BY and found.operation == "top")
+        or (token in UNITS and reading.bound is not None)
+        or _says_how_many(reading, at, found)
+        or _belongs_to_measure(reading, token, found)
+        or _belongs_to_persons(reading, token, found)
+    )
+
+
+def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -> bool:
+    if found.measure is None:
+        return token in DOING
+    header = reading.table.header[found.measure]
+    words = callable_words(header, reading.tokens)
+    verb = not reading.table.dated[found.measure] and any(is_verb_of(token, word) for word in words)
+    return token in words or verb or (token in DOING and not is_opposite(token, header))
+
+
+def _belongs_to_persons(reading: TableReading, token: str, found: Computation) -> bool:
+    """Whether it says who is asked for, or who is counted."""
+    if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(reading.around)):
+        return True
+    kinds = PERSONS | PERSON_NAMES
+    return token in kinds and found.asked is not None and bool(header_words(reading.table.header[found.asked]) & kinds)
+
+
+def _says_how_many(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether a number is how many rows or columns are named: "the 2 branches North and West", "over the 3 years"."""
+    numbers = {str(len(some)) for some in (found.columns, *(one.keys for one in found.conditions)) if len(some) > 1}
+    behind = reading.span_after(at + 1)
+    return reading.tokens[at] in numbers and (
+        not YEARS.isdisjoint(reading.tokens[at + 1 : at + 2]) or (behind is not None and bool(behind.headers))
+    )

@@ -1,0 +1,250 @@
+"""How a question limits rows by dates and numbers: "before 2026", "below the reorder level", "with 4 cylinders". Pure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from cairn.domain.computation import CellInterval
+from cairn.language.cells import is_year, tokens_of
+from cairn.query.table_reading import MOST_CONDITIONS, TableReading, Unsure
+from cairn.query.table_time import Period
+from cairn.query.table_words import (
+    COMPARISONS,
+    COMPUTED,
+    EARLIEST,
+    FALLING,
+    HAVING,
+    HIGHER,
+    LATEST,
+    LOWER,
+    MOMENTS,
+    NEGATIONS,
+    OR,
+    RISING,
+    SCALES,
+    SPELLED,
+    THAN,
+    WordSpan,
+    bracketed,
+    header_words,
+    hides_number,
+    is_verb_of,
+    is_year_column,
+    may_mean,
+    scale_of,
+)
+
+_MOST_INTERVALS: Final = 2  # bound: tests/unit/test_table_question.py
+"""Columns whose numbers may be limited besides: as many as sql/queries/tables.sql takes."""
+
+
+def is_all_said(reading: TableReading, header: str, dated: WordSpan | None = None) -> bool:
+    """Whether a column of dates is no other than the one that is asked for: "delivered" is no "planned delivery". It may say
+    that its dates are the last, unless the first are asked for."""
+    idle = reading.stop_words | MOMENTS | {
+        word for words in (LATEST, EARLIEST)
+        if dated is None or tuple(reading.tokens[dated.start : dated.end]) in words
+        for phrase in words for word in phrase
+    }  # fmt: skip
+    return all(
+        word in idle or any(may_mean(token, word) or is_verb_of(token, word) for token in reading.tokens)
+        for word in header_words(header)
+    )
+
+
+def find_dates(reading: TableReading, period: Period | None = None) -> int | None:
+    """The column of dates that is asked for: named, called by a verb ("delivered": "Last delivery"), or, where a period is
+    said, the only one. One of years where the period says no more."""
+    days = [at for at, dated in enumerate(reading.table.dated) if dated]
+    years = [
+        at for at, header in enumerate(reading.table.header) if is_year_column(header) and reading.table.numeric[at]
+    ]
+    columns = days + (years if period is not None and period.whole_years else [])
+    named = [at for at in columns if any(at in span.headers and not span.cells for span in reading.spans)]
+    called = {
+        at: places
+        for at in columns
+        if is_all_said(reading, reading.table.header[at]) and (places := {
+            place for place, token in enumerate(reading.tokens)
+            if place not in reading.explained and any(is_verb_of(token, word) for word in header_words(reading.table.header[at]))
+        })
+    }  # fmt: skip
+    found = named or [*called] or (columns if period is not None else [])
+    if len(found) != 1:
+        return None
+    reading.explained |= called.get(found[0], set())
+    return found[0]
+
+
+def read_periods(reading: TableReading) -> None:
+    """Raises Unsure where that may be several columns, or cannot be read."""
+    if not reading.periods:
+        return
+    if any(one.is_unread() for one in reading.periods):
+        raise Unsure
+    said = [
+        word
+        for one in reading.periods
+        for word in reading.tokens[one.start : one.end]
+        if word not in reading.stop_words
+    ]
+    if (
+        not any(reading.table.dated)
+        and all(one.said[0] not in "<>≥≤" for one in reading.periods)
+        and all(map(reading.is_around, said))
+    ):
+        return  # "in October 2026", of a table of that month
+    if len(reading.periods) > 1 or (position := find_dates(reading, reading.periods[0])) is None:
+        raise Unsure
+    [period] = reading.periods
+    first, last = period.bounds(in_years=not reading.table.dated[position])
+    reading.within = (CellInterval(position, first, last, period.said),)
+    reading.explained |= set(range(period.start, period.end))
+    return
+
+
+def read_comparison(reading: TableReading) -> None:
+    """Of a column with a number or with another column. Raises Unsure where there is one that cannot be read."""
+    bounds = {span.end for span in reading.phrases(*COMPARISONS)}
+    for span in reading.phrases("none"):
+        if span.start in bounds and reading.tokens[span.start] in SPELLED:
+            continue  # "more than zero"
+        if reading.comparison is not None or reading.header_after(span.end) is None:
+            raise Unsure
+        reading.bound, reading.comparison = Decimal(), "equal"
+    if _compares_columns(reading):
+        if _says_how_far(reading):
+            raise Unsure
+        return
+    for span in reading.phrases(*COMPARISONS):
+        if number := reading.number_after(span.end):
+            value, end = number
+            if end < len(reading.tokens) and reading.tokens[end] in SCALES:
+                scale = scale_of(reading.table)
+                if scale is None:
+                    raise Unsure
+                value = value * SCALES[reading.tokens[end]] / scale
+                reading.explained.add(end)
+            if reading.comparison is not None or hides_number(reading.spans, end - 1):
+                raise Unsure
+            reading.bound, reading.comparison = value, span.phrases[0]  # type: ignore[assignment]
+            reading.counted = _counted_so(reading, end)
+            reading.beside = _headers_beside(reading, reading.header_after(end) or reading.header_before(span.start))
+        elif header := reading.header_after(span.end):
+            if reading.comparison is not None or len(header.headers) != 1:
+                raise Unsure
+            [reading.other] = header.headers
+            reading.comparison = span.phrases[0]  # type: ignore[assignment]
+        elif _is_computed(reading, span.end):
+            raise Unsure  # "below the average"
+
+
+def _compares_columns(reading: TableReading) -> bool:
+    """ "A lower revenue in 2025 than in 2024": of each row."""
+    thans = [at for at, token in enumerate(reading.tokens) if token in THAN]
+    heads = reading.heads()
+    taken = {
+        at for span in reading.spans
+        if span.phrases and not span.named and (span.phrases[0] in COMPARISONS or span.end - span.start > 1)
+        for at in range(span.start, span.end)
+    }  # fmt: skip
+    if reading.phrases("difference") or len(thans) != 1 or thans[0] in taken:
+        return False
+    [than] = thans
+    signs = [at for at, token in enumerate(reading.tokens[: than - 1]) if token in HIGHER | LOWER]
+    before = [span for span in heads if span.end <= than]
+    behind = [span for span in heads if span.start > than]
+    if not signs or not before or not behind or reading.tokens[signs[-1]] in HIGHER & LOWER:
+        return False
+    column = reading.base(before)
+    shared = [span for span in before if not reading.is_year_name(span)]
+    other = reading.base([*shared, *behind]) or reading.base(behind)
+    if len(column) != 1 or len(other) != 1 or column == other:
+        return False
+    [reading.compared], [reading.other] = column, other
+    reading.comparison = "more" if reading.tokens[signs[-1]] in HIGHER else "less"
+    reading.spend([*before, *behind])
+    reading.explained |= {signs[-1], than}
+    for span in reading.spans:
+        if span.start in (signs[-1], than) and span.end - span.start == 1:
+            span.phrases = ()  # "menos" is the lowest elsewhere, and "que" asks
+    return True
+
+
+def _says_how_far(reading: TableReading) -> bool:
+    """Whether a comparison of columns is of a number, too, or denied: "at least 5 more than", "no more than"."""
+    numbers = [at for at, token in enumerate(reading.tokens) if token[0].isdigit() or token in SPELLED]
+    return bool(
+        reading.phrases(*COMPARISONS, "none") or not NEGATIONS.isdisjoint(reading.tokens)
+        or any(at not in reading.explained for at in numbers)
+    )  # fmt: skip
+
+
+def read_equal(reading: TableReading) -> None:
+    """ "Cars with 4 cylinders", "of the model year 82": a number beside the name of a column that it may be in. None is read
+    where something may say that it is another one: "4 or more", "2 to 4"."""
+    found: dict[int, CellInterval] = {}
+    for span in reading.spans:
+        if not span.headers or span.cells or len(span.headers) > 1 or not reading.is_number(span):
+            continue
+        [position] = span.headers
+        of_years = is_year_column(reading.table.header[position])
+        held = {one.position for one in (*reading.within, *found.values())} | {reading.other, reading.compared}
+        behind = span.end + (span.end < len(reading.tokens) and reading.tokens[span.end] in HAVING)
+        for at in (span.start - 1, behind):
+            if not 0 < at < len(reading.tokens) or at in reading.explained or not reading.tokens[at].isdigit():
+                continue
+            if (
+                position in held
+                or (at < span.start and reading.tokens[at - 1] not in HAVING)
+                or (is_year(reading.tokens[at]) and not of_years)
+            ):
+                continue
+            number = Decimal(reading.tokens[at])
+            found[at] = CellInterval(position, number, number, f"= {number}")
+            break
+    if (
+        found
+        and not reading.signed
+        and len(found) + len(reading.within) <= _MOST_INTERVALS
+        and not _is_qualified(reading, {*found})
+    ):
+        reading.within = (*reading.within, *found.values())
+        reading.explained |= {*found}
+
+
+def _is_qualified(reading: TableReading, numbers: set[int]) -> bool:
+    """Whether something is said that belongs to no other number than these."""
+    left = {at: token for at, token in enumerate(reading.tokens) if at not in reading.explained | numbers}
+    compared = reading.comparison is not None and not reading.spent
+    return len(reading.phrases(*COMPARISONS)) > compared or any(
+        token[0].isdigit() or token in HIGHER | LOWER | RISING | FALLING | OR | SPELLED.keys()
+        for token in left.values()
+    )
+
+
+def _is_computed(reading: TableReading, at: int) -> bool:
+    """Whether a computation is said there."""
+    after = reading.span_after(at)
+    return after is not None and bool(after.phrases) and after.phrases[0] in COMPUTED
+
+
+def _counted_so(reading: TableReading, at: int) -> frozenset[int]:
+    """Columns whose header has the word behind a number in brackets: "150 ha", of "Area (ha)"."""
+    said = reading.tokens[at : at + 1]
+    return frozenset(
+        place for place, header in enumerate(reading.table.header)
+        if said and said[0] in {word for part in bracketed(header) for word in tokens_of(part)}
+    )  # fmt: skip
+
+
+def _headers_beside(reading: TableReading, one: WordSpan | None) -> list[WordSpan]:
+    """With those that stand right beside it and name the same column: "flipper", "length"."""
+    found = [one] if one is not None else []
+    for _ in range(MOST_CONDITIONS):
+        for span in reading.spans:
+            near = any(span.end == other.start or span.start == other.end for other in found)
+            if near and span not in found and not span.cells and reading.base([span, *found]):
+                found.append(span)
+    return found

@@ -1,0 +1,213 @@
+"""Which computation a question asks for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from cairn.domain.computation import MOST_LISTED, Computation, Operation
+from cairn.language.cells import is_year
+from cairn.query.table_columns import pair_of_columns
+from cairn.query.table_limits import find_dates, is_all_said
+from cairn.query.table_reading import TableReading, how_many
+from cairn.query.table_words import (
+    COMPUTED,
+    COUNTED_IN,
+    FALLING,
+    GOOD,
+    MOVED,
+    ORDINALS,
+    PERCENTS,
+    RISING,
+    SUPERLATIVES,
+    TOTALS,
+    UNITS,
+    WHO,
+    WordSpan,
+    besides_brackets,
+    compares,
+    header_words,
+    says_beyond,
+    says_time,
+)
+
+
+def read_operation(reading: TableReading) -> Operation | None:
+    """None where there is none, or it may be several."""
+    said = {span.phrases[0] for span in reading.phrases(*COMPUTED)}
+    if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
+        reading.judged = not said and len(judging) == 1
+        return ("highest" if "best" in judging else "lowest") if reading.judged else None
+    if adjectives := reading.phrases("superlative"):
+        return _read_superlative(reading, adjectives) if said <= {"count"} else None
+    if dated := reading.phrases("latest", "earliest"):
+        return _read_dated(reading, dated) if not said else None
+    if tops := reading.phrases("top"):
+        return _read_top(reading, tops) if not said else None
+    if reading.comparison is None and "count" in said and said <= {"count", *_ORDERED} and _names_several(reading):
+        return "difference" if says_beyond(reading.tokens, reading.spans) else "count" if said == {"count"} else None
+    said = _without_idle(reading, said)
+    if len(said & _ORDERED) == 1 and len(said) > 1 and said <= _ORDERED | _MOVES:
+        return _read_change(reading, said)
+    if "difference" in said and said <= _MOVES and _is_in_percent(reading, said):
+        return "growth"
+    if not said:
+        asks = reading.phrases("listing") or _begins_with_rows(reading) or reading.tokens[0] in WHO
+        return "listing" if asks else None
+    if len(said) > 1:
+        return None
+    operation: Any = said.pop()
+    return _read_place(reading, operation) if operation in _ORDERED else operation  # type: ignore[no-any-return]
+
+
+_ORDERED: Final = frozenset({"highest", "lowest"})
+_MOVES: Final = frozenset({"difference", "growth"})
+
+
+def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
+    """Phrases without those that say no more than the others."""
+    counted = said - {"count"}
+    if "count" in said and counted in ({"highest"}, {"lowest"}):
+        return counted  # "the highest number of"
+    if "count" in said and counted in ({"sum"}, {"average"}) and reading.comparison is None:
+        return counted  # "how many units in total", "the average number of"
+    if "count" in said and said & _MOVES and reading.phrases("count")[0].start:
+        said = counted  # "by how much did the number of ... grow"
+    return {"share"} if said == {"share", "sum"} else said  # "what share of the total"
+
+
+def _names_several(reading: TableReading) -> bool:
+    return len({cells.key for span in reading.spans for cells in span.cells}) > 1
+
+
+def _is_in_percent(reading: TableReading, said: set[str]) -> bool:
+    """ "How much did it grow in percent"."""
+    percents = {at for at, token in enumerate(reading.tokens) if token in PERCENTS and at not in reading.explained}
+    moved = all(tuple(reading.tokens[one.start : one.end]) in MOVED for one in reading.phrases("difference"))
+    if not percents and not ("growth" in said and moved):
+        return False
+    reading.explained |= percents
+    return True
+
+
+def _read_top(reading: TableReading, tops: Sequence[WordSpan]) -> Operation | None:
+    number = reading.number_after(tops[0].end)
+    if len(tops) > 1 or number is None:
+        return None
+    reading.place = int(number[0])
+    return "top" if 0 < reading.place <= MOST_LISTED else None
+
+
+def _read_place(reading: TableReading, operation: Operation) -> Operation | None:
+    """Of the highest or lowest: "the second highest", "which two states have the highest"."""
+    [first, *more] = reading.phrases(operation)
+    ordinal = ORDINALS.get(reading.tokens[first.start - 1]) if first.start else None
+    if more:
+        return None
+    if rows := _number_of_rows(reading):
+        reading.place = rows
+        return "top" if operation == "highest" and ordinal is None and rows <= MOST_LISTED else None
+    if ordinal and ordinal > 1:
+        reading.place = ordinal
+        reading.explained.add(first.start - 1)
+        reading.turned = operation == "lowest"
+        return "rank"
+    return operation
+
+
+def _read_superlative(reading: TableReading, adjectives: Sequence[WordSpan]) -> Operation | None:
+    """ "The cheapest": the lowest of the one column that is a price and nothing besides, or of the one that is named."""
+    if len(adjectives) > 1:
+        return None
+    [span] = adjectives
+    readings = {
+        (direction, at)
+        for direction, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]
+        for at, header in enumerate(reading.table.header)
+        if reading.table.numeric[at] and _is_thing(reading, header, of)
+    }
+    columns = {at for _, at in readings}
+    heads = [one.headers for one in reading.spans if not one.cells and one.headers & columns]
+    named = frozenset.intersection(*heads) if heads else frozenset()
+    said = {one for one in readings if one[1] in named}
+    if len(said or readings) != 1:
+        return None
+    [(direction, reading.implied)] = said or readings
+    return "highest" if direction == "highest" else "lowest"
+
+
+def _is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
+    """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"."""
+    said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
+    return bool(said & of) and said - of <= reading.stop_words | UNITS | TOTALS | COUNTED_IN
+
+
+def _read_dated(reading: TableReading, phrases: Sequence[WordSpan]) -> Operation | None:
+    if len(phrases) > 1 or (position := find_dates(reading)) is None:
+        return None
+    [span] = phrases
+    header = reading.table.header[position]
+    behind = reading.after_stop_words(span.end)
+    around = (span.end, behind, span.start - 1)
+    several = any(token.isdigit() and at not in reading.explained for at, token in enumerate(reading.tokens))
+    times = any(0 <= at < len(reading.tokens) and says_time(reading.tokens[at], header) for at in around)
+    if several or times or not is_all_said(reading, header, span):
+        return None
+    reading.implied = position
+    return "highest" if span.phrases[0] == "latest" else "lowest"
+
+
+def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
+    """ "The largest increase from 2024 to 2025": of each row the difference of two columns. "Growth" may be in percent."""
+    words = {
+        token for span in reading.phrases("difference", "growth") for token in reading.tokens[span.start : span.end]
+    }
+    percents = {at for at, token in enumerate(reading.tokens) if token in PERCENTS and at not in reading.explained}
+    reading.relative = bool(percents or words & PERCENTS)
+    if "growth" in said and not reading.relative:
+        return None
+    reading.explained |= percents
+    rising, falling = bool(words & RISING), bool(words & FALLING)
+    if rising == falling or reading.comparison is not None:
+        return None
+    heads = reading.heads()
+    pair = pair_of_columns(reading, Computation("difference"), heads)
+    if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
+        return None
+    reading.minus, reading.implied = pair.columns
+    reading.comparison, reading.compared, reading.other = "more" if rising else "less", reading.implied, reading.minus
+    reading.spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
+    return "highest" if rising == ("highest" in said) else "lowest"
+
+
+def _number_of_rows(reading: TableReading) -> int | None:
+    """How many of the highest are asked for: "which two states", of what the rows are called in words."""
+    for span in reading.phrases("listing"):
+        at = span.end
+        after = reading.span_after(at + 1)
+        number = how_many(reading.tokens[at]) if at < len(reading.tokens) else None
+        if after is None or after.start > at + 1 or not after.headers or after.cells or reading.is_number(after):
+            continue
+        if number is not None and number > 1:
+            reading.explained.add(at)
+            return int(number)
+    return None
+
+
+def _begins_with_rows(reading: TableReading) -> bool:
+    """Whether the question begins with what the rows are, and says which: "countries with more than 300 servings"."""
+    first = any(span.start == 0 and span.headers == {0} for span in reading.spans)
+    limited = reading.comparison is not None or reading.within
+    return bool(limited) and (first or reading.is_around(reading.tokens[0]))
+
+
+def is_good(reading: TableReading, found: Computation) -> bool:
+    """Whether more of what is compared is better: its header or label says so, and no more than that is meant by it."""
+    named = found.label if found.measure is None else reading.table.header[found.measure]
+    said = {
+        token
+        for span in reading.spans
+        if found.measure in span.headers
+        for token in reading.tokens[span.start : span.end]
+    }
+    return not GOOD.isdisjoint(header_words(named) | said) and not compares(named)

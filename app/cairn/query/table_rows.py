@@ -1,0 +1,173 @@
+"""Computations over the rows of a column. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cairn.domain.computation import CellCondition, Computation, Operation
+from cairn.language.cells import is_year, tokens_of, year_of
+from cairn.query.table_asked import BEST, find_asked, find_asked_position, find_naming, names_rows
+from cairn.query.table_conditions import asks_for_several, is_where, read_conditions, read_stated, with_years_between
+from cairn.query.table_measure import choose_measure, find_counted_in
+from cairn.query.table_reading import TableReading, Unsure
+from cairn.query.table_words import (
+    BESIDE,
+    COUNTED_IN,
+    MOMENTS,
+    RATIOS,
+    YEARS,
+    WordSpan,
+    besides_date,
+    compares,
+    header_words,
+    is_range,
+    is_year_column,
+    may_mean,
+)
+
+
+def over_rows(reading: TableReading, operation: Operation) -> Computation | None:
+    """Raises Unsure."""
+    conditions = read_conditions(reading)
+    held = {one.position for one in conditions} | {one.position for one in reading.within}
+    asked = find_asked(reading, operation)
+    free = _take_compared(reading, operation, _free_headers(reading, asked, held))
+    if asked is not None and reading.implied in asked.headers:
+        asked = None
+    position = find_asked_position(reading, operation, asked, held)
+    if operation not in ("difference", "growth"):
+        conditions = [with_years_between(reading, one) for one in conditions]
+        if any(is_range(one.keys) for one in conditions):
+            return None
+    if operation not in BEST or not asks_for_several(reading):
+        read_stated(reading, conditions)
+    measure = choose_measure(reading, operation, free, {*held, position}, limited=bool(conditions))
+    return _of_rows(reading, operation, measure, conditions, position)
+
+
+def _free_headers(reading: TableReading, asked: WordSpan | None, held: set[int]) -> list[WordSpan]:
+    """Those that may name the measure."""
+    return [
+        span for span in reading.spans
+        if span.headers and not span.cells and span is not asked and span.headers != {reading.other}
+        and not span.headers & held and span not in reading.spent
+    ]  # fmt: skip
+
+
+def _take_compared(reading: TableReading, operation: Operation, free: list[WordSpan]) -> list[WordSpan]:
+    """Headers without those of another column that is compared with a number: "average price of parts with a stock above 45"."""
+    beside = [span for span in free if span in reading.beside]
+    if reading.bound is None or not beside or operation in ("count", "listing") or len(free) == len(beside):
+        return free
+    compared = reading.base(beside)
+    if len(compared) != 1:
+        raise Unsure
+    [reading.compared] = compared
+    if is_year_column(reading.table.header[reading.compared]) and not is_year(str(reading.bound)):
+        raise Unsure  # "over 3 years"
+    return [span for span in free if span not in beside]
+
+
+def _of_rows(
+    reading: TableReading,
+    operation: Operation,
+    measure: int | None,
+    conditions: Sequence[CellCondition],
+    asked: int | None,
+) -> Computation | None:
+    made = Computation(
+        operation, measure, conditions=tuple(conditions), asked=asked, comparison=reading.comparison, bound=reading.bound,
+        other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
+        counted_in=find_counted_in(reading, measure, conditions),
+        place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
+    )  # fmt: skip
+    if operation == "count":
+        return _count(reading, made)
+    if operation == "listing":
+        return _list(reading, made)
+    if measure is None or (reading.comparison is not None and reading.compared is None):
+        return None
+    if operation in ("difference", "growth"):
+        return _pair_of_rows(made)
+    header = reading.table.header[measure]
+    if asked is None and year_of(header) and not _says_what(reading, header) and not names_rows(reading):
+        return None  # a statement: its rows are of different kinds
+    if operation == "share":
+        several = any(len(one.keys) > 1 for one in conditions)
+        return made if made.target is not None and not several and asked is None else None
+    if operation == "sum" and not RATIOS.isdisjoint(header_words(header)):
+        return None
+    return made if asked is None or operation not in ("sum", "average") else None
+
+
+def _says_what(reading: TableReading, header: str) -> bool:
+    """Whether a column is called by more than its year."""
+    words = set(besides_date(header).split()) - BESIDE - YEARS - MOMENTS
+    return any(may_mean(token, word) for token in reading.tokens for word in words)
+
+
+def _count(reading: TableReading, made: Computation) -> Computation | None:
+    if made.measure is not None and made.comparison is None:
+        return _sum_of_counts(reading, made)
+    if any(set(tokens_of(reading.table.header[one.position])) & COUNTED_IN for one in made.conditions):
+        return None  # "how many kilograms": not how many rows
+    limited = made.comparison or made.conditions or made.within
+    return made if (made.measure is None) == (made.comparison is None) and limited else None
+
+
+def _list(reading: TableReading, made: Computation) -> Computation | None:
+    if made.comparison is not None:
+        return made if made.measure is not None else None
+    if made.within and made.measure is None:
+        position = made.within[0].position
+        return replace(made, measure=position, naming=find_naming(reading, position, made.conditions))
+    return made if made.measure is None and is_where(reading, made.conditions) else None
+
+
+def share_of_total(reading: TableReading, operation: Operation) -> Computation | None:
+    """ "What share of total revenue was membership fees": of one row in another one that sums up, in one column."""
+    labels = [(span, one) for span in reading.spans for one in span.cells if one.position == 0]
+    if operation != "share" or len(labels) != 2 or reading.within or any(one.cells > 1 for _, one in labels):
+        return None
+    [whole, part] = sorted(labels, key=lambda one: not one[1].total)
+    heads = [span for span in reading.spans if span.headers - {0} and not span.cells]
+    columns = [at for at in reading.base(heads) if reading.table.numeric[at]]
+    others = any(span.cells for span in reading.spans if span not in (whole[0], part[0]))
+    if not whole[1].total or part[1].total or part[1].row > whole[1].row or len(columns) != 1 or others:
+        return None
+    keys, texts = (part[1].key, whole[1].key), (part[1].text, whole[1].text)
+    condition = CellCondition(0, keys, texts)
+    return Computation("share", columns[0], conditions=(condition,), pair=texts, totals=True)
+
+
+def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | None:
+    """ "How many votes were there in Ohio": the sum of a column that counts, unless each row is of another time: "how many
+    inhabitants has Ohio"."""
+    assert made.measure is not None
+    held = {one.position for one in made.conditions}
+    times = {at for at, header in enumerate(reading.table.header) if reading.table.dated[at] or is_year_column(header)}
+    header = reading.table.header[made.measure]
+    counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
+    held |= {one.position for one in made.within}
+    single = all(len(one.texts) == 1 for one in made.conditions)  # of several: "together", or a difference
+    limited = made.conditions or made.within
+    return replace(made, operation="sum") if counts and limited and single and times <= held else None
+
+
+def _pair_of_rows(made: Computation) -> Computation | None:
+    several = [one for one in made.conditions if len(one.keys) > 1]
+    if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
+        return None
+    first, second = several[0].keys
+    dated = is_year(first) and is_year(second)
+    if dated:
+        first, second = sorted((first, second))
+    elif made.operation == "growth":
+        return None
+    else:
+        first, second = second, first  # the difference between A and B is A minus B
+    said = dict(zip(several[0].keys, several[0].texts, strict=True))
+    ordered = CellCondition(several[0].position, (first, second), (said[first], said[second]))
+    conditions = tuple(ordered if one is several[0] else one for one in made.conditions)
+    return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=True)
