@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Final
 
 from cairn.domain.computation import CellInterval
 from cairn.language.cells import is_year, tokens_of
-from cairn.query.table_reading import MOST_CONDITIONS, TableReading, Unsure
+from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure
 from cairn.query.table_time import Period
 from cairn.query.table_words import (
     COMPARISONS,
@@ -34,9 +33,6 @@ from cairn.query.table_words import (
     may_mean,
     scale_of,
 )
-
-_MOST_INTERVALS: Final = 2  # bound: tests/unit/test_table_question.py
-"""Columns whose numbers may be limited besides: as many as sql/queries/tables.sql takes."""
 
 
 def is_all_said(reading: TableReading, header: str, dated: WordSpan | None = None) -> bool:
@@ -207,7 +203,7 @@ def read_equal(reading: TableReading) -> None:
     if (
         found
         and not reading.signed
-        and len(found) + len(reading.within) <= _MOST_INTERVALS
+        and len(found) + len(reading.within) <= MOST_INTERVALS
         and not _is_qualified(reading, {*found})
     ):
         reading.within = (*reading.within, *found.values())

@@ -28,8 +28,8 @@ from cairn.query.table_words import (
 def choose_measure(
     reading: TableReading, operation: Operation, free: Sequence[WordSpan], besides: set[int | None], *, limited: bool
 ) -> int | None:
-    """`free`: headers that are not taken by a condition or by what is asked for; `besides`: columns that are; `limited`: some rows
-    are meant. None: rows are counted or listed. Raises Unsure."""
+    """`free`: headers that are not taken by a condition or by what is asked for; `besides`: columns that are; `limited`: some
+    rows are meant. None: rows are counted or listed. Raises Unsure."""
     measure = _named_measure(reading, operation, free)
     if measure is None and reading.other is not None:
         if reading.compared is None:

@@ -57,7 +57,7 @@ def read_operation(reading: TableReading) -> Operation | None:
     if len(said) > 1:
         return None
     operation: Any = said.pop()
-    return _read_place(reading, operation) if operation in _ORDERED else operation  # type: ignore[no-any-return]
+    return _read_place(reading, operation) if operation in _ORDERED else operation
 
 
 _ORDERED: Final = frozenset({"highest", "lowest"})

@@ -34,6 +34,8 @@ from cairn.query.table_words import (
 
 MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_question.py
 """Columns that may have conditions: as many as sql/queries/tables.sql takes."""
+MOST_INTERVALS: Final = 2  # bound: tests/unit/test_table_question.py
+"""Columns whose numbers may be limited besides: as many as sql/queries/tables.sql takes."""
 
 
 class Unsure(Exception):
