@@ -21,7 +21,7 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
--- `shared`: the words of its first column that all rows have, where it has at least five.
+-- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -31,11 +31,14 @@ WITH near AS (
   ORDER BY t.document_id, t.ordinal, place.rank
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
-  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, alike.words AS shared
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
-    array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units
+    array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units,
+    array_agg(c.numbered > 0 AND c.numbered = c.filled AND c.unit = '' AND NOT EXISTS (
+      SELECT 1 FROM unnest(c.numbers) AS one (number) WHERE one.number NOT BETWEEN 1500 AND 2100 OR one.number <> trunc(one.number)
+    ) ORDER BY c.position) AS yearly
   FROM rag.table_columns c WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal
 ) AS kinds
 CROSS JOIN LATERAL (

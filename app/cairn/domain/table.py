@@ -62,7 +62,8 @@ class TableAddress:
 @dataclass(frozen=True, slots=True)
 class TableSketch:
     """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each column `numeric`: most of
-    what stands in it are numbers, `dated`: all are dates, `units`: what its numbers share, None where that is nothing."""
+    what stands in it are numbers, `dated`: all are dates, `yearly`: all are numbers that may be years, `units`: what its numbers
+    share, None where that is nothing."""
 
     address: TableAddress
     title: str
@@ -77,6 +78,7 @@ class TableSketch:
     external_id: str
     document_title: str
     shared: tuple[str, ...] = ()
+    yearly: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

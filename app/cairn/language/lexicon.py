@@ -617,6 +617,14 @@ class Arithmetic(_Section):
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()
     """Groups of words by one of which title, headings and first column may be called for another: "monthly" for "Month"."""
+    items: Words = NONE
+    """Rows, where it is said which: "items below the minimum"."""
+    pieces: Words = NONE
+    """What a column of numbers counts: "how many units"."""
+    owing: Phrases = ()
+    """Before the name of a row: "due to"."""
+    per: Words = NONE
+    """Between two words of a header, and what a question says there: "hours per week", "hours a week"."""
     counted_in: Words = NONE
     """Header of a column that says what each row is counted in: "Unit", "Currency"."""
     currencies: Words = NONE

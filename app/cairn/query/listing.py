@@ -79,6 +79,7 @@ class _Grammar:
     trailing: re.Pattern[str]
     leading: re.Pattern[str]
     whole: re.Pattern[str]
+    verbs: frozenset[str]
 
 
 _NAMING: Final[frozenset[ListedUnit]] = frozenset({"people", "organisations", "places", "dates"})
@@ -309,8 +310,8 @@ class _Reading:
                 or not (role == "by" or called or name[:1].isupper() or _is_quoted(value))
             ):
                 return None
-            if all(fold(word) in _UNSAID for word in name.split()):
-                return None
+            if all(fold(word) in _UNSAID for word in name.split()) or not self.grammar.verbs.isdisjoint(name.split()):
+                return None  # "items from Ortmann are below": a sentence that goes on
             if role == "by" or called:
                 return replace(found, authors=(*found.authors, name))
             return replace(found, sources=(*found.sources, name))
@@ -470,6 +471,7 @@ def _grammar(one: Language) -> _Grammar:
         trailing=bounded(rf"[\s,]+(?:{'|'.join(map(_fold, lists.trailing)) or '(?!)'})[\s.!?]*$"),
         leading=bounded(rf"[\s¿¡\"'(]*(?:(?:{'|'.join(map(_fold, lists.leading)) or '(?!)'})[\s,]+)*"),
         whole=one.compiled(*lists.whole),
+        verbs=one.questions.yes_no,
     )
 
 

@@ -12,16 +12,21 @@ from cairn.query.table_words import (
     DOING,
     EACH,
     INHABITANTS,
+    ITEMS,
     MOMENTS,
     NEGATIONS,
+    OWING,
     PEOPLE,
     PERSON_NAMES,
     PERSONS,
+    PIECES,
     UNITS,
     YEARS,
     callable_words,
     header_words,
+    is_deed_of,
     is_opposite,
+    is_other_currency,
     is_verb_of,
     names_moment,
 )
@@ -48,10 +53,60 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in BY and found.operation == "top")
-        or (token in UNITS and reading.bound is not None)
+        or (token in UNITS and reading.bound is not None and not _is_other_unit(reading, token, found))
         or _says_how_many(reading, at, found)
         or _belongs_to_measure(reading, token, found)
         or _belongs_to_persons(reading, token, found)
+        or _belongs_to_rows(reading, token, found)
+        or _is_done_by(reading, at, found)
+        or _is_owing(reading, at)
+    )
+
+
+def _is_other_unit(reading: TableReading, token: str, found: Computation) -> bool:
+    compared = found.measure if found.compared is None else found.compared
+    return compared is not None and is_other_currency(token, reading.table, compared)
+
+
+def _belongs_to_rows(reading: TableReading, token: str, found: Computation) -> bool:
+    """Whether it says that rows are counted ("how many items are below"), or what a column of numbers counts ("how many units")."""
+    if token in PIECES:
+        return found.operation == "sum"
+    if found.operation not in ("count", "listing"):
+        return False
+    limited = found.comparison is not None or bool(found.within)
+    return (token in ITEMS and limited) or (token in PEOPLE and _are_persons(reading))
+
+
+def _are_persons(reading: TableReading) -> bool:
+    """Whether each row is a person: of the first column, or of the one behind a number, the header is "Name"."""
+    at = 1 if reading.table.numeric[0] and len(reading.table.header) > 1 else 0
+    said = header_words(reading.table.header[at])
+    return bool(said) and said <= PERSON_NAMES
+
+
+def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether it says what those do of whom the rows are: "how many does Ortmann supply", "supplied by Ortmann"; not "to Ortmann"."""
+    positions = {
+        one.position for one in found.conditions if is_deed_of(reading.tokens[at], reading.table.header[one.position])
+    }
+    return any(
+        span.end <= at or (span.start == at + 2 and reading.tokens[at + 1] in BY)
+        for span in reading.spans
+        for cells in span.cells
+        if cells.position in positions
+    )
+
+
+def _is_owing(reading: TableReading, at: int) -> bool:
+    """ "Due to", before the name of a row."""
+    return any(
+        start <= at < start + len(words)
+        for words in OWING
+        for start in range(len(reading.tokens) - len(words))
+        if reading.tokens[start : start + len(words)] == words
+        and (after := reading.span_after(start + len(words))) is not None
+        and after.cells
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from cairn.domain.computation import CellInterval
@@ -11,6 +12,7 @@ from cairn.query.table_time import Period
 from cairn.query.table_words import (
     COMPARISONS,
     COMPUTED,
+    DOING,
     EARLIEST,
     FALLING,
     HAVING,
@@ -31,6 +33,8 @@ from cairn.query.table_words import (
     is_verb_of,
     is_year_column,
     may_mean,
+    names_of,
+    says_scale,
     scale_of,
 )
 
@@ -56,7 +60,11 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
     years = [
         at for at, header in enumerate(reading.table.header) if is_year_column(header) and reading.table.numeric[at]
     ]
-    columns = days + (years if period is not None and period.whole_years else [])
+    yearly = [
+        at for at, may_be in enumerate(reading.table.yearly) if may_be and at not in years
+    ]  # only where it is named: "opened"
+    alone = days + (years if period is not None and period.whole_years else [])
+    columns = alone + (yearly if period is not None and period.whole_years else [])
     named = [at for at in columns if any(at in span.headers and not span.cells for span in reading.spans)]
     called = {
         at: places
@@ -66,11 +74,26 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
             if place not in reading.explained and any(is_verb_of(token, word) for word in header_words(reading.table.header[at]))
         })
     }  # fmt: skip
-    found = named or [*called] or (columns if period is not None else [])
+    found = named or [*called] or (alone if period is not None else [])
+    if period is not None and len(found) > 1 and not called:
+        found = _dates_of_rows(reading, found)
     if len(found) != 1:
         return None
     reading.explained |= called.get(found[0], set())
     return found[0]
+
+
+def _dates_of_rows(reading: TableReading, columns: Sequence[int]) -> list[int]:
+    """Of several columns of dates the one whose header the question has but for the date: "orders", of "Order date". None where it may
+    mean another one as well: "delivered", of "Delivered on"."""
+    said = [
+        at for at in columns
+        if any(
+            word not in reading.stop_words | MOMENTS and (may_mean(token, word) or is_verb_of(token, word))
+            for word in header_words(reading.table.header[at]) for token in reading.tokens
+        )
+    ]  # fmt: skip
+    return said if len(said) == 1 and is_all_said(reading, reading.table.header[said[0]]) else []
 
 
 def read_periods(reading: TableReading) -> None:
@@ -118,9 +141,10 @@ def read_comparison(reading: TableReading) -> None:
             value, end = number
             if end < len(reading.tokens) and reading.tokens[end] in SCALES:
                 scale = scale_of(reading.table)
-                if scale is None:
+                reading.written_out = scale is None
+                if scale is None and says_scale(reading.table):
                     raise Unsure
-                value = value * SCALES[reading.tokens[end]] / scale
+                value = value * SCALES[reading.tokens[end]] / (scale or 1)
                 reading.explained.add(end)
             if reading.comparison is not None or hides_number(reading.spans, end - 1):
                 raise Unsure
@@ -193,7 +217,10 @@ def read_equal(reading: TableReading) -> None:
                 continue
             if (
                 position in held
-                or (at < span.start and reading.tokens[at - 1] not in HAVING)
+                or (
+                    at < span.start
+                    and reading.tokens[at - 1] not in HAVING | (DOING if _is_named(reading, span) else frozenset())
+                )
                 or (is_year(reading.tokens[at]) and not of_years)
             ):
                 continue
@@ -208,6 +235,13 @@ def read_equal(reading: TableReading) -> None:
     ):
         reading.within = (*reading.within, *found.values())
         reading.explained |= {*found}
+
+
+def _is_named(reading: TableReading, span: WordSpan) -> bool:
+    """Whether it is all of a header: "40 hours a week"."""
+    return any(
+        tuple(reading.tokens[span.start : span.end]) in names_of(reading.table.header[at]) for at in span.headers
+    )
 
 
 def _is_qualified(reading: TableReading, numbers: set[int]) -> bool:

@@ -11,6 +11,7 @@ from cairn.query.table_columns import pair_of_columns
 from cairn.query.table_limits import find_dates, is_all_said
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
+    BOUND,
     COMPUTED,
     COUNTED_IN,
     FALLING,
@@ -27,6 +28,7 @@ from cairn.query.table_words import (
     besides_brackets,
     compares,
     header_words,
+    may_mean,
     says_beyond,
     says_time,
 )
@@ -137,9 +139,14 @@ def _read_superlative(reading: TableReading, adjectives: Sequence[WordSpan]) -> 
 
 
 def _is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
-    """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"."""
+    """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"; or what the question
+    says, too: "cheapest by sale price"."""
     said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
-    return bool(said & of) and said - of <= reading.stop_words | UNITS | TOTALS | COUNTED_IN
+    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN
+    asked = besides.isdisjoint(BOUND) and all(
+        any(may_mean(token, word) for token in reading.tokens) for word in besides
+    )
+    return bool(said & of) and asked
 
 
 def _read_dated(reading: TableReading, phrases: Sequence[WordSpan]) -> Operation | None:

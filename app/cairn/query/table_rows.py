@@ -24,6 +24,7 @@ from cairn.query.table_words import (
     is_range,
     is_year_column,
     may_mean,
+    says_latest,
 )
 
 
@@ -81,6 +82,7 @@ def _of_rows(
         other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
         counted_in=find_counted_in(reading, measure, conditions),
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
+        written_out=reading.written_out,
     )  # fmt: skip
     if operation == "count":
         return _count(reading, made)
@@ -146,7 +148,10 @@ def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | No
     inhabitants has Ohio"."""
     assert made.measure is not None
     held = {one.position for one in made.conditions}
-    times = {at for at, header in enumerate(reading.table.header) if reading.table.dated[at] or is_year_column(header)}
+    times = {
+        at for at, header in enumerate(reading.table.header)
+        if (reading.table.dated[at] and not says_latest(header)) or is_year_column(header)
+    }  # fmt: skip
     header = reading.table.header[made.measure]
     counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
     held |= {one.position for one in made.within}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -117,6 +119,10 @@ _ALIKE: Final = (
 )  # fmt: skip
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
+ITEMS: Final = _words("items")
+PIECES: Final = _words("pieces")
+OWING: Final = frozenset(_phrases("owing"))
+_PER: Final = _words("per")
 _ENDINGS: Final = tuple(one.arithmetic.endings | {""} for one in languages())
 _KIN: Final = tuple(frozenset(words) for words in _phrases("kin"))
 _OPPOSITES: Final = tuple(
@@ -185,11 +191,9 @@ def read_question(text: str) -> ComputedQuestion | None:
         for start in range(len(tokens))
         for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
     }
-    singular = {one for name in names for one in _singular(name)}
+    names |= {one for name in names for one in (*_singular(name), *_plural(name))}
     language = by_words(text) or likely_language(text)
-    return ComputedQuestion(
-        tokens, tuple(sorted(names | singular)), language, _capitals(text, tokens), bool(_SIGNED.search(text))
-    )
+    return ComputedQuestion(tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)))
 
 
 _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
@@ -221,6 +225,15 @@ def _singular(name: str) -> Iterator[str]:
             one = name.removesuffix(ending) + other
             if len(one.rsplit(" ", 1)[-1]) >= _SHORTEST_NAME:
                 yield one
+
+
+def _plural(name: str) -> Iterator[str]:
+    """What a cell may be called that the question names in the singular: "the cheapest bag", of "Bags"."""
+    for ending, other in _PLURALS:
+        if name.endswith(other) and name.rsplit(" ", 1)[-1].isalpha():
+            several = name.removesuffix(other) + ending
+            if len(name.rsplit(" ", 1)[-1]) >= _SHORTEST_NAME:
+                yield several
 
 
 def _asks_where(tokens: Sequence[str]) -> bool:
@@ -307,10 +320,11 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         *words_before, last = cells.name.split(" ")
         for end, token in enumerate(question.tokens, 1):
             start = end - len(words_before) - 1
-            if last in _singular(token) and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
+            same = last in _singular(token) or (cells.cells > 1 and last in _plural(token))
+            if same and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
                 plural[start, end] = (*plural.get((start, end), ()), cells)
     for place, several in plural.items():
-        if place not in found:
+        if place not in found and not _says_nothing(question, *place):
             at(*place).cells = several
     order = sorted(
         found.values(),
@@ -327,6 +341,10 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     return sorted(chosen, key=lambda one: one.start)
 
 
+def _says_nothing(question: ComputedQuestion, start: int, end: int) -> bool:
+    return end - start == 1 and question.tokens[start] in question.stop_words | BESIDE | DOING
+
+
 def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set[int]) -> Iterator[WordSpan]:
     """Of what is left the words that stand in headers: which column is meant is what the words have in common."""
     tokens = question.tokens
@@ -341,10 +359,42 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
                 taken |= {at, at + 1}
                 yield WordSpan(at, at + 2, headers=joined)
                 continue
-        found = frozenset(place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words))
+        found = frozenset(
+            place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words)
+        ) or columns_counted_in(token, table)
         if found:
             taken.add(at)
             yield WordSpan(at, at + 1, headers=found)
+
+
+_CURRENCIES: Final = tuple(
+    frozenset({symbol, *names})
+    for one in languages()
+    for symbol, names in one.numbers.units.items()
+    if unicodedata.category(symbol[0]) == "Sc"
+)
+
+
+def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
+    """Those of numbers in a currency, where the word is its name: "in euros", of "Order value (€)"."""
+    names = {name for group in _CURRENCIES if word in group for name in group}
+    return frozenset(
+        at for at, header in enumerate(table.header)
+        if names and table.numeric[at] and not names.isdisjoint(_counted_in(header, table.units[at]))
+    )  # fmt: skip
+
+
+def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
+    """Whether it names another currency than a column says that it is counted in."""
+    said = _counted_in(table.header[at], table.units[at])
+    groups = [group for group in _CURRENCIES if word in group]
+    known = any(not group.isdisjoint(said) for group in _CURRENCIES)
+    return bool(groups) and known and all(group.isdisjoint(said) for group in groups)
+
+
+def _counted_in(header: str, unit: str | None) -> frozenset[str]:
+    """Words and signs that say what a column is counted in."""
+    return header_words(header) | {*header, *(unit or "")} - {*string.ascii_letters}
 
 
 def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
@@ -395,6 +445,21 @@ def says_time(word: str, header: str) -> bool:
     return word in YEARS or bool(months_in([word])) or (other and not of_header)
 
 
+def is_deed_of(word: str, header: str) -> bool:
+    """Whether a verb says what those do whom a header names: "supplies", of a "Supplier"."""
+    for agent in header_words(header) & PERSONS:
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, agent, strict=False)))
+        # measured: tests/unit/test_table_question.py
+        if shared > 3 and word != agent and any(word[shared:] in endings for endings in _ENDINGS):
+            return True
+    return False
+
+
+def says_latest(header: str) -> bool:
+    """Whether its dates are the last or the first ones of what stands in the row: "Last count"."""
+    return any({*phrase} <= header_words(header) for phrase in (*LATEST, *EARLIEST))
+
+
 def is_opposite(word: str, header: str) -> bool:
     """Whether a header says the opposite of a verb: "won" and "customers lost"."""
     return not _OPPOSITE.get(word, frozenset()).isdisjoint(header_words(header))
@@ -422,6 +487,12 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
             words = tuple(tokens_of(spelled))
             if len("".join(words)) > 1:
                 found.add(words)
+                found |= {
+                    words[:at] + (per,) + words[at + 1 :]
+                    for at in range(1, len(words) - 1)
+                    if words[at] in _PER
+                    for per in _PER
+                }
     if year := year_of(header):
         found.add((year,))
     return frozenset(found)
@@ -541,6 +612,12 @@ _IN_SCALE: Final = (  # measured: tests/unit/test_edges_query.py
         10**3,
     ),
 )
+
+
+def says_scale(table: TableSketch) -> bool:
+    """Whether anything around it says one."""
+    texts = (*table.header, table.title, *table.headings, table.document_title)
+    return any(pattern.search(text) for text in texts for pattern, _ in _IN_SCALE)
 
 
 def scale_of(table: TableSketch) -> int | None:

@@ -83,6 +83,7 @@ def _sketch(row: Any) -> TableSketch:
         external_id=row["external_id"],
         document_title=row["document_title"],
         shared=tuple(row["shared"]),
+        yearly=tuple(row["yearly"]),
     )
 
 
