@@ -52,7 +52,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
-        or (token in BY and found.operation == "top")
+        or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
         or (token in UNITS and reading.bound is not None and not _is_other_unit(reading, token, found))
         or _says_how_many(reading, at, found)
         or _belongs_to_measure(reading, token, found)
@@ -63,13 +63,19 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
     )
 
 
+def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether the column that is computed over is named there: "the cheapest by sale price"."""
+    after = reading.header_after(at)
+    return found.order is not None and after is not None and after.headers == {found.measure}
+
+
 def _is_other_unit(reading: TableReading, token: str, found: Computation) -> bool:
     compared = found.measure if found.compared is None else found.compared
     return compared is not None and is_other_currency(token, reading.table, compared)
 
 
 def _belongs_to_rows(reading: TableReading, token: str, found: Computation) -> bool:
-    """Whether it says that rows are counted ("how many items are below"), or what a column of numbers counts ("how many units")."""
+    """Whether it says that rows are counted ("how many items are below"), or what numbers count ("how many units")."""
     if token in PIECES:
         return found.operation == "sum"
     if found.operation not in ("count", "listing"):
@@ -86,10 +92,10 @@ def _are_persons(reading: TableReading) -> bool:
 
 
 def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
-    """Whether it says what those do of whom the rows are: "how many does Ortmann supply", "supplied by Ortmann"; not "to Ortmann"."""
-    positions = {
-        one.position for one in found.conditions if is_deed_of(reading.tokens[at], reading.table.header[one.position])
-    }
+    """Whether it says what those do of whom the rows are: "how many does Ortmann supply", "supplied by Ortmann"; not "supplied
+    to Ortmann"."""
+    token, header = reading.tokens[at], reading.table.header
+    positions = {one.position for one in found.conditions if is_deed_of(token, header[one.position])}
     return any(
         span.end <= at or (span.start == at + 2 and reading.tokens[at + 1] in BY)
         for span in reading.spans

@@ -60,9 +60,8 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
     years = [
         at for at, header in enumerate(reading.table.header) if is_year_column(header) and reading.table.numeric[at]
     ]
-    yearly = [
-        at for at, may_be in enumerate(reading.table.yearly) if may_be and at not in years
-    ]  # only where it is named: "opened"
+    # numbers that may be years count only where their column is named: "opened"
+    yearly = [at for at, may_be in enumerate(reading.table.yearly) if may_be and at not in years]
     alone = days + (years if period is not None and period.whole_years else [])
     columns = alone + (yearly if period is not None and period.whole_years else [])
     named = [at for at in columns if any(at in span.headers and not span.cells for span in reading.spans)]
@@ -84,8 +83,8 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
 
 
 def _dates_of_rows(reading: TableReading, columns: Sequence[int]) -> list[int]:
-    """Of several columns of dates the one whose header the question has but for the date: "orders", of "Order date". None where it may
-    mean another one as well: "delivered", of "Delivered on"."""
+    """Of several columns of dates the one whose header the question has but for the date: "orders", of "Order date". None where
+    it may mean another one as well: "delivered", of "Delivered on"."""
     said = [
         at for at in columns
         if any(
@@ -211,16 +210,14 @@ def read_equal(reading: TableReading) -> None:
         [position] = span.headers
         of_years = is_year_column(reading.table.header[position])
         held = {one.position for one in (*reading.within, *found.values())} | {reading.other, reading.compared}
+        before = HAVING | DOING if _is_named(reading, span) else HAVING
         behind = span.end + (span.end < len(reading.tokens) and reading.tokens[span.end] in HAVING)
         for at in (span.start - 1, behind):
             if not 0 < at < len(reading.tokens) or at in reading.explained or not reading.tokens[at].isdigit():
                 continue
             if (
                 position in held
-                or (
-                    at < span.start
-                    and reading.tokens[at - 1] not in HAVING | (DOING if _is_named(reading, span) else frozenset())
-                )
+                or (at < span.start and reading.tokens[at - 1] not in before)
                 or (is_year(reading.tokens[at]) and not of_years)
             ):
                 continue

@@ -488,11 +488,9 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
             if len("".join(words)) > 1:
                 found.add(words)
                 found |= {
-                    words[:at] + (per,) + words[at + 1 :]
-                    for at in range(1, len(words) - 1)
-                    if words[at] in _PER
-                    for per in _PER
-                }
+                    (*words[:at], per, *words[at + 1 :])
+                    for at in range(1, len(words) - 1) if words[at] in _PER for per in _PER
+                }  # fmt: skip
     if year := year_of(header):
         found.add((year,))
     return frozenset(found)
