@@ -613,6 +613,8 @@ class Arithmetic(_Section):
     """Before a date."""
     doing: Words = NONE
     """Verbs that say no more than that a row has its cell: "works", "won"."""
+    entering: Words = NONE
+    """Of these those by which a row comes to be, so that its date is theirs: "placed", but not "paid"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()

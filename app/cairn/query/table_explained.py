@@ -94,6 +94,8 @@ def _are_persons(reading: TableReading) -> bool:
 def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
     """Whether it says what those do of whom the rows are: "how many does Ortmann supply", "supplied by Ortmann"; not "supplied
     to Ortmann"."""
+    if reading.tokens[at] in BY and at:
+        return reading.span_after(at + 1) is not None and _is_done_by(reading, at - 1, found)
     token, header = reading.tokens[at], reading.table.header
     positions = {one.position for one in found.conditions if is_deed_of(token, header[one.position])}
     return any(

@@ -14,6 +14,7 @@ from cairn.query.table_words import (
     COMPUTED,
     DOING,
     EARLIEST,
+    ENTERING,
     FALLING,
     HAVING,
     HIGHER,
@@ -26,6 +27,7 @@ from cairn.query.table_words import (
     SCALES,
     SPELLED,
     THAN,
+    YES_NO,
     WordSpan,
     bracketed,
     header_words,
@@ -82,6 +84,21 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
     return found[0]
 
 
+def _happened_then(reading: TableReading, period: Period, position: int) -> bool:
+    """Whether what stands before a date may say what happened then, of which the column of dates says nothing: "cancelled after 1
+    March", of the status of an order, and "paid after 1 March"; not "placed after", and not "from Kiel after 1 March"."""
+    at = period.start - 1
+    verb = reading.tokens[at]
+    if at not in reading.explained:
+        known = any(is_verb_of(verb, word) for word in header_words(reading.table.header[position]))
+        return verb in DOING - ENTERING and not known
+    state = next((span for span in reading.spans if span.cells and span.end == period.start), None)
+    if state is None:
+        return False
+    before = reading.tokens[state.start - 1] if state.start else ""
+    return before not in reading.stop_words - YES_NO
+
+
 def _dates_of_rows(reading: TableReading, columns: Sequence[int]) -> list[int]:
     """Of several columns of dates the one whose header the question has but for the date: "orders", of "Order date". None where
     it may mean another one as well: "delivered", of "Delivered on"."""
@@ -116,6 +133,8 @@ def read_periods(reading: TableReading) -> None:
     if len(reading.periods) > 1 or (position := find_dates(reading, reading.periods[0])) is None:
         raise Unsure
     [period] = reading.periods
+    if _happened_then(reading, period, position):
+        raise Unsure
     first, last = period.bounds(in_years=not reading.table.dated[position])
     reading.within = (CellInterval(position, first, last, period.said),)
     reading.explained |= set(range(period.start, period.end))

@@ -119,6 +119,8 @@ _ALIKE: Final = (
 )  # fmt: skip
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
+ENTERING: Final = _words("entering")
+YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
 OWING: Final = frozenset(_phrases("owing"))
@@ -362,6 +364,10 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
         found = frozenset(
             place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words)
         ) or columns_counted_in(token, table)
+        if token in PIECES:
+            found = frozenset(
+                place for place in found if not is_money(table, place)
+            )  # "how many units": no "Unit price (€)"
         if found:
             taken.add(at)
             yield WordSpan(at, at + 1, headers=found)
@@ -384,12 +390,17 @@ def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
     )  # fmt: skip
 
 
+def is_money(table: TableSketch, at: int) -> bool:
+    """Whether a column says that it is counted in a currency."""
+    said = _counted_in(table.header[at], table.units[at])
+    return any(not group.isdisjoint(said) for group in _CURRENCIES)
+
+
 def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
     """Whether it names another currency than a column says that it is counted in."""
     said = _counted_in(table.header[at], table.units[at])
     groups = [group for group in _CURRENCIES if word in group]
-    known = any(not group.isdisjoint(said) for group in _CURRENCIES)
-    return bool(groups) and known and all(group.isdisjoint(said) for group in groups)
+    return bool(groups) and is_money(table, at) and all(group.isdisjoint(said) for group in groups)
 
 
 def _counted_in(header: str, unit: str | None) -> frozenset[str]:
