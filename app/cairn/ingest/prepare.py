@@ -30,7 +30,7 @@ from cairn.graph.rows import document_graph
 from cairn.ingest.chunkers import chunk
 from cairn.ingest.embedding_text import ChunkTexts, embed_text, text_hash
 from cairn.ingest.loaders import REVISION
-from cairn.ingest.table_cells import document_tables, headings_by_place
+from cairn.ingest.table_cells import by_place, document_tables
 from cairn.language.identifiers import identifier_terms
 from cairn.language.identify import detect_language, passage_configuration
 from cairn.language.records import records_in
@@ -148,8 +148,9 @@ def tables_of(texts: ChunkTexts, drafts: Sequence[PassageDraft], language: str |
     if not texts.tables and not records:
         return ()
     marks = [mark for draft in drafts for mark in draft.landmarks]
-    headings = headings_by_place([mark.start for mark in marks], [mark.headings for mark in marks])
-    return document_tables(texts.text, texts.tables, headings, language, records=records)
+    headings = by_place([mark.start for mark in marks], [mark.headings for mark in marks], ())
+    pages = by_place([mark.start for mark in marks], [mark.page for mark in marks], None)
+    return document_tables(texts.text, texts.tables, headings, language, records=records, page_at=pages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeVar
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.language.cells import Mark, ReadCell, combine_units, day_order, decimal_mark, key_of, plain_cell, read_cell
+from cairn.ingest.table_pages import PageAt, goes_on
+from cairn.language.cells import (
+    Mark,
+    ReadCell,
+    combine_units,
+    day_order,
+    decimal_mark,
+    key_of,
+    plain_cell,
+    read_cell,
+    tokens_of,
+)
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
 
@@ -29,16 +40,24 @@ _WHOLES: Final = every(lambda one: one.arithmetic.wholes)
 _BEFORE_CHARS: Final = 2000
 """Within which the line above a table, and rows that stand beside it, are looked for."""
 
+Value = TypeVar("Value")
+
 Headings = Callable[[int], tuple[str, ...]]
 """Heading path at a place of the text."""
 
 
 def document_tables(
-    text: str, tables: Sequence[Table], headings: Headings, language: str | None, *, records: Sequence[Table] = ()
+    text: str,
+    tables: Sequence[Table],
+    headings: Headings,
+    language: str | None,
+    *,
+    records: Sequence[Table] = (),
+    page_at: PageAt = lambda _: None,
 ) -> tuple[DocumentTable, ...]:
     """Those with a header and at least FEWEST_ROWS rows, in order. `records`: those that are written as lines of `header: value`;
     long rows of another table are none of their own."""
-    joined = list(_join(text, tables))
+    joined = list(_join(text, tables, headings, page_at))
     joined = sorted([*joined, *_apart(text, records, joined)], key=lambda pieces: pieces[0].span[0])
     known: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     for pieces in joined:
@@ -72,13 +91,17 @@ def _apart(text: str, records: Sequence[Table], joined: Sequence[list[Table]]) -
 _SAID: Final = re.compile(r"\S")
 
 
-def _join(text: str, tables: Sequence[Table]) -> Iterator[list[Table]]:
-    """Pieces with the same header and nothing but white space between them are one table; what has no header goes on with the
-    one before it."""
+def _join(text: str, tables: Sequence[Table], headings: Headings, page_at: PageAt) -> Iterator[list[Table]]:
+    """Pieces with the same header and nothing but white space between them, or the margins of a page under the same headings, are
+    one table; what has no header goes on with the one before it."""
     pieces: list[Table] = []
     for table in tables:
         follows = pieces and not text[pieces[-1].span[1] : table.span[0]].strip()
         if pieces and follows and table.header in (pieces[0].header, ()):
+            pieces.append(table)
+            continue
+        same_place = pieces and headings(pieces[-1].span[0]) == headings(table.span[0])
+        if same_place and not _is_summed_up(pieces[-1]) and goes_on(text, pieces[-1], table, page_at):
             pieces.append(table)
             continue
         if pieces:
@@ -86,6 +109,11 @@ def _join(text: str, tables: Sequence[Table]) -> Iterator[list[Table]]:
         pieces = [table] if table.header else []
     if pieces:
         yield pieces
+
+
+def _is_summed_up(table: Table) -> bool:
+    """Whether its last row sums up those above: what follows is another table."""
+    return bool(table.rows) and is_total(" ".join(tokens_of(table.rows[-1].cells[0])), len(table.rows))
 
 
 def _read(
@@ -212,11 +240,11 @@ def _has_rows_beside(text: str, span: tuple[int, int], header: Sequence[str]) ->
     return bool(names) and sum(line.startswith(names) for line in lines) > 1
 
 
-def headings_by_place(starts: Sequence[int], paths: Sequence[tuple[str, ...]]) -> Headings:
-    """Of places that begin new heading paths, in order."""
+def by_place(starts: Sequence[int], values: Sequence[Value], before: Value) -> Callable[[int], Value]:
+    """What holds at a place of the text, of what begins at each of these, in order; `before` the first."""
 
-    def at(place: int) -> tuple[str, ...]:
+    def at(place: int) -> Value:
         found = bisect_right(starts, place) - 1
-        return paths[found] if found >= 0 else ()
+        return values[found] if found >= 0 else before
 
     return at

@@ -128,6 +128,9 @@ def with_header_of(before: PlacedTable, table: PlacedTable) -> PlacedTable:
     header = before.rows[: find_header_rows([*before.rows])]
     if not header or not _same_columns(before, table.columns) or table.rows[: len(header)] == header:
         return table
+    named = [cell for cell in table.rows[0][1:] if cell]
+    if named and all(map(is_year, named)):
+        return table  # other years
     return replace(table, rows=header + table.rows)
 
 

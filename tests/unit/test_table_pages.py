@@ -1,0 +1,89 @@
+"""Tables that go on behind a page break: one table where it is sure that they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cairn.domain.table import DocumentTable
+from cairn.ingest.table_cells import document_tables
+from cairn.language.tables import tables_in
+from tests.pdf_files import Sheet
+from tests.unit.test_pdf_tables import read
+
+HEADER = ("Depot", "2024", "2025")
+ABOVE = tuple((f"Depot {at}", f"{100 + at}", f"{200 + at}") for at in range(12))
+BELOW = tuple((f"Depot {at}", f"{300 + at}", f"{400 + at}") for at in range(12, 18))
+EDGES = (320, 400)
+
+
+def of_pages(*sheets: Sheet) -> tuple[DocumentTable, ...]:
+    loaded = read(*sheets)
+    starts = [one.start for one in loaded.pages]
+    return document_tables(
+        loaded.text, tables_in(loaded.text), lambda _: (), "en",
+        page_at=lambda place: sum(start <= place for start in starts),
+    )  # fmt: skip
+
+
+def page(
+    rows: Sequence[Sequence[str]], *, head: str = "Annual report of the depots", note: str = "", foot: str = "",
+    edges: Sequence[float] = EDGES, top: float = 100,
+) -> Sheet:  # fmt: skip
+    sheet = Sheet()
+    if head:
+        sheet.text(50, 40, head)
+    if note:
+        sheet.text(50, 70, note)
+    sheet.rows(top, rows, edges)
+    sheet.text(300, 760, foot)
+    return sheet
+
+
+@pytest.mark.parametrize(
+    ("foot", "next_foot"), [("7", "8"), ("Page 7 of 12", "Page 8 of 12"), ("- 7 -", "- 8 -"), ("7 / 12", "8 / 12")]
+)
+@pytest.mark.parametrize("below", [BELOW, (HEADER, *BELOW)], ids=["without its header", "with it"])
+def test_a_table_behind_the_foot_of_a_page_is_one(foot: str, next_foot: str, below: Sequence[Sequence[str]]) -> None:
+    [table] = of_pages(page((HEADER, *ABOVE), foot=foot), page(below, foot=next_foot))
+    assert table.complete
+    assert len(table.starts) == len(ABOVE) + len(BELOW)
+    assert [str(number) for number in table.columns[2].numbers] == [row[2] for row in (*ABOVE, *BELOW)]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        page((HEADER, *BELOW), note="Depots abroad", foot="8"),
+        page((HEADER, *BELOW), note="Table 8: depots", foot="8"),
+        page((HEADER, *BELOW), note="2023", foot="8"),
+        page((HEADER, *((name, "closed", "open") for name, _, _ in BELOW)), foot="8"),
+        page((("Depot", "2022", "2023"), *BELOW), foot="8"),
+        page((HEADER, *BELOW), head="Report of the ships", foot="8"),
+    ],
+    ids=["another caption", "another number", "a year", "words", "other years", "another title"],
+)
+def test_what_may_be_another_table_is_not_added_to_it(second: Sheet) -> None:
+    tables = of_pages(page((HEADER, *ABOVE), foot="7"), second)
+    assert tables
+    assert max(len(one.starts) for one in tables) <= len(ABOVE)
+
+
+def test_a_note_at_the_end_of_the_first_page_ends_its_table() -> None:
+    above = page((HEADER, *ABOVE), foot="7")
+    above.text(50, 320, "Without depots that were closed in the year.")
+    tables = of_pages(above, page((HEADER, *BELOW), foot="8"))
+    assert [(len(one.starts), one.complete) for one in tables] == [(len(ABOVE), False), (len(BELOW), False)]
+
+
+def test_a_total_at_the_end_of_the_first_page_ends_its_table() -> None:
+    total = ("Total", str(sum(int(one) for _, one, _ in ABOVE)), str(sum(int(two) for *_, two in ABOVE)))
+    tables = of_pages(page((HEADER, *ABOVE, total), foot="7"), page((HEADER, *BELOW), foot="8"))
+    assert [one.complete for one in tables] == [False, False]
+
+
+def test_a_page_between_ends_it() -> None:
+    other = page((), foot="8")
+    tables = of_pages(page((HEADER, *ABOVE), foot="7"), other, page((HEADER, *BELOW), foot="9"))
+    assert [one.complete for one in tables] == [False, False]
