@@ -6,10 +6,14 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.metadata import version
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import httpx2
 import pytest
 from keyed import (
     COLLECTION,
@@ -30,6 +34,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from cairn.domain.key import new_secret
+from cairn.interfaces.http.authenticate import _OF_NOBODY, COOKIE
 from cairn.interfaces.http.policy import POLICIES
 from tests.waiting import patience
 
@@ -209,6 +214,90 @@ def test_revoking_ends_requests_streams_and_sockets_at_once(keyed: Api, secrets:
             socket.recv(patience(20))
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1008
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def cookie(secret: str) -> dict[str, str]:
+    return {"Cookie": f"{COOKIE}={secret}"}
+
+
+def test_a_browser_without_a_key_that_counts_is_shown_where_to_sign_in(
+    keyed: Api, secrets: Keys, victim: Victim
+) -> None:
+    """Also where it follows a link to a file; a program, and who may not, get the problem."""
+    file = f"/ui/collections/{COLLECTION}/documents/{uuid4()}/file"
+    for path in ("/ui/", "/ui/documents?collection=vault", file, f"/ui/runs/{uuid4()}/proof"):
+        for headers, said in ((cookie(secrets.revoked), "Your session has ended."), ({}, "Sign in")):
+            answer = keyed.client.get(path, headers=BROWSER | headers)
+            assert answer.status_code == 401
+            assert answer.headers["content-type"].startswith("text/html")
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+            assert said in answer.text
+    assert refusal(keyed.client.get(file, headers=cookie(secrets.revoked)))[0] == "unauthenticated"
+    assert refusal(keyed.client.get(file, headers=BROWSER | cookie(secrets.without["read"])))[0] == "forbidden"
+    assert refusal(keyed.client.get(file, headers=BROWSER | cookie(secrets.victim)))[0] == "not-found"
+
+
+def test_a_key_that_ends_while_its_room_is_drawn_leads_to_where_to_sign_in(
+    keyed: Api, secrets: Keys, place: tuple[str, Keys]
+) -> None:
+    key_id, secret = make_key(keyed, secrets.victim)
+
+    async def revoke_while_it_waits(opened: Future[httpx2.Response]) -> None:
+        holds, looks = await asyncpg.connect(place[0]), await asyncpg.connect(place[0])
+        try:
+            async with asyncio.timeout(patience(60)), holds.transaction():
+                await holds.execute("LOCK TABLE rag.collections IN ACCESS EXCLUSIVE MODE")
+                opening.set()
+                waits = "SELECT count(*) FROM pg_locks WHERE relation = 'rag.collections'::regclass AND NOT granted"
+                while not await looks.fetchval(waits):
+                    await asyncio.sleep(0.02)
+                await asyncio.to_thread(keyed.client.delete, f"/keys/{key_id}", headers=bearer(secrets.victim))
+                await asyncio.wrap_future(opened)
+        finally:
+            await holds.close()
+            await looks.close()
+
+    def opens() -> httpx2.Response:
+        with httpx2.Client(base_url=keyed.url, timeout=patience(60), trust_env=False) as browser:
+            assert opening.wait(patience(60))
+            return browser.get("/ui/documents", headers=BROWSER | cookie(secret))
+
+    opening = Event()
+    with ThreadPoolExecutor(1) as beside:
+        opened = beside.submit(opens)
+        asyncio.run(revoke_while_it_waits(opened))
+        answer = opened.result()
+    assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "Your session has ended." in answer.text
+
+
+def test_scripts_of_the_page_do_not_end_with_a_key(keyed: Api, secrets: Keys) -> None:
+    """One that is larger than what lies between the server and a reader who does not read, while its key is revoked."""
+    key_id, secret = make_key(keyed, secrets.victim)
+    version = re.search(r"/ui/_nicegui/([^/]+)/", keyed.client.get("/ui/", headers=BROWSER).text)
+    assert version is not None
+    with keyed.client.stream("GET", f"/ui/_nicegui/{version[1]}/static/sass.dart.js", headers=cookie(secret)) as script:
+        assert script.status_code == 200
+        keyed.client.delete(f"/keys/{key_id}", headers=bearer(secrets.victim))
+        assert refusal(keyed.client.get("/collections", headers=bearer(secret)))[0] == "unauthenticated"
+        assert len(script.read()) == int(script.headers["content-length"])
+
+
+def test_what_the_page_is_made_of_is_all_that_is_nobodys() -> None:
+    """What NiceGUI serves of a page's own, as files of elements, is none of it: a release that has other routes is looked at."""
+    from nicegui import core
+
+    below = f"/_nicegui/{version('nicegui')}/"
+    paths = {str(getattr(route, "path", "")) for route in core.app.routes}
+    found = {path.removeprefix(below).partition("/")[0] for path in paths if path.startswith(below)}
+    assert found == {"static", "libraries", "components", "resources", "dynamic_resources", "esm"}
+    for kind in found:
+        assert _OF_NOBODY.match(f"/ui{below}{kind}/x")
+    for path in ("/_nicegui/auto/static/x", "/_nicegui/client/x/upload/1", "/_nicegui_ws/socket.io/", "/documents"):
+        assert not _OF_NOBODY.match(f"/ui{path}")
 
 
 async def waiting_job(dsn: str) -> str:

@@ -1,7 +1,8 @@
 """Who is calling: the layer that reads the Authorization header, once for HTTP and WebSockets.
 
 It refuses nobody itself: routes that anybody may ask for work without a key, and every other one asks authorize.py.
-A request, stream or socket that is under way when its key ends is ended too.
+A request, stream or socket that is under way when its key ends is ended too; a browser that opens an address of the page is then
+shown where to sign in.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import re
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -19,7 +21,7 @@ from cairn.domain.key import Grant
 from cairn.errors import CairnError, SettingsError, UnauthenticatedError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.authorize import PRINCIPAL, REFUSAL
-from cairn.interfaces.http.policy import policy_of
+from cairn.interfaces.http.policy import policy_for, policy_of
 from cairn.interfaces.http.running import Running
 from cairn.settings import Environment
 
@@ -33,6 +35,11 @@ MAX_CREDENTIAL: Final = 8192
 """Characters of a key or token that are looked at; longer ones are refused unread."""
 _NEVER_ASKED: Final = frozenset({"/health/live"})
 """Whether the process lives is told without asking the database who asks."""
+_OF_NOBODY: Final = re.compile(
+    rf"{PAGE}/_nicegui/[0-9][^/]*/(?:static|libraries|components|resources|dynamic_resources|esm)/"
+)
+"""Scripts and style sheets of the page, the same for all: who asks is not looked up, and they do not end with a key. A page that
+lacks one stays blank."""
 _POLICY_VIOLATION: Final = 1008
 
 
@@ -61,14 +68,15 @@ class AuthenticateMiddleware:
         except CairnError as error:
             state[REFUSAL] = error
         if grant is None:
-            await self.app(scope, receive, send)
+            await self.app(_asked_by_nobody(scope), receive, send)
             return
         state[PRINCIPAL] = grant.principal
         await _Exchange(self, scope, receive, send).run(grant)
 
     async def _authenticate(self, scope: Scope) -> Grant | None:
         """None where nothing is presented, or nothing is asked. Raises CairnError."""
-        credential = None if scope["path"] in _NEVER_ASKED else credential_of(scope)
+        path = scope["path"]
+        credential = None if path in _NEVER_ASKED or _OF_NOBODY.match(path) else credential_of(scope)
         if credential is None:
             return None
         if self.running.authenticator is None:
@@ -82,6 +90,8 @@ class _Exchange:
     def __init__(self, layer: AuthenticateMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         self.layer, self.scope, self.receive, self._send = layer, scope, receive, send
         self.started = self.ended = self.is_stream = self.cut = False
+        self.opens = _opens_page(scope)
+        self.asked = dict(scope) if self.opens else scope  # before the routes write into it
 
     async def run(self, grant: Grant) -> None:
         authenticator = self.layer.running.authenticator
@@ -90,7 +100,8 @@ class _Exchange:
         assert task is not None
 
         def end() -> None:
-            if not self.cut:
+            # what is sent of a room already is sent to its end, or nobody could run the script that loads it again
+            if not self.cut and not (self.started and self.opens and _is_room(self.scope["path"])):
                 self.cut = True
                 task.cancel()
 
@@ -116,6 +127,11 @@ class _Exchange:
             return
         if self.scope["type"] == "websocket":
             await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": error.detail})
+        elif not self.started and self.opens:
+            state = self.asked["state"]
+            del state[PRINCIPAL]
+            state[REFUSAL] = error
+            await self.layer.app(_asked_by_nobody(self.asked), self.receive, self._send)
         elif not self.started:
             await problems.response_of(self.scope, error)(self.scope, self.receive, self._send)
         elif self.is_stream:
@@ -143,6 +159,26 @@ def credential_of(scope: Scope) -> str | None:
     if len(given) > 1 or scheme.lower() != "bearer" or not credential or len(credential) > MAX_CREDENTIAL:
         raise UnauthenticatedError("the Authorization header must be one: Bearer cairn_...", readable=False)
     return credential
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether somebody opens an address of the page in a browser, and is to be shown something for people."""
+    if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].startswith(f"{PAGE}/"):
+        return False
+    return "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _is_room(path: str) -> bool:
+    """Whether the page itself lies there; below it are also files and the like, which are routes with a policy."""
+    return policy_for("GET", path) is None
+
+
+def _asked_by_nobody(scope: Scope) -> Scope:
+    """A request without a caller: a link of the page to a file leads to where people sign in. The browser keeps the address, and
+    loads it again after that."""
+    if not _opens_page(scope) or _is_room(scope["path"]):
+        return scope
+    return {**scope, "path": f"{PAGE}/", "raw_path": f"{PAGE}/".encode()}
 
 
 def describe_keys(schema: dict[str, Any]) -> None:

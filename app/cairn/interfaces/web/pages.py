@@ -12,6 +12,7 @@ from starlette.requests import Request
 from cairn.domain.sign_in import SignInFailure
 from cairn.errors import CairnError, UnauthenticatedError
 from cairn.interfaces.http.authenticate import COOKIE, PAGE
+from cairn.interfaces.http.rate_limits import RESPONSE_HEADERS
 from cairn.interfaces.http.running import Running
 from cairn.interfaces.web.frame import ROOMS, Page, add_style, draw_brand, framed, remembered_dark, set_language
 from cairn.interfaces.web.issuer import FAILURE, begin_address
@@ -47,6 +48,8 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
                 await session.watch(client.delete)
             )  # its browser loads the page again, and is asked to sign in
         except CairnError as error:
+            ui.context.client.status_code = error.status  # a file that cannot be had is not saved as this page
+            request.scope["state"].setdefault(RESPONSE_HEADERS, {}).update(error.headers)
             _sign_in(running, text, request, _failure_of(running, request, error))
             return
         opened = Page(session, text)
