@@ -34,8 +34,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from cairn.domain.key import new_secret
-from cairn.interfaces.http.authenticate import _OF_NOBODY, COOKIE
-from cairn.interfaces.http.policy import POLICIES
+from cairn.interfaces.http.authenticate import COOKIE
+from cairn.interfaces.http.policy import PAGE_FILES, POLICIES
 from tests.waiting import patience
 
 HIDDEN = {
@@ -280,7 +280,7 @@ def test_scripts_of_the_page_do_not_end_with_a_key(keyed: Api, secrets: Keys) ->
     version = re.search(r"/ui/_nicegui/([^/]+)/", keyed.client.get("/ui/", headers=BROWSER).text)
     assert version is not None
     with keyed.client.stream("GET", f"/ui/_nicegui/{version[1]}/static/sass.dart.js", headers=cookie(secret)) as script:
-        assert script.status_code == 200
+        assert (script.status_code, script.headers["cache-control"]) == (200, "public, max-age=3600")
         keyed.client.delete(f"/keys/{key_id}", headers=bearer(secrets.victim))
         assert refusal(keyed.client.get("/collections", headers=bearer(secret)))[0] == "unauthenticated"
         assert len(script.read()) == int(script.headers["content-length"])
@@ -295,9 +295,9 @@ def test_what_the_page_is_made_of_is_all_that_is_nobodys() -> None:
     found = {path.removeprefix(below).partition("/")[0] for path in paths if path.startswith(below)}
     assert found == {"static", "libraries", "components", "resources", "dynamic_resources", "esm"}
     for kind in found:
-        assert _OF_NOBODY.match(f"/ui{below}{kind}/x")
+        assert PAGE_FILES.match(f"/ui{below}{kind}/x")
     for path in ("/_nicegui/auto/static/x", "/_nicegui/client/x/upload/1", "/_nicegui_ws/socket.io/", "/documents"):
-        assert not _OF_NOBODY.match(f"/ui{path}")
+        assert not PAGE_FILES.match(f"/ui{path}")
 
 
 async def waiting_job(dsn: str) -> str:

@@ -28,6 +28,8 @@ from cairn.language.tables import render_table
 from cairn.settings import IngestSettings
 from tests.faults.bomb_files import docx as word_file
 from tests.faults.bomb_files import pdf, word
+from tests.office_files import presentation, workbook
+from tests.pdf_files import pdf_file, text_page
 
 LIMITS = IngestSettings()
 
@@ -291,3 +293,24 @@ async def problem_with(shared_data: Path, row: dict[str, Any]) -> str | None:
 def test_a_table_of_nothing_is_nothing() -> None:
     assert render_table([]) == ""
     assert render_table([["", " "]]) == ""
+
+
+async def test_pages_slides_and_sheets_are_told_as_they_are_read() -> None:
+    """Each, and of many every hundredth part; what has none of them tells nothing."""
+
+    async def told(name: str, content: bytes) -> list[float]:
+        shares: list[float] = []
+
+        async def hear(share: float) -> None:
+            shares.append(share)
+
+        await parse(Source(name, name, content), LIMITS, hear)
+        return shares
+
+    assert await told("a.pptx", presentation()) == [0.33, 0.66, 1.0]
+    assert await told("a.xlsx", workbook(lambda sheet: sheet.parent.create_sheet("More").append(["Bolt", 7]))) == [
+        0.5,
+        1.0,
+    ]
+    assert await told("a.pdf", pdf_file(*[text_page()] * 250)) == [percent / 100 for percent in range(1, 101)]
+    assert await told("a.docx", word_file(word(b"<w:p><w:r><w:t>Hello</w:t></w:r></w:p>"))) == []

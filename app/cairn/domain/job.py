@@ -22,8 +22,8 @@ Signal = Literal["go_on", "cancel", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """`done` of `total` steps; `total` is None while unknown. `shares`: by external id, how much of a large file under way is
-    embedded, 0 to 1."""
+    """`done` of `total` steps; `total` is None while unknown. `shares`: by external id, how much of a file under way is read,
+    then of a large one embedded, 0 to 1."""
 
     done: int = 0
     total: int | None = None
@@ -60,8 +60,8 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
     """A file of a job that did not end. `place`: from 1 within the job, whose files before `done` were handed on; `ahead`: files
-    of other jobs that come before. `status` and `error`: of its document, None before there is one. `share`: of a large file, how
-    much is embedded, 0 to 1."""
+    of other jobs that come before. `status` and `error`: of its document, None before there is one. `share`: how much is read,
+    then of a large one embedded, 0 to 1."""
 
     job_id: UUID
     external_id: str

@@ -4,7 +4,8 @@ Run as `python -m cairn.ingest.child BOX`. It trusts nobody: before it reads any
 dies with its parent. Imports are lean (no pydantic), so that a start costs little.
 
 A request is one line of JSON (task, size, what the task needs), then `size` bytes. An answer has the same form: fields of the
-task, or error and detail, then `size` bytes. The process ends with its input. confine.py is the other side.
+task, or error and detail, then `size` bytes; before it may come lines that tell how much is read ({"share": 0.4}).
+The process ends with its input. confine.py is the other side.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from cairn.errors import CairnError, ParseError, ParserLimitError, named_reason
 from cairn.ingest.box import Box, enter
+from cairn.ingest.loaders.base import TELL_SHARE
 
 _HeadAndBody = tuple[Mapping[str, Any], bytes]
 
@@ -36,6 +38,12 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not end up in an answer
     box = Box(*json.loads(sys.argv[1]))
     enter(box)
+
+    def tell(share: float) -> None:
+        answers.write(json.dumps({"share": share}).encode() + b"\n")
+        answers.flush()
+
+    TELL_SHARE.set(tell)
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
         head, body = _answer(request, sys.stdin.buffer.read(request["size"]), box)

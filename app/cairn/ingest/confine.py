@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -33,6 +33,7 @@ _ERRORS: Final[Mapping[str, type[ParseError]]] = {
     error.__name__: error
     for error in (EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError)
 }
+OnRead = Callable[[float], Awaitable[None]]
 _SOURCE_ROOT: Final = Path(__file__).resolve().parents[2]
 """The folder that the package `cairn` lies in."""
 _COMMAND: Final = (sys.executable, "-P", "-m", "cairn.ingest.child")
@@ -79,10 +80,16 @@ class ConfinedProcess:
         return self._process.pid
 
     async def ask(
-        self, request: Mapping[str, Any], content: bytes, *, longest: int, seconds: float
+        self,
+        request: Mapping[str, Any],
+        content: bytes,
+        *,
+        longest: int,
+        seconds: float,
+        on_share: OnRead | None = None,
     ) -> tuple[dict[str, Any], bytes]:
         """Fields and bytes of the answer, at most `longest` of these, for at most `seconds` of its processor time, or
-        CLOCK_PER_PROCESSOR_SECOND times that by the clock. One request at a time.
+        CLOCK_PER_PROCESSOR_SECOND times that by the clock. One request at a time. `on_share` hears how much of it is read.
 
         Raises the ParseError that the child reports or that its end stands for, ParserLimitError for too long an answer,
         TimeoutError. After an error the process is gone.
@@ -93,7 +100,7 @@ class ConfinedProcess:
         try:
             async with asyncio.timeout(CLOCK_PER_PROCESSOR_SECOND * seconds) as limit:
                 watching = asyncio.create_task(self._watch(limit, seconds))
-                return await self._read(longest)
+                return await self._read(longest, on_share)
         except BaseException:  # cancelled half-way through an answer, too
             await self.close()
             raise
@@ -129,10 +136,14 @@ class ConfinedProcess:
                 self._process.stdin.write(part)
                 await self._process.stdin.drain()
 
-    async def _read(self, longest: int) -> tuple[dict[str, Any], bytes]:
+    async def _read(self, longest: int, on_share: OnRead | None) -> tuple[dict[str, Any], bytes]:
         assert self._process.stdout is not None
         try:
             head = json.loads(await self._process.stdout.readuntil(b"\n"))
+            while (share := head.pop("share", None)) is not None:
+                if on_share is not None:
+                    await on_share(min(1.0, max(0.0, float(share))))  # 0 for what is no number
+                head = json.loads(await self._process.stdout.readuntil(b"\n"))
             size = int(head.pop("size"))
             if size > longest:
                 raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")

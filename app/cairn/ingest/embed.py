@@ -27,7 +27,7 @@ NOT_DURABLE = {"synchronous_commit": "off"}
 Check = Callable[[], None]
 Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector], float], Awaitable[None]]
 """Model, vectors, and how much of all that is wanted there is with them, 0 to 1."""
-OnShare = Callable[[str, float], Awaitable[None]]
+OnShare = Callable[[str, float | None], Awaitable[None]]
 """External id of a large document, and how much of it is embedded, 0 to 1."""
 
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from cairn.domain.document import LoadedDocument, PageStart, Source, check_metadata
 from cairn.errors import InputError, ParseError, ParserLimitError, TooLargeError
 from cairn.ingest.child import DocumentLimits
-from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
+from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess, OnRead
 from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff, stated_metadata
 from cairn.ingest.loaders.titles import better_title
 from cairn.language.text import normalise
@@ -48,8 +48,9 @@ def with_stated_metadata(source: Source) -> Source:
     return replace(source, metadata=metadata)
 
 
-async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
-    """Normalised text of the source, under the title that names it best (`better_title`).
+async def parse(source: Source, limits: IngestSettings, on_share: OnRead | None = None) -> LoadedDocument:
+    """Normalised text of the source, under the title that names it best (`better_title`). `on_share` hears how much of it is
+    read, 0 to 1, where its format has pages, slides or sheets.
 
     Raises TooLargeError, UnsupportedTypeError, MissingPartError, or a ParseError: EmptyDocumentError, EncryptedDocumentError,
     NoTextLayerError, ParserLimitError (memory, CPU, time, pages, size), or itself for a damaged file.
@@ -58,31 +59,33 @@ async def parse(source: Source, limits: IngestSettings) -> LoadedDocument:
         raise TooLargeError(
             f"the file has {len(source.content)} bytes, more than ingest.maxFileBytes ({limits.max_file_bytes})"
         )
-    document = await _load(source, limits)
+    document = await _load(source, limits, on_share)
     headed = document.text if document.markup == "markdown" else ""
     # what a program states is often the name of the file; in Markdown a person wrote it
     name = "" if document.media_type == "text/markdown" else source.name
     return replace(document, title=better_title(document.title, headed, name))
 
 
-async def _load(source: Source, limits: IngestSettings) -> LoadedDocument:
+async def _load(source: Source, limits: IngestSettings, on_share: OnRead | None) -> LoadedDocument:
     if source.is_text:
         return await asyncio.to_thread(load_text, source.content, source.name, limits)
     kind = sniff(source.name, source.content, source.media_type)
     if not kind.loader.isolated:
         return await asyncio.to_thread(load, source.content, kind, limits)
     require_parser(kind)  # before a process is started for it
-    return await _parse_apart(source.content, kind, limits)
+    return await _parse_apart(source.content, kind, limits, on_share)
 
 
-async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -> LoadedDocument:
+async def _parse_apart(
+    content: bytes, kind: FileKind, limits: IngestSettings, on_share: OnRead | None
+) -> LoadedDocument:
     bounds = DocumentLimits(limits.max_pages, limits.max_text_chars, limits.max_unpacked_bytes, limits.parse_seconds)
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
     async with parser_places():
         child = await ConfinedProcess.start(
             memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
         )
-        head, text = await _ask(child, request, content, limits)
+        head, text = await _ask(child, request, content, limits, on_share)
     try:
         return _document(head, text.decode("utf-8"), kind, limits)
     except (ValueError, TypeError, KeyError) as error:
@@ -90,12 +93,20 @@ async def _parse_apart(content: bytes, kind: FileKind, limits: IngestSettings) -
 
 
 async def _ask(
-    child: ConfinedProcess, request: Mapping[str, Any], content: bytes, limits: IngestSettings
+    child: ConfinedProcess,
+    request: Mapping[str, Any],
+    content: bytes,
+    limits: IngestSettings,
+    on_share: OnRead | None,
 ) -> tuple[dict[str, Any], bytes]:
     async with child:
         try:
             return await child.ask(
-                request, content, longest=_BYTES_PER_CHARACTER * limits.max_text_chars, seconds=limits.parse_seconds
+                request,
+                content,
+                longest=_BYTES_PER_CHARACTER * limits.max_text_chars,
+                seconds=limits.parse_seconds,
+                on_share=on_share,
             )
         except TimeoutError:
             raise ParserLimitError(

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pgvector import HalfVector
@@ -93,8 +94,8 @@ async def ingest(
 ) -> list[Outcome]:
     """Index the sources; outcomes in the order in which they were reached.
 
-    `on_outcome` sees each as it happens, `on_share` how far a large document is; `check` is called between
-    steps and may raise to stop (cancellation).
+    `on_outcome` sees each as it happens, `on_share` how much of one is read, then how much of a large one is
+    embedded; `check` is called between steps and may raise to stop (cancellation).
     """
 
     target, arriving = await choose_model(database, target, _each(sources))
@@ -107,7 +108,7 @@ async def ingest(
                 if check:
                     check()
                 run.begun.add(source.external_id)
-                if (ready := await _load(database, run.target, source, run.report, dominant, outlines)) is not None:
+                if ready := await _load(database, run.target, source, run.report, dominant, outlines, on_share):
                     yield Embedded(ready, {})
 
     return await _ingest(database, target, load_all, on_outcome, check, on_share)
@@ -247,6 +248,7 @@ async def _load(
     report: OnOutcome,
     dominant: str | None,
     outlines: OutlineReader,
+    on_share: OnShare | None,
 ) -> PreparedDocument | None:
     """Parse and cut one source; None when there is nothing to do (reported)."""
     digest = await source_hash_aside(source)
@@ -255,7 +257,10 @@ async def _load(
         known = await _register(database, target, source, digest, REVISION, report)
         if known is None:
             return None
-        loaded = await outlines.outlined(await parse(source, target.settings.ingest), source.external_id)
+        telling = on_share and partial(on_share, source.external_id)
+        loaded = await outlines.outlined(await parse(source, target.settings.ingest, telling), source.external_id)
+        if on_share:
+            await on_share(source.external_id, None)
         again = known.has_content(digest)
         ready = await asyncio.to_thread(
             prepare, titled_as_before(source, known.title) if again else source, loaded, target.settings,

@@ -30,7 +30,7 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         async with database.transaction(context.principal, readonly=True) as connection:
             waiting = await jobs.list_uploads(connection, context.principal, context.job.id)
         target = target_for(context, UUID(context.job.payload["collection_id"]))
-        begun, shares = (0, ""), dict[str, float]()  # of large files, how much is embedded
+        begun, shares = (0, ""), dict[str, float]()  # how much is read, and of large files embedded
 
         async def sources() -> AsyncIterator[Source]:
             nonlocal begun
@@ -45,8 +45,11 @@ def index_uploads(database: Database, target_for: Callable[[JobContext, UUID], T
         def forget_share(outcome: Indexed | Rejected) -> None:
             shares.pop(outcome.external_id, None)
 
-        async def note_share(external_id: str, share: float) -> None:
-            shares[external_id] = share
+        async def note_share(external_id: str, share: float | None) -> None:
+            if share is None:
+                shares.pop(external_id, None)
+            else:
+                shares[external_id] = share
             await context.progress(begun[0], len(waiting), begun[1], shares)
 
         outcomes = await ingest(

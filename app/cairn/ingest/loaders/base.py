@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from cairn.distribution import Extra
 from cairn.domain.document import CODE, Markup, PageStart
@@ -14,6 +15,21 @@ REVISION: Final = 3
 read is then read anew by `cairn reread`, or when it is handed over again. tests/unit/test_loader_revision.py sees it."""
 READ_BY_OTHERS: Final = 2**31 - 1
 """In the place of a revision: the text is of another program, and no loader of ours replaces it."""
+
+
+T = TypeVar("T")
+TELL_SHARE: ContextVar[Callable[[float], None] | None] = ContextVar("tell_share", default=None)
+"""Who wants to know how much of a file is read: 0 to 1."""
+
+
+def counted(parts: Sequence[T]) -> Iterator[T]:
+    """Pages, slides or sheets one by one; each that was read is told, of many every hundredth part."""
+    tell, told = TELL_SHARE.get(), 0
+    for number, part in enumerate(parts):
+        yield part
+        if tell is not None and (percent := 100 * (number + 1) // len(parts)) > told:
+            told = percent
+            tell(percent / 100)
 
 
 class LoadLimits(Protocol):

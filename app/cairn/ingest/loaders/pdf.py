@@ -11,7 +11,7 @@ import pypdfium2.raw as raw
 
 from cairn.domain.document import PageStart
 from cairn.errors import EncryptedDocumentError, ParseError, ParserLimitError
-from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.base import LoadedText, LoadLimits, counted
 from cairn.ingest.loaders.pdf_headings import PlacedHeading, find_headings
 from cairn.ingest.loaders.pdf_layout import PlacedTable, read_characters, read_rulings, read_words
 from cairn.ingest.loaders.pdf_rtl import join_marks, restore_order
@@ -65,7 +65,7 @@ def open_pdf(content: bytes) -> Any:
 def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
     total = 0
     open_table: PlacedTable | None = None
-    for index in range(len(document)):
+    for index in counted(range(len(document))):
         try:
             page = document[index]
         except pdfium.PdfiumError:

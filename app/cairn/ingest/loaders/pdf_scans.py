@@ -11,6 +11,7 @@ import pypdfium2.raw as raw
 
 from cairn.errors import EmptyDocumentError, NoTextLayerError
 from cairn.ingest.loaders import ocr
+from cairn.ingest.loaders.base import counted
 from cairn.language.text import normalise
 
 _SPARSE: Final = 50
@@ -33,7 +34,7 @@ def read_scans(document: Any, texts: list[str], seconds: float) -> tuple[str, ..
     failed: dict[int, str] = {}
     end = time.monotonic() + _SHARE_OF_TIME * seconds
     if scans and ocr.installed_languages():
-        for index in scans:
+        for index in counted(scans):
             try:
                 text = normalise(ocr.read_page(document[index], end - time.monotonic())).strip()
             except TimeoutError:

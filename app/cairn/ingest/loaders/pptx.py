@@ -13,7 +13,7 @@ from pptx.enum.shapes import PP_PLACEHOLDER
 
 from cairn.errors import EmptyDocumentError, ParseError, ParserLimitError
 from cairn.ingest.loaders import archive, render
-from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.base import LoadedText, LoadLimits, counted
 from cairn.ingest.loaders.cell_formats import show_plainly
 from cairn.language.tables import COVERED, render_table
 
@@ -51,7 +51,11 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
         raise ParserLimitError(
             f"the presentation has {len(slides)} slides, more than ingest.maxPages ({limits.max_pages}); split it"
         )
-    texts = [(number, text) for number, slide in enumerate(slides, 1) if (text := render.join(_slide(slide, number)))]
+    texts = [
+        (number, text)
+        for number, slide in enumerate(counted(slides), 1)
+        if (text := render.join(_slide(slide, number)))
+    ]
     if not texts:
         raise EmptyDocumentError("the presentation holds no text on any slide; the slides may be pictures")
     text, pages = render.join_pages(texts)

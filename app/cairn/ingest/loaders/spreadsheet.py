@@ -14,7 +14,7 @@ import python_calamine as calamine
 
 from cairn.errors import EmptyDocumentError, EncryptedDocumentError, ParseError, ParserLimitError
 from cairn.ingest.loaders import archive, render
-from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.base import LoadedText, LoadLimits, counted
 from cairn.ingest.loaders.cell_formats import CellFormats, NumberFormat, show_plainly
 from cairn.ingest.loaders.sheet_tables import tables_of
 from cairn.language.tables import COVERED
@@ -32,7 +32,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     book = _open(content)
     formats = CellFormats(content) if zipped else None
     sheets: list[tuple[int, str]] = []
-    for number, sheet in enumerate(book.sheets_metadata, 1):
+    for number, sheet in enumerate(counted(book.sheets_metadata), 1):
         if sheet.typ != calamine.SheetTypeEnum.WorkSheet or sheet.visible != calamine.SheetVisibleEnum.Visible:
             continue
         room = limits.max_text_chars - sum(len(text) for _, text in sheets)

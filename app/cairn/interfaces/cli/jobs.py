@@ -121,5 +121,5 @@ def _line(job: Job) -> list[str]:
         f"{job.created_at:%Y-%m-%d %H:%M:%S}",
         f"{job.status:9}",
         f"{job.kind:14}",
-        *filter(None, (about, step, why)),
+        *filter(None, (about, step, *(f"{name} {share:.0%}" for name, share in job.progress.shares.items()), why)),
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
-import re
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -21,7 +20,7 @@ from cairn.domain.key import Grant
 from cairn.errors import CairnError, SettingsError, UnauthenticatedError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.authorize import PRINCIPAL, REFUSAL
-from cairn.interfaces.http.policy import policy_for, policy_of
+from cairn.interfaces.http.policy import PAGE_FILES, policy_for, policy_of
 from cairn.interfaces.http.running import Running
 from cairn.settings import Environment
 
@@ -35,11 +34,6 @@ MAX_CREDENTIAL: Final = 8192
 """Characters of a key or token that are looked at; longer ones are refused unread."""
 _NEVER_ASKED: Final = frozenset({"/health/live"})
 """Whether the process lives is told without asking the database who asks."""
-_OF_NOBODY: Final = re.compile(
-    rf"{PAGE}/_nicegui/[0-9][^/]*/(?:static|libraries|components|resources|dynamic_resources|esm)/"
-)
-"""Scripts and style sheets of the page, the same for all: who asks is not looked up, and they do not end with a key. A page that
-lacks one stays blank."""
 _POLICY_VIOLATION: Final = 1008
 
 
@@ -76,7 +70,7 @@ class AuthenticateMiddleware:
     async def _authenticate(self, scope: Scope) -> Grant | None:
         """None where nothing is presented, or nothing is asked. Raises CairnError."""
         path = scope["path"]
-        credential = None if path in _NEVER_ASKED or _OF_NOBODY.match(path) else credential_of(scope)
+        credential = None if path in _NEVER_ASKED or PAGE_FILES.match(path) else credential_of(scope)
         if credential is None:
             return None
         if self.running.authenticator is None:

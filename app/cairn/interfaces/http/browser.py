@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.errors import InputError
 from cairn.interfaces.http import cors, problems
+from cairn.interfaces.http.policy import PAGE_FILES
 from cairn.interfaces.http.running import Running
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -192,6 +193,10 @@ _HEADERS: Final = {
 }
 
 
+_KEPT: Final = "public, max-age=3600"
+"""Files of the page in browsers, an hour: a room has up to a dozen, which were sent at each visit."""
+
+
 def content_policy(path: str) -> str:
     """The Content-Security-Policy of what is served there."""
     return next((policy for page, policy in PAGES.items() if path == page or path.startswith(f"{page}/")), NOTHING)
@@ -207,4 +212,5 @@ def secure(message: Message, scope: Scope, running: Running) -> None:
         headers[name] = value
     if scope["path"] in FOR_ANY_PAGE:
         headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    headers.setdefault("Cache-Control", "no-store")
+    kept = message.get("status") == 200 and PAGE_FILES.match(scope["path"])
+    headers.setdefault("Cache-Control", _KEPT if kept else "no-store")

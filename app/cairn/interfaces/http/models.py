@@ -119,7 +119,7 @@ class ProgressOut(BaseModel):
     total: int | None
     message: str
     shares: dict[str, float] = Field(
-        {}, description="Of large files under way, by external id: how much is embedded, 0 to 1."
+        {}, description="Of files under way, by external id: how much is read, then of a large one embedded, 0 to 1."
     )
 
 

@@ -5,6 +5,8 @@ TypedRoute (cairn/interfaces/http/running.py) looks its route up here. The layer
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -138,7 +140,10 @@ def policy_of(method: str, path: str) -> RoutePolicy:
         raise LookupError(f"{method} {path} has no policy; add it to cairn/interfaces/http/policy.py") from None
 
 
-_PATTERNS: Final = tuple((tuple(route.split("/")), policy) for route, policy in POLICIES.items())
+_PATTERNS: Final = defaultdict[int, list[tuple[list[str], RoutePolicy]]](list)
+"""By the number of their parts."""
+for _route, _policy in POLICIES.items():
+    _PATTERNS[_route.count("/")].append((_route.split("/"), _policy))
 
 
 def policy_for(method: str, path: str) -> RoutePolicy | None:
@@ -147,11 +152,18 @@ def policy_for(method: str, path: str) -> RoutePolicy | None:
     if exact := POLICIES.get(f"{method} {path}"):
         return exact
     parts = f"{method} {path}".split("/")
-    for template, policy in _PATTERNS:
-        if len(template) == len(parts) and all(map(_fits, template, parts)):
+    for template, policy in _PATTERNS.get(len(parts) - 1, ()):
+        if all(map(_fits, template, parts)):
             return policy
     return None
 
 
 def _fits(template: str, part: str) -> bool:
     return template.startswith("{") or template == part
+
+
+PAGE_FILES: Final = re.compile(
+    r"/ui/_nicegui/[0-9][^/]*/(?:static|libraries|components|resources|dynamic_resources|esm)/"
+)
+"""Scripts and style sheets of the page, the same for all: who asks is not looked up, they do not end with a key (a page that
+lacks one stays blank), and browsers keep them."""

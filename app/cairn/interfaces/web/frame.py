@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -51,14 +52,13 @@ def framed(page: Page, room: str) -> Iterator[None]:
         drawer_button = ui.button(icon="menu").props(f'flat round aria-label="{text("frame.menu")}"')
         drawer_button.classes("lg:hidden")
         draw_brand(text)
-        with ui.row().classes("gap-1 max-lg:hidden no-wrap").props("role=navigation"):
-            _links(page, room)
+        _draw_rooms(text, room, "flex gap-1 max-lg:hidden no-wrap")
         ui.space()
         _switch(dark, text)
         if page.session.credential is not None:
             ui.button(icon="logout", on_click=_sign_out).props(f'flat round aria-label="{text("frame.sign_out")}"')
-    with ui.left_drawer(value=False, bordered=True).classes("lg:hidden").props("overlay") as drawer, ui.column():
-        _links(page, room)
+    with ui.left_drawer(value=False, bordered=True).classes("lg:hidden").props("overlay") as drawer:
+        _draw_rooms(text, room, "flex flex-col items-start gap-4")
     drawer_button.on_click(drawer.toggle)
     with ui.column().classes("w-full p-2 md:p-4 gap-4").props("id=content tabindex=-1"):
         ui.label(text(f"frame.{room}")).classes("sr-only").props("role=heading aria-level=1")
@@ -72,19 +72,21 @@ def add_style() -> None:
 
 def draw_brand(text: Texts) -> None:
     """The mark and the name, which lead to the first room."""
-    with ui.link(target="/").classes("brand") as link:
-        link.props["aria-label"] = text("frame.title")  # where it is narrow, the mark stands alone
-        ui.html(mark(), sanitize=False).props("aria-hidden=true")  # our own
-        ui.label(text("frame.title")).classes("max-sm:hidden")
+    name = html.escape(text("frame.title"))  # where it is narrow, the mark stands alone
+    link = f'<a class="brand" href="./" aria-label="{name}">{mark()}<span class="max-sm:hidden">{name}</span></a>'
+    ui.html(link, sanitize=False)  # our own
 
 
-def _links(page: Page, room: str) -> None:
-    for name, (path, icon) in ROOMS.items():
-        with ui.link(target=path).classes("room") as link:
-            ui.icon(icon).props("aria-hidden=true")
-            ui.label(page.text(f"frame.{name}"))
-        if name == room:
-            link.props("aria-current=page")
+def _draw_rooms(text: Texts, room: str, classes: str) -> None:
+    """The way to every room, as one element: each that NiceGUI makes costs as much as the HTML of them all. Their addresses are
+    relative, for proxies that add a path."""
+    links = (
+        f'<a class="room" href="./{path.removeprefix("/")}"{" aria-current=page" if name == room else ""}>'
+        f'<i class="q-icon notranslate material-icons" aria-hidden="true">{icon}</i>'
+        f"<span>{html.escape(text(f'frame.{name}'))}</span></a>"
+        for name, (path, icon) in ROOMS.items()
+    )
+    ui.html("".join(links), sanitize=False, tag="nav").classes(classes)
 
 
 def set_language(text: Texts) -> None:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from cairn.domain.job import Job
 from cairn.interfaces.web.frame import Page, shown_errors
-from cairn.interfaces.web.parts import BAD, LINE, icon_button, show_facts
+from cairn.interfaces.web.parts import BAD, LINE, Repetition, icon_button, show_facts
 from cairn.service.jobs import cancel_job, list_jobs, retry_job
 
 SHOWN: Final = 30
@@ -30,18 +30,18 @@ class JobList:
                 ui.label(text("documents.jobs_hint")).classes("text-sm opacity-70 grow")
                 icon_button("refresh", text("documents.refresh"), self.refresh)
             self._rows = ui.column().classes("w-full gap-1")
-        self._timer = ui.timer(LOOK_SECONDS, self.refresh, active=False)
+        self._looking = Repetition(LOOK_SECONDS, self.refresh)
         panel.on_value_change(lambda event: self._open(shown=event.value))
 
     async def _open(self, *, shown: bool) -> None:
-        self._timer.active = False
+        self._looking.run(on=False)
         if shown:
             await self.refresh()
 
     async def refresh(self) -> None:
         with shown_errors():
             jobs = await list_jobs(await self.page.session.services("read"), limit=SHOWN)
-            self._timer.active = any(not job.ended for job in jobs)
+            self._looking.run(on=any(not job.ended for job in jobs))
             if jobs == self._jobs:
                 return  # else a button would go away under the pointer
             self._jobs = jobs

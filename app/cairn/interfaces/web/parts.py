@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from nicegui import ui
+from nicegui import context, ui
 
 from cairn.domain.document import Document
 from cairn.interfaces.web.texts import Texts
@@ -93,6 +93,35 @@ async def confirm(question: str, yes: str, no: str) -> bool:
     agreed = bool(await dialog)
     dialog.delete()
     return agreed
+
+
+class Repetition:
+    """Something that is done again and again while it is under way. A page with a timer of NiceGUI is sent before it is drawn,
+    and what comes after that is sent as a change of it: so there is none before it is needed."""
+
+    def __init__(self, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
+        self._seconds, self._act, self._slot = seconds, act, context.slot
+        self._timer: ui.timer | None = None
+
+    def run(self, *, on: bool) -> None:
+        """Go on, beginning at once, or stop."""
+        if self._timer is not None:
+            self._timer.active = on
+        elif on:
+            with self._slot:
+                self._timer = ui.timer(self._seconds, self._act)
+
+
+def draw_when_opened(panel: ui.expansion, draw: Callable[[], None]) -> None:
+    """Draw what is in a panel that most readers never open, once."""
+
+    def open_first() -> None:
+        if panel.default_slot.children:
+            return
+        with panel:
+            draw()
+
+    panel.on_value_change(open_first)
 
 
 class Moment(ui.element, component="moment.js"):

@@ -13,7 +13,7 @@ from nicegui import ui
 from cairn.domain.job import Job, WaitingFile
 from cairn.errors import CairnError
 from cairn.interfaces.web.frame import Page
-from cairn.interfaces.web.parts import BAD, LINE, beside_rows, bytes_of, icon_button
+from cairn.interfaces.web.parts import BAD, LINE, Repetition, beside_rows, bytes_of, icon_button
 from cairn.service.jobs import get_job, list_waiting_files
 
 LOOK_SECONDS: Final = 1.0
@@ -31,8 +31,8 @@ _ENDS: Final = ("added", "replaced", "updated", "unchanged", "failed", "left_out
 
 @dataclass(slots=True)
 class _File:
-    """`state`: sending, waiting, reading, indexing, or how it ended; `place`: in the queue, from 1; `share`: of a large one, how
-    much is embedded, 0 to 1."""
+    """`state`: sending, waiting, reading, indexing, or how it ended; `place`: in the queue, from 1; `share`: how much is read,
+    then of a large one embedded, 0 to 1."""
 
     name: str
     size: int
@@ -74,7 +74,7 @@ class UploadList:
             self._bar = ui.linear_progress(0, show_value=False).props("aria-hidden=true rounded")
             self._rows = ui.column().classes("w-full gap-0").props("role=list")
         self._card.set_visibility(False)
-        self._timer = ui.timer(LOOK_SECONDS, self._look, active=False)
+        self._looking = Repetition(LOOK_SECONDS, self._look)
 
     # --- what the browser tells -------------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class UploadList:
             batch.job_id = job_id
             for one in batch.files.values():
                 one.state = "waiting"
-            self._timer.activate()
+            self._looking.run(on=True)
             self._show()
 
     def refuse(self, key: str, why: str) -> None:
@@ -119,7 +119,7 @@ class UploadList:
     async def _look(self) -> None:
         looked = {batch.job_id: batch for batch in self._batches.values() if batch.job_id and batch.under_way}
         if not looked:
-            self._timer.deactivate()
+            self._looking.run(on=False)
             return
         try:
             services = await self.page.session.services("read")
@@ -147,7 +147,7 @@ class UploadList:
         drawn = [(one.name, one.state, one.place, one.note) for one in shown[:SHOWN]], len(shown), len(files)
         self._bar.set_visibility(bool(under_way))
         sending = [batch.share for batch in self._batches.values() if batch.job_id is None and batch.under_way]
-        done = len(files) - len(under_way) + sum(one.share or 0 for one in under_way)
+        done = len(files) - len(under_way) + sum(one.share or 0 for one in under_way if one.state == "indexing")
         self._bar.value = sending[0] if sending else done / max(1, len(files))
         for one in shown[:SHOWN]:
             if label := self._shares.get(one.name):
@@ -189,7 +189,7 @@ class UploadList:
             if one.size:
                 ui.label(bytes_of(text, one.size)).classes("text-xs opacity-70 shrink-0 max-sm:hidden")
             ui.label(self._say_state(one)).classes(f"text-sm shrink-0 {bad}")
-            if one.state == "indexing":  # not told aloud at each step
+            if one.state in ("reading", "indexing"):  # not told aloud at each step
                 said = "" if one.share is None else f"{one.share:.0%}"
                 self._shares[one.name] = ui.label(said).classes("text-sm shrink-0 muted").props("aria-live=off")
 

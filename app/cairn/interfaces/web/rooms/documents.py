@@ -188,8 +188,8 @@ class _Room:
             listed = await documents.list_documents(
                 services, self.collection, wanted, sort=self.sort, limit=self.shown + 1
             )
-            old = await models.which_outdated(services, [one.id for one in listed])
             count = (await models.count_outdated(services, self.collection))[found.name]
+            old = await models.which_outdated(services, [one.id for one in listed]) if count else set()
             self._tell_outdated(count)
             shown = (listed, old, found.document_count > 0)
             if shown != self.seen:  # else a menu that is open would go away
@@ -273,9 +273,20 @@ class _Room:
             self._draw_menu(document, outdated=outdated)
 
     def _draw_menu(self, document: Document, *, outdated: bool) -> None:
+        """Drawn when it is first opened: a list has many of them, of which hardly one is."""
+        button = ui.button(icon="more_vert").props("flat round dense aria-haspopup=menu")
+        button.props["aria-label"] = self.page.text("documents.actions", name=document.external_id)
+
+        def open_first() -> None:
+            if not button.default_slot.children:  # a menu that is there opens without the server
+                with button:
+                    self._make_menu(document, outdated=outdated).open()
+
+        button.on_click(open_first)
+
+    def _make_menu(self, document: Document, *, outdated: bool) -> ui.menu:
         text, may_write = self.page.text, self.page.session.may("write")
-        with ui.button(icon="more_vert").props("flat round dense") as button, ui.menu():
-            button.props["aria-label"] = text("documents.actions", name=document.external_id)
+        with ui.menu() as menu:
             if document.status == "indexed":
                 ui.menu_item(text("documents.open"), partial(self._open, document))
             if document.has_file:
@@ -286,6 +297,7 @@ class _Room:
             if may_write:
                 ui.menu_item(text("documents.edit"), partial(self._edit, document))
                 ui.menu_item(text("documents.delete"), partial(self._delete, [document])).classes(BAD)
+        return menu
 
     async def _open(self, document: Document) -> None:
         await open_document(self.page, ShownPlace(document.id))

@@ -22,6 +22,7 @@ from cairn.interfaces.web.parts import (
     LINE,
     bytes_of,
     confirm,
+    draw_when_opened,
     icon_button,
     keep_address,
     list_shown_names,
@@ -91,15 +92,21 @@ async def _show_health(page: Page, services: Services) -> None:
             await _show_disk(text, services)
     for problem in [*state.warnings, *outdated]:
         ui.label(problem).classes(f"break-words {BAD}").props("role=alert")
-    with ui.expansion(text("operation.more"), icon="more_horiz").classes("w-full"):
-        _fact(text("operation.revision"), database.revision)
-        _fact(text("operation.embedding"), state.embedding_model)
-        _fact(text("operation.reranker"), state.reranker)
-        _fact(text("operation.traces_dropped"), state.traces_dropped, bad=state.traces_dropped > 0)
-        for kind, gate in services.admission.gates.items():
-            said = text("operation.gate", running=gate.running, waiting=gate.waiting, refused=gate.refused)
-            _fact(text("operation.admission", kind=text.say("gates", kind)), said)
+    more = ui.expansion(text("operation.more"), icon="more_horiz").classes("w-full")
+    draw_when_opened(more, partial(_show_more, text, services, database, state))
     await _show_usage(page, services)
+
+
+def _show_more(
+    text: Texts, services: Services, database: operation.DatabaseState, state: operation.ServiceState
+) -> None:
+    _fact(text("operation.revision"), database.revision)
+    _fact(text("operation.embedding"), state.embedding_model)
+    _fact(text("operation.reranker"), state.reranker)
+    _fact(text("operation.traces_dropped"), state.traces_dropped, bad=state.traces_dropped > 0)
+    for kind, gate in services.admission.gates.items():
+        said = text("operation.gate", running=gate.running, waiting=gate.waiting, refused=gate.refused)
+        _fact(text("operation.admission", kind=text.say("gates", kind)), said)
 
 
 def _state(icon: str, title: str, said: str, *, bad: bool | None = False, moment: datetime | None = None) -> None:

@@ -15,6 +15,7 @@ from cairn.interfaces.web.parts import (
     BAD,
     LINE,
     choose_from,
+    draw_when_opened,
     icon_button,
     keep_address,
     list_shown_names,
@@ -45,6 +46,7 @@ class _Room:
     collection: str
     query: str
     knobs: list[Knobs] = field(default_factory=list)
+    compared: bool = False
 
     async def draw(self, names: dict[str, str]) -> None:
         text = self.page.text
@@ -57,11 +59,9 @@ class _Room:
             asked.classes("grow min-w-60").props("autofocus").on("keydown.enter", self._search)
             ui.button(text("frame.search"), icon="search", on_click=self._search).props("no-caps")
             icon_button("link", text("search.share"), self._share)
-        with ui.expansion(text("search.settings"), icon="tune").classes("w-full"):
-            self.knobs[0].draw(self.page)
-            self.compare = ui.switch(text("search.compare"), value=read_address("compare") == "1")
-            with ui.column().bind_visibility_from(self.compare, "value"):
-                self.knobs[1].draw(self.page)
+        self.compared = read_address("compare") == "1"
+        panel = ui.expansion(text("search.settings"), icon="tune").classes("w-full")
+        draw_when_opened(panel, self._draw_settings)
         self.found = ui.element("div").classes("w-full flex flex-col gap-4").props("role=region aria-live=polite")
         if self.query:
             await self._search()
@@ -69,9 +69,15 @@ class _Room:
             with self.found:
                 show_empty("search", text("search.empty_title"), text("search.empty_hint"))
 
+    def _draw_settings(self) -> None:
+        self.knobs[0].draw(self.page)
+        compare = ui.switch(self.page.text("search.compare")).bind_value(self, "compared")
+        with ui.column().bind_visibility_from(compare, "value"):
+            self.knobs[1].draw(self.page)
+
     def _address(self) -> dict[str, str]:
         shown = {"q": self.query, "collection": self.collection, **self.knobs[0].address("")}
-        return {**shown, "compare": "1", **self.knobs[1].address("b_")} if self.compare.value else shown
+        return {**shown, "compare": "1", **self.knobs[1].address("b_")} if self.compared else shown
 
     def _share(self) -> None:
         keep_address(self._address())
@@ -79,7 +85,7 @@ class _Room:
         ui.notify(self.page.text("search.shared"))
 
     async def _search(self) -> None:
-        text, both = self.page.text, self.knobs if self.compare.value else self.knobs[:1]
+        text, both = self.page.text, self.knobs if self.compared else self.knobs[:1]
         self.found.clear()
         if not self.query.strip():
             return
