@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -76,7 +76,7 @@ def find_doubtful(
 def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: str, lines: Lines) -> dict[str, _Signs]:
     """Of names in capitals, with "&" or a number nothing is read: they are what they look like."""
     starts = [token.start for token in tokens]
-    line_starts, first_letters = _read_lines(text)
+    begins = read_lines_of(text)
     signs: dict[str, _Signs] = {}
     for one in found:
         if one.name.isupper() or "&" in one.name:
@@ -84,7 +84,7 @@ def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: s
         key = key_of(one.name)
         sign = signs.setdefault(key, _Signs([fold(word) for word in _WORD.findall(one.name)], one.kind == "place"))
         at, after = bisect_left(starts, one.start), bisect_left(starts, one.end)
-        begins_line = first_letters[bisect_right(line_starts, one.start) - 1] >= one.start
+        begins_line = begins(one.start)
         opens = begins_line or (at < len(tokens) and tokens[at].start == one.start and tokens[at].opens)
         asserted = after < len(tokens) and tokens[after].folded in ASSERTS
         sign.begins_only = sign.begins_only and opens and not asserted
@@ -97,8 +97,8 @@ def _read_signs(found: Iterable[FoundName], tokens: Sequence[NameToken], text: s
     return signs
 
 
-def _read_lines(text: str) -> tuple[list[int], list[int]]:
-    """Where each line begins, and where its first letter stands: behind the text where it has none."""
+def read_lines_of(text: str) -> Callable[[int], bool]:
+    """Tells whether no letter stands before a place on its line."""
     starts, letters, start = [], [], 0
     while start <= len(text):
         end = text.find("\n", start)
@@ -107,7 +107,7 @@ def _read_lines(text: str) -> tuple[list[int], list[int]]:
         starts.append(start)
         letters.append(letter.start() if letter else len(text))
         start = end + 1
-    return starts, letters
+    return lambda place: letters[bisect_right(starts, place) - 1] >= place
 
 
 def _is_phrase(sign: _Signs, small: set[str]) -> bool:

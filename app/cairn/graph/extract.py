@@ -3,6 +3,7 @@
     names, identifiers, quoted titles, acronyms, phrases    over the whole document, once
     -> one name for each entity (aliases)                   resolve.py
     -> what is no name after all is a term                  doubt.py
+    -> how sure the others are                              certainty.py
     -> mentions of each passage, its title and headings
     -> relations within sentences                           relations.py
 
@@ -21,6 +22,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from cairn.domain.graph import Alias, EntityKind, EntityMention, Extraction
+from cairn.graph.certainty import NameKey, find_certainty, name_key
 from cairn.graph.doubt import find_doubtful
 from cairn.graph.keys import (
     LONGEST_KEY,
@@ -102,7 +104,7 @@ _NO_IDENTIFIER: Final = re.compile(r"(?:0x)?(?:[0-9a-f]{4,80}|[0-9A-F]{4,80})|_[
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3
 """Most words of a name that is taken for a person's, and for a place's after a preposition."""
-_CONFIDENCE: Final[Mapping[EntityKind, float]] = {"topic": 1.0, "identifier": 0.9, "term": 0.5}
+_TERM_CONFIDENCE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +144,15 @@ def extract(
         replace(one, kind="term") if one.kind in ("name", "place") and key_of(one.name) in doubtful else one
         for one in found
     ]
+    expanded = [alias.name for alias in aliases if alias.reason == "acronym"]
+    certainty = find_certainty(found, tokens, text, lines, expanded=expanded, nouns=nouns_of(language) is not None)
     starts = [one.start for one in found]
     seen: set[str] = set()
     made = []
     for number, passage in enumerate(passages):
         inside = [one for one in found[bisect_left(starts, passage.start) :] if one.start < passage.end]
         topics = _topics(title if number == 0 else "", passage, seen)
-        mentions = [*topics, *_mentions(inside, passage)][:MOST_ENTITIES]
+        mentions = [*topics, *_mentions(inside, passage, certainty)][:MOST_ENTITIES]
         relations = find_relations(
             text, passage.start, passage.end, mentions, topic=bare_title(title) if title else None
         )
@@ -165,10 +169,13 @@ def _topics(title: str, passage: PassageSpan, seen: set[str]) -> Iterator[Entity
             yield EntityMention(heading.strip(), "topic", passage.start, passage.start)
 
 
-def _mentions(found: Sequence[_Named], passage: PassageSpan) -> Iterator[EntityMention]:
+def _mentions(
+    found: Sequence[_Named], passage: PassageSpan, certainty: Mapping[NameKey, float]
+) -> Iterator[EntityMention]:
     for one in found:
         if one.end <= passage.end:
-            yield EntityMention(one.name, one.kind, one.start, one.end, _CONFIDENCE.get(one.kind, 0.8))
+            sure = _TERM_CONFIDENCE if one.kind == "term" else certainty[name_key(one)]
+            yield EntityMention(one.name, one.kind, one.start, one.end, sure)
 
 
 def _entities(text: str, bare: str, tokens: Sequence[NameToken], language: str | None, lines: Lines) -> list[_Named]:

@@ -1,0 +1,164 @@
+"""How sure it is that a name is one: what comes first in a list. Pure.
+
+A name that doubt.py leaves one is ordered by what its document shows for it. The steps are stored as the confidence of its
+mentions; docs/adr/0124-the-surest-names-first.md says what each sign was worth.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from cairn.domain.graph import EntityKind
+from cairn.graph.doubt import FoundName, read_lines_of
+from cairn.graph.keys import key_of
+from cairn.graph.kinds import INDEFINITE, LABELS, LEADING_ARTICLE, PLACE_PREPOSITIONS, STOPS
+from cairn.graph.layout import Lines
+from cairn.language.names import CONNECTORS, NameToken
+from cairn.language.text import fold
+
+SURE: Final = 0.95
+"""Of the names that had this step in one document, 9 of 10 were names to a reader; of LIKELY 8, of OPEN 7, of UNLIKELY 4."""
+LIKELY: Final = 0.85
+OPEN: Final = 0.75
+"""The document shows little: several documents may show more together."""
+UNLIKELY: Final = 0.6
+"""The document shows something against it."""
+_INSIDE: Final = 3
+"""How often a word stands within sentences before it is taken for a name by that alone; a phrase or acronym, once less."""
+_SHARE: Final = 0.3
+"""Of the mentions of a word: as many tell for it or against it."""
+_MOST: Final = 0.5
+_SHORT: Final = 2
+"""Letters of an acronym that may mean anything."""
+_WORD: Final = re.compile(r"[^\W_]+")
+_ACRONYM: Final = re.compile(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
+_WHOLE: Final = re.compile(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
+"""Identifiers that stand for one thing: "YouTube", "max_connections", an address."""
+_CODED: Final = re.compile(r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|.*\.(?:png|jpe?g|gif|svg|docx?|pdf)", re.IGNORECASE)
+"""Numbers of things ("Q1", "FY25") and names of files."""
+
+NameKey = tuple[str, bool]
+"""A normal form, and whether it is of an identifier."""
+
+
+@dataclass(slots=True)
+class _Signs:
+    """What the mentions of a name show together."""
+
+    names: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[EntityKind] = field(default_factory=Counter)
+    inside: int = 0
+    """Within sentences, with a word before it on its line."""
+    determined: int = 0
+    told: int = 0
+    """Before a comma or a possessive, or behind a preposition of places."""
+
+    @property
+    def times(self) -> int:
+        return self.names.total()
+
+
+def name_key(one: FoundName) -> NameKey:
+    return key_of(one.name, one.kind), one.kind == "identifier"
+
+
+def find_certainty(
+    found: Sequence[FoundName],
+    tokens: Sequence[NameToken],
+    text: str,
+    lines: Lines,
+    *,
+    expanded: Iterable[str],
+    nouns: bool,
+) -> dict[NameKey, float]:
+    """Step of each name of a document. `expanded`: those that it gives an acronym of; `nouns`: its language writes all nouns
+    with capitals, so that a capital tells nothing of a word."""
+    small = {token.folded for token in tokens if not token.capital}
+    known = {key_of(name) for name in expanded}
+    return {
+        key: _step(sign, small, key[0] in known, nouns)
+        for key, sign in _read_signs([one for one in found if one.kind != "term"], tokens, text, lines).items()
+    }
+
+
+def _read_signs(
+    found: Iterable[FoundName], tokens: Sequence[NameToken], text: str, lines: Lines
+) -> dict[NameKey, _Signs]:
+    starts = [token.start for token in tokens]
+    begins_line = read_lines_of(text)
+    signs: dict[NameKey, _Signs] = {}
+    for one in found:
+        sign = signs.setdefault(name_key(one), _Signs())
+        sign.names[one.name] += 1
+        sign.kinds[one.kind] += 1
+        at, after = bisect_left(starts, one.start), bisect_left(starts, one.end)
+        opens = at < len(tokens) and tokens[at].start == one.start and tokens[at].opens
+        sign.inside += not opens and lines.at(one.start) == "prose" and not begins_line(one.start)
+        before = tokens[at - 1] if at and not opens and text[tokens[at - 1].end : one.start].isspace() else None
+        sign.determined += before is not None and (
+            before.folded in INDEFINITE or LEADING_ARTICLE.match(f"{before.folded} ") is not None
+        )
+        sign.told += (after < len(tokens) and text[one.end : one.end + 1] in (",", "'", "’")) or (
+            before is not None and before.folded in PLACE_PREPOSITIONS
+        )
+    return signs
+
+
+def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
+    name, kind = sign.names.most_common(1)[0][0], sign.kinds.most_common(1)[0][0]
+    if kind == "identifier":
+        return _step_of_identifier(name)
+    words = [fold(word) for word in _WORD.findall(name)]
+    telling = [word for word in words if word not in CONNECTORS and word not in STOPS] or words
+    written = sum(word in small for word in telling)
+    common = written == len(telling)
+    if kind == "organisation":
+        return SURE if not common else LIKELY if expanded else UNLIKELY
+    if kind == "person":
+        return UNLIKELY if written else SURE
+    told = sign.told > _MOST * sign.times
+    if kind == "place":
+        if written:
+            return UNLIKELY if common else LIKELY if told else OPEN
+        return LIKELY if nouns and len(words) == 1 else SURE
+    if len(words) > 1:
+        return _step_of_phrase(sign, words, telling, written, expanded=expanded, told=told, nouns=nouns)
+    return _step_of_word(sign, name, common=common, nouns=nouns)
+
+
+def _step_of_identifier(name: str) -> float:
+    """What has an underscore at its end, a slash or a dot before an underscore is emphasis, a choice or a path."""
+    if name.startswith("_") or name.endswith("_") or "/" in name or "._" in name or _CODED.fullmatch(name):
+        return UNLIKELY
+    return SURE if _WHOLE.fullmatch(name) else LIKELY
+
+
+def _step_of_phrase(
+    sign: _Signs, words: Sequence[str], telling: Sequence[str], written: int, *, expanded: bool, told: bool, nouns: bool
+) -> float:
+    if words[-1] in LABELS:
+        return UNLIKELY
+    if written == len(telling):
+        return LIKELY if expanded else UNLIKELY
+    again = sign.inside >= _INSIDE - 1
+    if nouns:
+        return OPEN if again and not written else UNLIKELY
+    return LIKELY if again and (not written or told) else OPEN
+
+
+def _step_of_word(sign: _Signs, name: str, *, common: bool, nouns: bool) -> float:
+    again = sign.inside >= _INSIDE - 1
+    if _ACRONYM.fullmatch(name):
+        return LIKELY if again and len(name.rstrip("s")) > _SHORT else OPEN
+    if common or sign.inside == 0 or sign.determined >= _SHARE * sign.times:
+        return UNLIKELY
+    if nouns:
+        return LIKELY if again and sign.told > _MOST * sign.times else UNLIKELY
+    if sign.inside < _INSIDE:
+        return OPEN
+    return SURE if sign.told > _SHARE * sign.times else LIKELY
