@@ -11,12 +11,22 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from cairn.domain.graph import EntityKind
 from cairn.graph.doubt import FoundName, read_lines_of
 from cairn.graph.keys import key_of
-from cairn.graph.kinds import INDEFINITE, LABELS, LEADING_ARTICLE, PLACE_PREPOSITIONS, STOPS
+from cairn.graph.kinds import (
+    INDEFINITE,
+    LABELS,
+    LEADING_ARTICLE,
+    LEGAL_FORMS,
+    OCCUPATIONS,
+    ORGANISATIONS,
+    PLACE_PREPOSITIONS,
+    STOPS,
+)
 from cairn.graph.layout import Lines
 from cairn.language.names import CONNECTORS, NameToken
 from cairn.language.text import fold
@@ -35,6 +45,7 @@ _SHARE: Final = 0.3
 _MOST: Final = 0.5
 _SHORT: Final = 2
 """Letters of an acronym that may mean anything."""
+_SILENT: Final = CONNECTORS | STOPS | LEGAL_FORMS
 _WORD: Final = re.compile(r"[^\W_]+")
 _ACRONYM: Final = re.compile(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
 _WHOLE: Final = re.compile(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
@@ -114,13 +125,17 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
     if kind == "identifier":
         return _step_of_identifier(name)
     words = [fold(word) for word in _WORD.findall(name)]
-    telling = [word for word in words if word not in CONNECTORS and word not in STOPS] or words
+    if _is_broken(name, words):
+        return UNLIKELY
+    telling = [word for word in words if word not in _SILENT] or words
     written = sum(word in small for word in telling)
     common = written == len(telling)
+    if kind == "organisation" and not common:
+        return UNLIKELY if _is_of_something(words, small) else SURE
     if kind == "organisation":
-        return SURE if not common else LIKELY if expanded else UNLIKELY
+        return LIKELY if expanded else UNLIKELY
     if kind == "person":
-        return UNLIKELY if written else SURE
+        return UNLIKELY if written or words[-1] in OCCUPATIONS else SURE
     told = sign.told > _MOST * sign.times
     if kind == "place":
         if written:
@@ -129,6 +144,19 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
     if len(words) > 1:
         return _step_of_phrase(sign, words, telling, written, expanded=expanded, told=told, nouns=nouns)
     return _step_of_word(sign, name, common=common, nouns=nouns)
+
+
+def _is_broken(name: str, words: Sequence[str]) -> bool:
+    """Whether it holds a choice, begins with a legal form ("Inc. Delaware") or ends in a small word."""
+    return "/" in name or (len(words) > 1 and (words[0] in LEGAL_FORMS or words[-1] in STOPS))
+
+
+def _is_of_something(words: Sequence[str], small: set[str]) -> bool:
+    """Whether what stands before its first small word names no organisation: "Employees of The Boeing Company"."""
+    head = list(takewhile(lambda word: word not in CONNECTORS and word not in STOPS, words))
+    if len(head) == len(words) or not ORGANISATIONS.isdisjoint(head):
+        return False
+    return all(word in small or word in LABELS or word in OCCUPATIONS for word in head)
 
 
 def _step_of_identifier(name: str) -> float:
@@ -154,6 +182,8 @@ def _step_of_phrase(
 def _step_of_word(sign: _Signs, name: str, *, common: bool, nouns: bool) -> float:
     again = sign.inside >= _INSIDE - 1
     if _ACRONYM.fullmatch(name):
+        if fold(name) in OCCUPATIONS:
+            return UNLIKELY
         return LIKELY if again and len(name.rstrip("s")) > _SHORT else OPEN
     if common or sign.inside == 0 or sign.determined >= _SHARE * sign.times:
         return UNLIKELY

@@ -32,14 +32,15 @@ async def entities(
     after: EntitySummary | None = None,
     limit: int,
 ) -> list[EntitySummary]:
-    """Those most spoken of first; of those with a name, or a word of one, that begins so; after one of them. Without
-    `everything` those are left out that tell nothing of a collection: headings, phrases, names that stand nearly everywhere."""
+    """Of the most spoken of the surest first; with `prefix` the most spoken of, with a name, or a word of one, that begins so; after
+    one of them. Without `everything` those are left out that tell nothing of a collection: headings, phrases, names that stand
+    nearly everywhere."""
     last = (after.passage_count, after.name, after.id) if after else (0, "", None)
     values = (principal.tenant_id, collection_id, list(kinds) or None, *last, limit)
     if prefix:
         rows = await connection.fetch(SQL["beginning"], *values, prefix, prefix + LAST_CODE_POINT)
     else:
-        rows = await connection.fetch(SQL["most_spoken"], *values, everything)
+        rows = await connection.fetch(SQL["surest"], *values, everything, after.certainty if after else 0)
     return [EntitySummary(**dict(row)) for row in rows]
 
 

@@ -60,15 +60,16 @@ async def list_entities(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> EntityPage:
-    """Those most spoken of first. Without `q`, `kind` or `everything`, headings and repeated phrases (kinds `topic`, `term`) are
-    left out, and names that more than ten passages and more than a tenth of them have; never people, organisations or places.
-    Names that code only refers to (`typing.Any`) are not listed; by name and id they are found."""
+    """Of the most spoken of those first that are surely names; with `q` the most spoken of. Without `q`, `kind` or `everything`,
+    headings and repeated phrases (kinds `topic`, `term`) are left out, and names that more than ten passages and more than a tenth
+    of them have; never people, organisations or places. Names that code only refers to (`typing.Any`) are not listed; by name and
+    id they are found."""
     found = await graph_service.list_entities(
         services, collection, text=q, kinds=[kind] if kind else [], everything=everything or kind is not None,
         after=_after(cursor), limit=limit + 1,
     )  # fmt: skip
     last = found[limit - 1] if len(found) > limit else None
-    more = encode_cursor(json.dumps([last.passage_count, last.name, str(last.id)])) if last else None
+    more = encode_cursor(json.dumps([last.certainty, last.passage_count, last.name, str(last.id)])) if last else None
     return EntityPage(items=[entity_out(one) for one in found[:limit]], next_cursor=more)
 
 
@@ -76,10 +77,11 @@ def _after(cursor: str | None) -> EntitySummary | None:
     if not (key := decode_cursor(cursor)):
         return None
     try:
-        count, name, entity_id = json.loads(key)
-        if not isinstance(count, int) or not 0 <= count < 2**31 or not isinstance(name, str):
+        certainty, count, name, entity_id = json.loads(key)
+        counts = all(isinstance(one, int) and 0 <= one < 2**31 for one in (certainty, count))
+        if not counts or not isinstance(name, str):
             raise ValueError
-        return EntitySummary(UUID(entity_id), name, "", count)
+        return EntitySummary(UUID(entity_id), name, "", count, certainty=certainty)
     except (ValueError, TypeError, AttributeError):
         raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
