@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from cairn.domain.graph import EntityKind
@@ -50,8 +50,12 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _ACRONYM: Final = re.compile(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
 _WHOLE: Final = re.compile(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
 """Identifiers that stand for one thing: "YouTube", "max_connections", an address."""
-_CODED: Final = re.compile(r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|.*\.(?:png|jpe?g|gif|svg|docx?|pdf)", re.IGNORECASE)
-"""Numbers of things ("Q1", "FY25") and names of files."""
+_CODED: Final = re.compile(
+    r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|.*\.(?:png|jpe?g|gif|svg|docx?|pdf)|.{41,}|(?:\d{1,2}|[A-Z]|[ivx]{1,4}|[IVX]{1,4}|No)\.\w+"
+)
+"""Numbers of things ("Q1", "FY25"), names of files, hashes, and a number that sticks to what follows it ("2.Revenue")."""
+_LONGEST_FORM: Final = 4
+"""Letters of a legal form that only ends names: "Inc", "LLC", "GmbH", but not "Company"."""
 
 NameKey = tuple[str, bool]
 """A normal form, and whether it is of an identifier."""
@@ -123,7 +127,7 @@ def _read_signs(
 def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
     name, kind = sign.names.most_common(1)[0][0], sign.kinds.most_common(1)[0][0]
     if kind == "identifier":
-        return _step_of_identifier(name)
+        return _step_of_identifier(sign, name, nouns=nouns)
     words = [fold(word) for word in _WORD.findall(name)]
     if _is_broken(name, words):
         return UNLIKELY
@@ -140,15 +144,25 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
     if kind == "place":
         if written:
             return UNLIKELY if common else LIKELY if told else OPEN
-        return LIKELY if nouns and len(words) == 1 else SURE
+        return OPEN if nouns and len(words) == 1 else SURE
     if len(words) > 1:
         return _step_of_phrase(sign, words, telling, written, expanded=expanded, told=told, nouns=nouns)
     return _step_of_word(sign, name, common=common, nouns=nouns)
 
 
 def _is_broken(name: str, words: Sequence[str]) -> bool:
-    """Whether it holds a choice, begins with a legal form ("Inc. Delaware") or ends in a small word."""
-    return "/" in name or (len(words) > 1 and (words[0] in LEGAL_FORMS or words[-1] in STOPS))
+    """Whether it holds a choice, begins with a legal form, goes on behind one ("Wyeth LLC Delaware"), says its first word twice, or
+    ends in a small word."""
+    if "/" in name or len(words) == 1:
+        return "/" in name
+    ended = any(
+        form in LEGAL_FORMS
+        and len(form) <= _LONGEST_FORM
+        and form not in CONNECTORS
+        and after not in LEGAL_FORMS | STOPS
+        for form, after in pairwise(words)
+    )
+    return ended or words[0] in LEGAL_FORMS or words[0] == words[1] or words[-1] in STOPS
 
 
 def _is_of_something(words: Sequence[str], small: set[str]) -> bool:
@@ -159,10 +173,13 @@ def _is_of_something(words: Sequence[str], small: set[str]) -> bool:
     return all(word in small or word in LABELS or word in OCCUPATIONS for word in head)
 
 
-def _step_of_identifier(name: str) -> float:
-    """What has an underscore at its end, a slash or a dot before an underscore is emphasis, a choice or a path."""
+def _step_of_identifier(sign: _Signs, name: str, *, nouns: bool) -> float:
+    """What has an underscore at its end, a slash or a dot before an underscore is emphasis, a choice or a path; what stands in code
+    and cells alone may be anything, and "3D-Drucker" is a noun."""
     if name.startswith("_") or name.endswith("_") or "/" in name or "._" in name or _CODED.fullmatch(name):
         return UNLIKELY
+    if not sign.inside or (nouns and "-" in name):
+        return OPEN
     return SURE if _WHOLE.fullmatch(name) else LIKELY
 
 
