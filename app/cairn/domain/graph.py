@@ -185,8 +185,8 @@ class EntityLink:
 
 @dataclass(frozen=True, slots=True)
 class EntitySummary:
-    """An entity as lists show it. `reference`: a name that code of the collection refers to, and does not define. `certainty`: how
-    sure its mentions are that it is one, 4 to 1, where a list orders by it; else 0."""
+    """An entity as lists show it. `reference`: a name that code of the collection refers to, and does not define. `certainty`:
+    how sure its mentions are that it is one, 4 to 1, where a list orders by it; else 0."""
 
     id: UUID
     name: str

@@ -18,6 +18,7 @@ from cairn.domain.graph import EntityKind
 from cairn.graph.doubt import FoundName, read_lines_of
 from cairn.graph.keys import key_of
 from cairn.graph.kinds import (
+    ASSERTS,
     INDEFINITE,
     LABELS,
     LEADING_ARTICLE,
@@ -25,6 +26,7 @@ from cairn.graph.kinds import (
     OCCUPATIONS,
     ORGANISATIONS,
     PLACE_PREPOSITIONS,
+    PLACES,
     STOPS,
 )
 from cairn.graph.layout import Lines
@@ -43,11 +45,16 @@ _INSIDE: Final = 3
 _SHARE: Final = 0.3
 """Of the mentions of a word: as many tell for it or against it."""
 _MOST: Final = 0.5
+_MODIFIER: Final = 0.6
 _SHORT: Final = 2
 """Letters of an acronym that may mean anything."""
 _SILENT: Final = CONNECTORS | STOPS | LEGAL_FORMS
+_GENERIC: Final = LABELS | ORGANISATIONS | PLACES
+"""Words that name nothing together, either: "District Court"."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _ACRONYM: Final = re.compile(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
+_SHOUTED: Final = re.compile(r"[A-Z]{4,} [A-Z]{4,},? [A-Z.]+$")
+"""The end of a name in capitals; behind words in small letters, two lines of a heading: "Balance Sheets GENERAL MILLS, INC."."""
 _WHOLE: Final = re.compile(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
 """Identifiers that stand for one thing: "YouTube", "max_connections", an address."""
 _CODED: Final = re.compile(
@@ -72,6 +79,9 @@ class _Signs:
     determined: int = 0
     told: int = 0
     """Before a comma or a possessive, or behind a preposition of places."""
+
+    modifies: int = 0
+    """Right before a word in small letters that tells something, or before a capital: "European markets"."""
 
     @property
     def times(self) -> int:
@@ -118,6 +128,8 @@ def _read_signs(
         sign.determined += before is not None and (
             before.folded in INDEFINITE or LEADING_ARTICLE.match(f"{before.folded} ") is not None
         )
+        if after < len(tokens) and text[one.end : tokens[after].start] == " ":
+            sign.modifies += tokens[after].folded not in STOPS and tokens[after].folded not in ASSERTS
         sign.told += (after < len(tokens) and text[one.end : one.end + 1] in (",", "'", "’")) or (
             before is not None and before.folded in PLACE_PREPOSITIONS
         )
@@ -133,26 +145,26 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
         return UNLIKELY
     telling = [word for word in words if word not in _SILENT] or words
     written = sum(word in small for word in telling)
-    common = written == len(telling)
+    common = all(word in small or word in _GENERIC for word in telling)
     if kind == "organisation" and not common:
-        return UNLIKELY if _is_of_something(words, small) else SURE
+        return UNLIKELY if words[-1] in OCCUPATIONS or _is_of_something(words, small) else SURE
     if kind == "organisation":
         return LIKELY if expanded else UNLIKELY
     if kind == "person":
-        return UNLIKELY if written or words[-1] in OCCUPATIONS else SURE
+        return UNLIKELY if written or words[0] in OCCUPATIONS or words[-1] in OCCUPATIONS else SURE
     told = sign.told > _MOST * sign.times
     if kind == "place":
         if written:
             return UNLIKELY if common else LIKELY if told else OPEN
-        return OPEN if nouns and len(words) == 1 else SURE
+        return OPEN if len(words) == 1 and (nouns or sign.modifies >= _MODIFIER * sign.times) else SURE
     if len(words) > 1:
         return _step_of_phrase(sign, words, telling, written, expanded=expanded, told=told, nouns=nouns)
     return _step_of_word(sign, name, common=common, nouns=nouns)
 
 
 def _is_broken(name: str, words: Sequence[str]) -> bool:
-    """Whether it holds a choice, begins with a legal form, goes on behind one ("Wyeth LLC Delaware"), says its first word twice, or
-    ends in a small word."""
+    """Whether it holds a choice, begins with a legal form or goes on behind one ("Wyeth LLC Delaware"), says its first word twice,
+    joins two lines of a heading, or ends in a small word."""
     if "/" in name or len(words) == 1:
         return "/" in name
     ended = any(
@@ -162,7 +174,8 @@ def _is_broken(name: str, words: Sequence[str]) -> bool:
         and after not in LEGAL_FORMS | STOPS
         for form, after in pairwise(words)
     )
-    return ended or words[0] in LEGAL_FORMS or words[0] == words[1] or words[-1] in STOPS
+    heading = not name.isupper() and len(words) > _SHORT and _SHOUTED.search(name) is not None
+    return ended or heading or words[0] in LEGAL_FORMS or words[0] == words[1] or words[-1] in STOPS
 
 
 def _is_of_something(words: Sequence[str], small: set[str]) -> bool:
@@ -174,8 +187,8 @@ def _is_of_something(words: Sequence[str], small: set[str]) -> bool:
 
 
 def _step_of_identifier(sign: _Signs, name: str, *, nouns: bool) -> float:
-    """What has an underscore at its end, a slash or a dot before an underscore is emphasis, a choice or a path; what stands in code
-    and cells alone may be anything, and "3D-Drucker" is a noun."""
+    """What has an underscore at its end, a slash or a dot before an underscore is emphasis, a choice or a path; what stands in
+    code and cells alone may be anything, and "3D-Drucker" is a noun."""
     if name.startswith("_") or name.endswith("_") or "/" in name or "._" in name or _CODED.fullmatch(name):
         return UNLIKELY
     if not sign.inside or (nouns and "-" in name):
@@ -206,6 +219,6 @@ def _step_of_word(sign: _Signs, name: str, *, common: bool, nouns: bool) -> floa
         return UNLIKELY
     if nouns:
         return LIKELY if again and sign.told > _MOST * sign.times else UNLIKELY
-    if sign.inside < _INSIDE:
+    if sign.inside < _INSIDE or sign.modifies >= _MODIFIER * sign.times:
         return OPEN
     return SURE if sign.told > _SHARE * sign.times else LIKELY

@@ -58,9 +58,10 @@ async def list_entities(
     after: EntitySummary | None = None,
     limit: int = 50,
 ) -> list[EntitySummary]:
-    """Of the most spoken of entities of these kinds the surest first; with `text` the most spoken of, with a name, or a word of one,
-    that begins with it. `after`: the last one of the page before. Headings, phrases and names that more than ten passages and more
-    than a tenth of them have are found by name, and listed with `everything`. Raises NotFoundError for an unknown collection."""  # fmt: skip
+    """The surest of the entities of these kinds that are most spoken of, first; with `text` those most spoken of with a name, or a
+    word of one, that begins with it. `after`: the last one of the page before. Headings, phrases and names that more than ten
+    passages and more than a tenth of them have are found by name, and listed with `everything`. Raises NotFoundError for an
+    unknown collection."""  # fmt: skip
     found = await _collection(services, collection)
     prefix = key_of(normalise(text))
     if text.strip() and not prefix:

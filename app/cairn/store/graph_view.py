@@ -32,9 +32,9 @@ async def entities(
     after: EntitySummary | None = None,
     limit: int,
 ) -> list[EntitySummary]:
-    """Of the most spoken of the surest first; with `prefix` the most spoken of, with a name, or a word of one, that begins so; after
-    one of them. Without `everything` those are left out that tell nothing of a collection: headings, phrases, names that stand
-    nearly everywhere."""
+    """The surest of those most spoken of first; with `prefix` those most spoken of, with a name, or a word of one, that begins so;
+    after one of them. Without `everything` those are left out that tell nothing of a collection: headings, phrases, names that
+    stand nearly everywhere."""
     last = (after.passage_count, after.name, after.id) if after else (0, "", None)
     values = (principal.tenant_id, collection_id, list(kinds) or None, *last, limit)
     if prefix:
