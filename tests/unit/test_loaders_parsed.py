@@ -58,6 +58,11 @@ def test_a_term_of_a_list_of_definitions_leads_what_is_said_of_it() -> None:
     assert html(page) == "**`max_size` (integer)**\n\nThe default is 100.\n\na*\n\nAny."
 
 
+def test_the_mark_that_leads_to_the_address_of_a_heading_is_no_word_of_it() -> None:
+    page = "<h2>C#<a class='headerlink' href='#c'>¶</a></h2><p>See <a href='#x'>#</a><a href='a.html'>#</a></p>"
+    assert html(page) == "## C#\n\nSee #"
+
+
 def test_html_code_keeps_its_white_space() -> None:
     page = "<pre><code class='language-python'>def f():\n    return 1\n</code></pre><p>use <code>f()</code></p>"
     assert html(page) == "```python\ndef f():\n    return 1\n```\n\nuse `f()`"

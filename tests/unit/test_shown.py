@@ -45,6 +45,15 @@ def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_
     )
 
 
+def test_a_term_is_shown_with_all_that_is_said_of_it_where_that_is_short() -> None:
+    terms = [f"**`SHELF_{n}`**\n\nThe height of a shelf.\n\nIt is {n} feet.\n\nSet it before the first jar." for n in range(20)]
+    assert shown("# Shelves\n\n" + "\n\n".join(terms), "It is 7 feet.") == (
+        "`SHELF_7`\n\nThe height of a shelf.\n\nIt is 7 feet. [1]\n\nSet it before the first jar."
+    )
+    long = "\n\n".join((*terms, f"**`LAST`**\n\n{'Shelves are of oak. ' * 40}\n\nPaint it."))
+    assert shown("# Shelves\n\n" + long, "Paint it.") == "Paint it. [1]"
+
+
 METRICS = """Metrics are sent over UDP. The module `statsd` turns the server into a client of it.
 
 UDP keeps the server apart from slow consumers, so that requests are not held up.

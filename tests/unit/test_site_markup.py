@@ -47,6 +47,18 @@ def test_a_page_of_docusaurus_is_what_its_reader_sees() -> None:
     assert len(tables_in(text)) == 2
 
 
+def test_a_list_of_definitions_is_read_as_in_html() -> None:
+    """A term leads what is said of it, and what its text is set in by is no code."""
+    text = plain_markup(
+        '<h2 id="o">Options <a class="anchor" href="#o" title="Permalink">¶</a></h2>\n\n<dl>\n    <dt id="size">'
+        '<a href="#size"><code>SIZE</code></a></dt>\n    <dd>\n        <p>The number\n           of shelves.</p>\n        <p>'
+        "<em>Default is 16.</em></p>\n    </dd>\n    <dt>crop</dt>\n    <dd>\n        Cuts the rim.\n\n        crop()\n    </dd>\n</dl>\n"
+    )
+    assert text.strip().split("\n\n") == [
+        "## Options", "**`SIZE`**", "The number\nof shelves.", "Default is 16.", "**crop**", "Cuts the rim.", "        crop()",
+    ]  # fmt: skip
+
+
 def test_a_page_of_myst_and_mkdocs_too() -> None:
     text = plain_markup((MANUALS / "myst.md").read_text())
     for part in (

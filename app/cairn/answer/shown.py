@@ -62,7 +62,8 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
-    A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table.
+    A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table;
+    of a list of definitions the term with all that is said of it.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it; a
     paragraph with what it introduces, or with what it speaks of ("This directive ..."), be it the heading; what is said of a
     term with the term; and the list or code that the section leads to, or else the code that it begins with. That is left
@@ -80,8 +81,9 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     else:
         begins, ends = _section(blocks, at)
         whole = _whole_section(blocks, begins, ends)
-        span = whole or _part(text, blocks, (begins, ends), at, quoted)
-        if not whole and not said_briefly:
+        entry = None if whole else _whole_entry(text, blocks, (begins, ends), at)
+        span = whole or entry or _part(text, blocks, (begins, ends), at, quoted)
+        if not (whole or entry or said_briefly):
             span = span[0], _led_to(text, blocks[begins:ends], span)
             lead = _lead_code(text, blocks[begins:ends], span)
         if whole and span[1] - span[0] < INTRODUCTION:
@@ -136,6 +138,29 @@ def _whole_section(blocks: Sequence[Block], begins: int, ends: int) -> Span | No
         ):
             return span
     return None
+
+
+def _whole_entry(text: str, blocks: Sequence[Block], section: tuple[int, int], at: int) -> Span | None:
+    """A term of a list of definitions with all that is said of it, where that is short."""
+    terms = [number for number in range(*section) if _is_run_in(text, blocks[number])]
+    if not terms or at < terms[0]:
+        return None
+    begins = max(number for number in terms if number <= at)
+    ends = min((number for number in terms if number > at), default=section[1])
+    span = blocks[begins].start, blocks[ends - 1].end
+    return span if span[1] - span[0] <= (SHORT_PROSE if _is_prose(blocks[begins:ends]) else MOST_SHOWN) else None
+
+
+_RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?")
+
+
+def _is_run_in(text: str, block: Block) -> bool:
+    """Whether a paragraph is a line in bold, a term or a heading that stands below all others."""
+    return (
+        block.kind == "prose"
+        and block.end - block.start <= LABEL
+        and bool(_RUN_IN.fullmatch(text, block.start, block.end))
+    )
 
 
 def _is_prose(blocks: Sequence[Block]) -> bool:

@@ -91,7 +91,7 @@ class _Renderer:
     def _open(self, node: Any) -> bool:
         """Begin an element; False when it is dealt with, or dropped, with all that it holds."""
         tag = node.tag
-        if not isinstance(tag, str) or tag in _HIDDEN:
+        if not isinstance(tag, str) or tag in _HIDDEN or _is_permalink(node):
             return False
         if tag in _BLOCKS:
             self._flush()
@@ -165,6 +165,12 @@ class _Renderer:
         elif block := render_table(rows, header_rows=_header_rows(node)):
             self.marker = ""
             self.blocks.append(block)
+
+
+def _is_permalink(node: Any) -> bool:
+    """Whether it is the mark behind a heading that is an address and no word of it."""
+    said = (node.text or "").strip() if node.tag == "a" and not len(node) else ""
+    return said in render.PERMALINKS and str(node.get("href", "")).startswith("#")
 
 
 def _squeeze(text: str | None) -> str:

@@ -38,6 +38,13 @@ _VOID_NAMES: Final = "br hr img input link meta source track col embed area base
 _VOID: Final = frozenset(_VOID_NAMES.split())
 _KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_VOID))
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+_RUNNING: Final = frozenset(("p", "dd", "figcaption"))
+"""Elements that hold running text, whose lines a site may set in as it likes."""
+_SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
+_BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
+_PERMALINK: Final = re.compile(
+    rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
+)
 _LONGEST_HEADING: Final = 500
 _WIDEST_SPAN: Final = 50
 _WIDEST_ROW: Final = 200
@@ -79,6 +86,7 @@ class _Walk:
         self.parts: list[str] = []
         self.endless = False  # a table that is not closed was met, so that none is from there on
         self.line = ""  # of the output, as far as it is written
+        self.running = False  # inside of an element that holds running text, before a blank line
 
     def read(self) -> str:
         position = 0
@@ -87,10 +95,20 @@ class _Walk:
                 continue  # inside of what was read as one
             if tag["code"] or not self._is_element(tag):
                 continue
-            self._write(self.text[position : tag.start()])
+            self._write(self._said(position, tag.start()))
             position = self._element(tag)
-        self._write(self.text[position:])
+        self._write(self._said(position, len(self.text)))
         return "".join(self.parts)
+
+    def _said(self, start: int, end: int) -> str:
+        """Text between two tags. Where it runs, the white space that its lines begin with means nothing; behind a blank line it is
+        Markdown again, where it means code."""
+        if not self.running:
+            return self.text[start:end]
+        blank = _BLANK_LINE.search(self.text, start, end)
+        runs = blank.start() if blank else end
+        self.running = blank is None
+        return _SET_IN.sub("\n", self.text[start:runs]) + self.text[runs:end]
 
     def _is_element(self, tag: re.Match[str]) -> bool:
         name = tag["name"]
@@ -127,6 +145,8 @@ class _Walk:
         """Writes what becomes of a tag; where to read on."""
         name, closes = tag["name"].lower(), bool(tag["close"])
         attributes = dict(_attributes(tag["attributes"] or ""))
+        if name in _BLOCKS:
+            self.running = name in _RUNNING and not closes
         if tag["name"][0].isupper() and not tag["name"].isupper():
             named = attributes.get("label") or attributes.get("title") or attributes.get("summary")
             self._break("\n\n")
@@ -134,7 +154,7 @@ class _Walk:
                 self._write(f"{render.run_in(unescape(named))}\n\n")
         elif name == "table" and not closes:
             return self._table(tag)
-        elif name == "summary" or (name[0] == "h" and name[1:].isdigit()):
+        elif name in ("summary", "dt") or (name[0] == "h" and name[1:].isdigit()):
             return self._heading(tag, name, closes=closes)
         elif name == "code":
             self._write("`")
@@ -143,7 +163,7 @@ class _Walk:
         elif name == "li" and not closes:
             self._break("\n")
             self._write("" if self.line.lstrip().startswith("|") else "- ")
-        elif name in ("li", "tr", "dt", "dd"):
+        elif name in ("li", "tr", "dd"):
             self._break("\n")
         elif name in _BLOCKS:
             self._break("\n\n")
@@ -159,7 +179,7 @@ class _Walk:
                 self._break("\n\n")
                 if said:
                     self._write(
-                        (render.run_in(said) if name == "summary" else render.heading(int(name[1:]), said)) + "\n\n"
+                        (render.heading(int(name[1:]), said) if name[1:].isdigit() else render.run_in(said)) + "\n\n"
                     )
                 return found.end()
         self._break("\n\n")
@@ -289,6 +309,7 @@ def _span(value: str | None) -> int:
 
 
 def _flat(text: str) -> str:
+    said = _PERMALINK.sub("", text)
     return render.collapse(
-        TAG.sub(lambda tag: tag["code"] or ("`" if tag["name"].lower() == "code" else ""), text)
+        TAG.sub(lambda tag: tag["code"] or ("`" if tag["name"].lower() == "code" else ""), said)
     ).strip()

@@ -15,6 +15,9 @@ _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,
 REPEATED_CELL = 200
 """A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
 
+PERMALINKS = frozenset("¶§#🔗")
+"""Marks behind a heading that lead to its address, and are no words of it."""
+
 
 class MergedCells:
     """Fills the rows of one table cell by cell: text merged over columns stands in the first, over rows in each
