@@ -132,7 +132,7 @@ _ENDS: Final = (".", "!", "?", ":", "。", "؟", "।")
 
 
 def _parts(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
-    """Of a text without headings: the first sentence of each page, else of parts of equal length."""
+    """Of a text without headings: the first sentence of each page, else all where there are few, else of parts of equal length."""
     pages: dict[int, tuple[str, Lead]] = {}
     for lead in leads:
         if lead.page is not None:
@@ -140,7 +140,7 @@ def _parts(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
     if len(pages) > 1:
         rows = list(pages.values())
         return rows if len(rows) <= limit else [rows[at * len(rows) // limit] for at in range(limit)]
-    count = min(limit, max(1, len(leads) // FEWEST))
+    count = len(leads) if len(leads) <= limit else min(limit, max(1, len(leads) // FEWEST))
     return [("", leads[at * len(leads) // count]) for at in range(count)]
 
 
