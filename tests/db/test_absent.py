@@ -33,6 +33,12 @@ DOCUMENTS = {
     "the option `keep_days`. Older jobs are deleted every night.\n",
     "harvest_2021.md": "# Harvest report\n\nHarrow Farms reported revenue of 4,200 thousand euros in 2021. The fruit was "
     "sold in Bremen. Miller Mills bought most of it.\n",
+    "stations.md": "# Stations\n\nHarrow Farms packs fruit.\n\n## Packing\n\n"
+    + "It is weighed, washed, and put into boxes of wood, and of paper where it is small. " * 40
+    + "\n\n## Places\n\nHarrow Farms has stations in Bremen and in Quebec.\n\n"
+    + "Fruit is weighed, washed and packed there. " * 25
+    + "\n\nHarrow Farms operates 66 fuel stations, and sells diesel at each of them.\n\n"
+    + "Fuel is bought once a week, and kept below ground. " * 25,
     "norwood_2021.md": "# Annual report\n\nThe company is Norwood Dairy.\n\n## Results\n\n"
     + "Milk was sold to many shops all over the country, and cheese to some of them. " * 40
     + "\n\n## Income\n\nNet income was 310 thousand euros.\n",
@@ -64,6 +70,18 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
     if answer.answered == "no":
         assert missing in answer.answer
     assert not answer.answer.startswith("Harrow Farms reported")
+
+
+async def test_a_name_that_is_not_shown_makes_no_sure_answer(services: Services) -> None:
+    """It stands in the passage, far above what is quoted."""
+    await index(services, "absent", DOCUMENTS)
+    told = await answered(services, "How many fuel stations does Harrow Farms operate?", collection="absent")
+    assert ("66" in told.answer, told.answered) == (True, "yes")
+    elsewhere = await answered(
+        services, "How many fuel stations does Harrow Farms operate in Quebec?", collection="absent"
+    )
+    assert elsewhere.answered != "yes"
+    assert elsewhere.insufficiencies == ("Quebec is mentioned in these documents, but not together with what you ask.",)
 
 
 async def test_orders_to_a_model_name_nothing_that_documents_must_mention(services: Services) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cairn.answer.answer_type import asking_words, may_say_sum, read_asked, says_sum
+from cairn.answer.across import extract_across
+from cairn.answer.answer_type import asking_words, holds_asked, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import candidates
+from cairn.answer.confidence import GUESS, Calibration
 from cairn.answer.evidence import question_terms
 from cairn.answer.extract import extract, with_sum_first
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
@@ -97,6 +99,9 @@ def test_no_sum_is_asked_for(question: str) -> None:
         ("The fee is waived.", True, False),
         ("A million dollars.", True, False),
         ("It is free.", True, False),
+        ("Permiso de bomberos: 3-7 días", False, False),
+        ("It takes 3 to 5 days.", False, False),
+        ("Die Gebühr beträgt 535 bis 635 EUR.", True, True),
         ("El trámite es gratuito.", True, False),
         ("Der Beitrag entfällt.", True, False),
         ("Le café est offert.", True, False),
@@ -162,6 +167,32 @@ def first_of(texts: list[str], behind: float) -> str:
     return found[order[0]].text
 
 
-async def test_what_shows_no_sum_is_quoted_still() -> None:
-    draft = await extract(COSTS, [passage(ROOF)], WordEmbedder(), SETTINGS, enough=0.0)
+SURE = Calibration((0.0, 3.0), (0.0, 3.0))
+
+
+@pytest.mark.parametrize(("text", "sure"), [(ROOF, False), (FEE, True), (PAID, True), (TABLE, True)])
+async def test_what_shows_no_sum_is_quoted_as_a_guess(text: str, sure: bool) -> None:
+    draft = await extract(COSTS, [passage(text)], WordEmbedder(), SETTINGS, enough=0.0, calibration=SURE)
     assert draft.found
+    assert (draft.confidence > GUESS) is sure
+
+
+@pytest.mark.parametrize(("text", "sure"), [("Das Dach ist 65 Meter lang.", False), ("Das Dach kostet 65 Euro.", True)])
+async def test_so_is_what_shows_none_in_another_language(text: str, sure: bool) -> None:
+    draft = await extract_across("What does the roof cost?", "en", [passage(text)], WordEmbedder(), calibration=SURE)
+    assert (draft.confidence > GUESS) is sure
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted"), [("13 EUR", True), ("2 weeks", True), ("13", False), ("By me", False)], ids=lambda one: str(one)
+)
+def test_an_amount_below_a_heading_can_be_quoted(line: str, quoted: bool) -> None:
+    below = candidates([passage(f"# Register\n\n## Fee\n\n{line}\n\nIt is sent to your home.\n")])
+    assert any(one.text == line for one in below) is quoted
+    beside = candidates([passage(f"It is sent to your home.\n\n{line}\n\nIt is sent there.\n")])
+    assert not any(one.text == line for one in beside)
+
+
+@pytest.mark.parametrize(("text", "fits"), [("It is 20 EUR.", True), ("It is 20 metres.", None)])
+def test_a_sum_is_what_is_asked_for_and_nothing_else_is_certainly_none(text: str, fits: bool | None) -> None:
+    assert holds_asked(read_asked(COSTS), COSTS, text, frozenset()) is fits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from cairn.answer.refusal import is_refusal
 from cairn.answer.reply import loop_start
 from cairn.errors import InputError
 from cairn.evals.calibrate import calibrate
+from cairn.providers.answer_reader import Stretch, StretchReading
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 from tests.unit.test_read_across import ReaderOf
 
@@ -87,6 +89,37 @@ async def test_a_fact_that_was_read_is_shown_from_one_half(
     draft = await extract(
         question, [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present), by=by, enough=enough
     )
+    assert draft.found is shown
+
+
+class DoubtfulReader(ReaderOf):
+    """One whose word on the stretch is `sure` log odds."""
+
+    def __init__(self, sure: float) -> None:
+        super().__init__("Riga")
+        self.sure = sure
+
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
+        return [StretchReading(self.sure, one.units) for one in await super().read(question, stretches)]
+
+
+@pytest.mark.parametrize(
+    ("question", "sure", "present", "shown"),
+    [
+        ("When was the Kestrel built?", -0.99, 0.501, True),
+        ("When was the Kestrel built?", -1.01, 0.699, False),
+        ("When was the Kestrel built?", -1.01, 0.701, True),
+        ("What does the Kestrel carry?", -1.01, 0.501, True),
+    ],
+)
+async def test_a_fact_that_the_reader_doubts_is_shown_where_all_else_speaks_for_it(
+    question: str, sure: float, present: float, shown: bool
+) -> None:
+    """ADR 122."""
+    draft = await extract(
+        question, [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(present),
+        by=ReadBy(DoubtfulReader(sure), [[]]),
+    )  # fmt: skip
     assert draft.found is shown
 
 

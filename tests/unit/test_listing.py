@@ -91,6 +91,7 @@ def test_spellings_of_a_date_are_one() -> None:
     assert {
         read_date(said) for said in ("23 March 2019", "March 23, 2019", "2019-03-23", "23.3.2019", "23 mars 2019")
     } == {"2019-03-23"}
+    assert read_date("23 maggio 2019") == "2019-05-23"
     assert (read_date("March 2019"), read_date("23 March")) == ("2019-03", "--03-23")
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
 from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
-from cairn.answer.extract import not_found, quoted_draft, selection_features, unsaid, with_sum_first
+from cairn.answer.extract import may_show_sum, not_found, quoted_draft, selection_features, unsaid, with_sum_first
 from cairn.answer.quotation import lead_over_others, quote
 from cairn.answer.reading import UNREAD, as_stretch, choose_places
 from cairn.domain.answer import Draft
@@ -133,6 +133,7 @@ async def extract_across(
     if confidence.present < ENOUGH:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     best = quote(order[0], found, scores, terms, passages)
+    confidence = confidence if may_show_sum(best, terms.asked, passages) else confidence.unsure()
     draft = quoted_draft(best, (), passages, first, language, terms.asked)
     said = replies(language).written_in
     note = said.get(written_in(passages[best.rank]) or "") or said.get("other", "")

@@ -154,7 +154,11 @@ def gives_definition(text: str) -> bool:
 def may_say_sum(text: str) -> bool:
     """Whether something in the text may be what is paid: "free", or a number that is neither a year nor an amount of something
     else (244 metres). Fees are percentages too, and a currency may be left out, or be none that is known (12 zł)."""
-    return bool(_AMOUNT.search(text)) or any(map(_may_be_paid, quantities(text)))
+    return bool(_AMOUNT.search(text)) or any(map(_may_be_paid, quantities(_UP_TO.sub("", text))))
+
+
+_UP_TO: Final = re.compile(r"(?<![\d.,])\d{1,12}(?:[.,]\d{1,12})?\s?(?:[-–—]|bis|to|a|à)\s?(?=\d)")
+"""The lower of two numbers that have one unit: "3-7 days"."""
 
 
 def says_sum(text: str) -> bool:
@@ -176,6 +180,8 @@ def _may_be_paid(one: Quantity) -> bool:
 def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -> bool | None:
     """Whether a text holds a thing of the kind asked for that the question does not name itself; None where no such kind is
     asked for. `words`: those of the text, folded."""
+    if asked.money and says_sum(text):
+        return True
     if not (asked.number or asked.time or asked.person or asked.outcome):  # of a sum no form is sure
         return None
     given = set(_DIGITS.findall(question))

@@ -13,6 +13,7 @@ from typing import Final
 
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
+from cairn.language.numbers import quantities
 from cairn.language.sentences import Unit, split_units
 from cairn.language.tables import Row, Table, tables_in
 from cairn.language.tokens import terms
@@ -99,7 +100,10 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
         own = frozenset(sequence)
         level = _leads(unit, text, content)
         follows = ordered[at + 1][0] if at + 1 < len(ordered) else None
-        if (not level or _announces(unit, text, follows)) and not _is_fragment(passage, unit, text):
+        below = at > 0 and ordered[at - 1][0].kind == "heading"
+        if (not level or _announces(unit, text, follows)) and not _is_fragment(
+            passage, unit, text, below_heading=below
+        ):
             if lead is None:
                 path = _path(above)
                 lead = titles.union(*map(terms, path))
@@ -174,8 +178,8 @@ _RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?|__[^_\n]+__[.:]?")
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 
 
-def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
-    """Cut off by the start or end of the passage, or too little to be understood."""
+def _is_fragment(passage: Passage, unit: Unit, text: str, *, below_heading: bool) -> bool:
+    """Cut off by the start or end of the passage, or too little to be understood; an amount below a heading is not: "13 EUR"."""
     if unit.kind == "code":
         return False
     if unit.start == 0 and passage.start > 0 and text[0].islower():
@@ -184,7 +188,7 @@ def _is_fragment(passage: Passage, unit: Unit, text: str) -> bool:
         return True
     if unit.kind != "prose" or _SENTENCE_END.search(text):
         return not any(c.isalpha() for c in text)
-    return len(text.split()) < FEWEST_WORDS
+    return len(text.split()) < FEWEST_WORDS and not (below_heading and any(one.unit for one in quantities(text)))
 
 
 _LINKS_ONLY: Final = re.compile(r"(?:(?:\[[^\[\]\n]*\]:[ ]+\S+|\[[^\[\]\n]*\]\(#[^()\s]*\))(?:\s+|\Z))+")

@@ -22,6 +22,11 @@ PRESENT_ENOUGH: Final = 0.30  # measured: tests/unit/test_edges_answer.py
 answer, and 78 % of what they do not."""
 FACT_ENOUGH: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """The same of a number, a time, a sum or a name, where the reader has read (docs/adr/0119-what-is-not-said.md)."""
+FACT_DOUBTED: Final = 0.7  # measured: tests/unit/test_edges_answer.py
+"""The same where the reader's own word on the stretch is below READER_DOUBTS: all words of a question may stand near to what is
+told of something else (docs/adr/0122-what-is-told-of-something-else.md)."""
+READER_DOUBTS: Final = -1.0  # measured: tests/unit/test_edges_answer.py
+"""Log odds."""
 RIGHT_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py
 """Confidence from which a quotation that the reader has read is shown; below, seven in eight are wrong."""
 NAMED_ENOUGH: Final = 0.15  # measured: tests/db/test_described.py

@@ -15,12 +15,15 @@ from typing import Final
 
 import numpy as np
 
+from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, may_say_sum, says_sum
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.confidence import (
+    FACT_DOUBTED,
     FACT_ENOUGH,
     PRESENT_ENOUGH,
+    READER_DOUBTS,
     RIGHT_ENOUGH,
     SURE,
     UNCALIBRATED,
@@ -102,6 +105,7 @@ async def extract(
     before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
     """
     found = about_the_same(question, unsaid(candidates(passages), known))
+    question = spell_out(question, [text for one in passages for text in (one.title, *one.headings, one.content)])
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -120,9 +124,9 @@ async def extract(
         features = with_reading(features, order, found, scores, read)
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
-    if other_row or _is_source_code(best, passages):
+    if other_row or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
-    if not _is_enough(confidence, terms.asked, enough, read=read is not None):
+    if not _is_enough(confidence, terms.asked, enough, features.read):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
@@ -137,14 +141,24 @@ async def extract(
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 
-def _is_enough(confidence: Confidence, asked: Asked, enough: float, *, read: bool) -> bool:
-    """Whether the quotation is shown. More is wanted where the reader has `read`, which tells a number, a time or a name well
-    from what stands near to it, unless as little is `enough` as of a document that the question names."""
-    if read and enough == PRESENT_ENOUGH:
+def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float | None) -> bool:
+    """Whether the quotation is shown. More is wanted where the reader has read it, which tells a number, a time or a name well
+    from what stands near to it, and most where it doubts itself (`read`: its log odds), unless as little is `enough` as of a
+    document that the question names."""
+    if read is not None and enough == PRESENT_ENOUGH:
         if confidence.value < RIGHT_ENOUGH:
             return False
-        enough = FACT_ENOUGH if asked.anything and not asked.way else enough
+        if asked.anything and not asked.way:
+            enough = FACT_DOUBTED if read < READER_DOUBTS else FACT_ENOUGH
     return confidence.present >= enough
+
+
+def may_show_sum(best: Excerpt, asked: Asked, passages: Sequence[Passage]) -> bool:
+    """Whether what is shown of it may be a sum of money, where one is asked for. Of a row the currency may stand above."""
+    if not asked.money or best.kind == "row":
+        return True
+    around = surroundings(passages[best.rank].content, best.spans[-1], said_briefly=asked.said_briefly)
+    return may_say_sum(f"{best.shown}\n{as_markdown(around)}")
 
 
 async def _sections_below(
@@ -260,9 +274,7 @@ def with_sum_first(
     nearly as good and says a sum. Rows stay, for the currency may stand above the table."""
     if not terms.asked.money or found[order[0]].cells is not None:
         return list(order)
-    best = quote(order[0], found, scores, terms, passages)
-    around = surroundings(passages[best.rank].content, best.spans[-1], said_briefly=terms.asked.said_briefly)
-    if may_say_sum(f"{best.shown}\n{as_markdown(around)}"):
+    if may_show_sum(quote(order[0], found, scores, terms, passages), terms.asked, passages):
         return list(order)
     near = (at for at in order[1:] if scores[at] >= scores[order[0]] - NEAR)
     first = next((at for at in near if says_sum(quote(at, found, scores, terms, passages).shown)), order[0])

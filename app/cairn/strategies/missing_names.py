@@ -81,8 +81,8 @@ async def only_about_what_is_asked(
 ) -> Draft:
     """The draft, where the passages that it quotes, their titles, headings or the beginning of their documents mention all that
     the question names; else what `again` takes from the passages that do, else a guess at best, or a refusal that says what is
-    missing. Where no model has read question and quotation together, they have to say something of what is asked too. Raises
-    CairnError."""
+    missing. What shows nothing of a name that its passage mentions further away is a guess at best, too. Where no model has read
+    question and quotation together, they have to say something of what is asked. Raises CairnError."""
     asked = named_in(run, text)
     draft = await _without_words(run, draft, [one for one in asked if one.may_be_word], passages)
     named = [one for one in asked if not _is_word(one, passages, draft)]
@@ -93,7 +93,7 @@ async def only_about_what_is_asked(
     # what asks how two things are related need not be said of them
     words = () if _was_read(draft) or ends_of(text, run.plan.words_in) else asked_besides(text, named)
     wanted = [word for _, word in words]
-    about = About(named, await beginnings_of(run, named, passages))
+    about = About(named, await beginnings_of(run, named, (*passages, *shown_of(draft, passages))))
     lacking = about.lacking(quoted_from(draft, passages))
     if lacking or not says_any(wanted, quoted_from(draft, passages)[:1]):
         known = [passage for passage in passages if not about.lacking([passage])]
@@ -106,6 +106,8 @@ async def only_about_what_is_asked(
     if not says_any(wanted, quoted_from(draft, passages)[:1]):
         unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
         return _doubted(draft, unsaid, SURE, DOUBTED)
+    if unseen := [one for one in about.lacking(shown_of(draft, passages)) if one.sure]:
+        return _doubted(draft, say_not_mentioned(run, unseen, ()), ELSEWHERE, 1.0)
     return draft
 
 
@@ -184,6 +186,14 @@ def quoted_from(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
     by_id = {passage.passage_id: passage for passage in passages}
     cited = dict.fromkeys(citation.passage_id for citation in draft.citations)
     return [by_id[one] for one in cited if one in by_id]
+
+
+def shown_of(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+    """What it quotes from, with no more of the text than what is shown: of five tables in a passage it is said of one."""
+    said: dict[UUID, list[str]] = {}
+    for citation in draft.citations:
+        said.setdefault(citation.passage_id, []).append(citation.context.text if citation.context else citation.quote)
+    return [replace(one, content="\n".join(said[one.passage_id])) for one in quoted_from(draft, passages)]
 
 
 @dataclass(frozen=True, slots=True)
