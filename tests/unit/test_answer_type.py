@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cairn.answer.across import extract_across
-from cairn.answer.answer_type import asking_words, holds_asked, may_say_sum, read_asked, says_sum
+from cairn.answer.answer_type import asking_words, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import candidates
 from cairn.answer.confidence import GUESS, Calibration
 from cairn.answer.evidence import question_terms
-from cairn.answer.extract import extract, with_sum_first
+from cairn.answer.extract import extract, saying_what_it_costs, with_sum_first
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
 COSTS = "What does the solar roof cost?"
@@ -193,6 +193,18 @@ def test_an_amount_below_a_heading_can_be_quoted(line: str, quoted: bool) -> Non
     assert not any(one.text == line for one in beside)
 
 
-@pytest.mark.parametrize(("text", "fits"), [("It is 20 EUR.", True), ("It is 20 metres.", None)])
-def test_a_sum_is_what_is_asked_for_and_nothing_else_is_certainly_none(text: str, fits: bool | None) -> None:
-    assert holds_asked(read_asked(COSTS), COSTS, text, frozenset()) is fits
+@pytest.mark.parametrize(
+    ("question", "has"),
+    [(COSTS, True), ("Was kostet das Dach?", True), ("How long is the roof?", False), ("Who built the roof?", False)],
+)
+def test_what_says_a_sum_has_the_words_that_ask_for_it(question: str, has: bool) -> None:
+    found = candidates([passage("The roof was built by us.\n\nPay 14 EUR at the desk.")])
+    built, paid = saying_what_it_costs(question, found)
+    assert built == found[0]
+    assert bool(paid.words & {"cost", "kostet"}) is has
+
+
+async def test_a_price_is_quoted_that_has_no_word_of_the_question() -> None:
+    text = "A certificate of residence is handed out.\n\nThe fee is 14 EUR a sheet.\n\nCome in the morning."
+    draft = await extract("What does a certificate cost?", [passage(text)], WordEmbedder(), SETTINGS, enough=0.0)
+    assert draft.citations[0].quote == "The fee is 14 EUR a sheet."

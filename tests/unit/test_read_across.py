@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,3 +80,25 @@ async def test_who_asks_for_a_price_is_answered_with_a_sum_where_there_is_one(te
         reader=ReaderOf("Kestrel"),
     )
     assert shown in draft.citations[0].quote
+
+
+class Remembering(WordEmbedder):
+    """One that keeps what it embedded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        self.seen += texts
+        return await super().embed(texts)
+
+
+@pytest.mark.parametrize(("title", "begins"), [("Kestrel", "Kestrel. Fees: "), ("Fees", "Fees: ")])
+async def test_places_are_compared_under_the_title_of_their_document(title: str, begins: str) -> None:
+    """Each page of a site has a section of its fees."""
+    embedder = Remembering()
+    await extract_across(
+        "Was kostet die Kestrel?", "de", [passage("She costs 14 EUR.", title=title, headings=("Fees",))], embedder
+    )
+    assert embedder.seen[0] == f"{begins}She costs 14 EUR."

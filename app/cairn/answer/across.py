@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
 from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
-from cairn.answer.extract import may_show_sum, not_found, quoted_draft, selection_features, unsaid, with_sum_first
+from cairn.answer.extract import (
+    may_show_sum,
+    not_found,
+    quoted_draft,
+    saying_what_it_costs,
+    selection_features,
+    unsaid,
+    with_sum_first,
+)
 from cairn.answer.quotation import lead_over_others, quote
 from cairn.answer.reading import UNREAD, as_stretch, choose_places
 from cairn.domain.answer import Draft
@@ -115,11 +123,11 @@ async def extract_across(
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
     stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
     near enough. See `extract` for the rest. Raises ProviderError."""
-    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
+    found = saying_what_it_costs(question, unsaid(candidates(passages), known)[:MOST_EMBEDDED])
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
-    vectors = await embedder.embed([one.in_context for one in found])
+    vectors = await embedder.embed([one.under(passages[one.rank].title) for one in found])
     cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
     measured = measure(terms, found, passages)
     scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))

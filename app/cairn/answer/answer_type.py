@@ -180,8 +180,6 @@ def _may_be_paid(one: Quantity) -> bool:
 def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -> bool | None:
     """Whether a text holds a thing of the kind asked for that the question does not name itself; None where no such kind is
     asked for. `words`: those of the text, folded."""
-    if asked.money and says_sum(text):
-        return True
     if not (asked.number or asked.time or asked.person or asked.outcome):  # of a sum no form is sure
         return None
     given = set(_DIGITS.findall(question))

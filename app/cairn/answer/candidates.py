@@ -66,6 +66,10 @@ class Candidate:
         """The unit under its headings: what is embedded, for "It costs 400 euros." says nothing by itself."""
         return f"{self.path}: {self.text}" if self.path else self.text
 
+    def under(self, title: str) -> str:
+        """The unit under the title and its headings, where those do not have it: each page of a site has a section "Fees"."""
+        return self.in_context if title in self.path else f"{title}. {self.in_context}"
+
 
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:
     """Units that could answer, in the order of the passages; each place of a document and each wording once."""

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from cairn.answer.acronyms import spell_out
-from cairn.answer.answer_type import Asked, may_say_sum, says_sum
+from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.confidence import (
@@ -106,6 +106,7 @@ async def extract(
     """
     found = about_the_same(question, unsaid(candidates(passages), known))
     question = spell_out(question, [text for one in passages for text in (one.title, *one.headings, one.content)])
+    found = saying_what_it_costs(question, found)
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -139,6 +140,13 @@ async def extract(
     worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
     others = _others(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
+
+
+def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Candidate]:
+    """Where a sum of money is asked for, those that say one have the words that ask for it: of what costs 14 euros a text
+    seldom says that it "costs" them."""
+    asking = asking_words(question) if read_asked(question).money else frozenset()
+    return [replace(one, words=one.words | asking) if asking and says_sum(one.text) else one for one in found]
 
 
 def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float | None) -> bool:
