@@ -11,7 +11,9 @@ from cairn.answer.candidates import candidates
 from cairn.answer.confidence import GUESS, Calibration
 from cairn.answer.evidence import question_terms
 from cairn.answer.extract import extract, saying_what_it_costs, with_sum_first
+from cairn.answer.reading import ReadBy
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
+from tests.unit.test_read_across import ReaderOf
 
 COSTS = "What does the solar roof cost?"
 
@@ -101,6 +103,8 @@ def test_no_sum_is_asked_for(question: str) -> None:
         ("It is free.", True, False),
         ("Permiso de bomberos: 3-7 días", False, False),
         ("It takes 3 to 5 days.", False, False),
+        ("1. Go there.\n2) Wait.", False, False),
+        ("It was 1. Go there.", True, False),
         ("Die Gebühr beträgt 535 bis 635 EUR.", True, True),
         ("El trámite es gratuito.", True, False),
         ("Der Beitrag entfällt.", True, False),
@@ -204,7 +208,15 @@ def test_what_says_a_sum_has_the_words_that_ask_for_it(question: str, has: bool)
     assert bool(paid.words & {"cost", "kostet"}) is has
 
 
-async def test_a_price_is_quoted_that_has_no_word_of_the_question() -> None:
+@pytest.mark.parametrize(
+    ("reads", "quoted"),
+    [(True, "The fee is 14 EUR a sheet."), (False, "A certificate of residence is handed out.")],
+)
+async def test_a_price_that_has_no_word_of_the_question_is_quoted_where_it_was_read(reads: bool, quoted: str) -> None:
+    """By words alone, sums of something else would win."""
     text = "A certificate of residence is handed out.\n\nThe fee is 14 EUR a sheet.\n\nCome in the morning."
-    draft = await extract("What does a certificate cost?", [passage(text)], WordEmbedder(), SETTINGS, enough=0.0)
-    assert draft.citations[0].quote == "The fee is 14 EUR a sheet."
+    by = ReadBy(ReaderOf(""), [[]]) if reads else None  # one to whom all are alike
+    draft = await extract(
+        "What does a certificate cost?", [passage(text)], WordEmbedder(), SETTINGS, by=by, calibration=SURE
+    )
+    assert draft.citations[0].quote == quoted

@@ -123,7 +123,8 @@ async def extract_across(
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
     stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
     near enough. See `extract` for the rest. Raises ProviderError."""
-    found = saying_what_it_costs(question, unsaid(candidates(passages), known)[:MOST_EMBEDDED])
+    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
+    found = saying_what_it_costs(question, found) if reader else found
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)

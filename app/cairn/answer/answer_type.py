@@ -154,11 +154,13 @@ def gives_definition(text: str) -> bool:
 def may_say_sum(text: str) -> bool:
     """Whether something in the text may be what is paid: "free", or a number that is neither a year nor an amount of something
     else (244 metres). Fees are percentages too, and a currency may be left out, or be none that is known (12 zł)."""
-    return bool(_AMOUNT.search(text)) or any(map(_may_be_paid, quantities(_UP_TO.sub("", text))))
+    return bool(_AMOUNT.search(text)) or any(map(_may_be_paid, quantities(_NO_AMOUNT.sub("", text))))
 
 
-_UP_TO: Final = re.compile(r"(?<![\d.,])\d{1,12}(?:[.,]\d{1,12})?\s?(?:[-–—]|bis|to|a|à)\s?(?=\d)")
-"""The lower of two numbers that have one unit: "3-7 days"."""
+_NO_AMOUNT: Final = re.compile(
+    r"(?m)^[ \t]{0,12}\d{1,3}[.)](?=\s)|(?<![\d.,])\d{1,12}(?:[.,]\d{1,12})?\s?(?:[-–—]|bis|to|a|à)\s?(?=\d)"
+)
+"""The number of an item, and the lower of two numbers that have one unit: "3-7 days"."""
 
 
 def says_sum(text: str) -> bool:

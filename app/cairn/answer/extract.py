@@ -106,7 +106,7 @@ async def extract(
     """
     found = about_the_same(question, unsaid(candidates(passages), known))
     question = spell_out(question, [text for one in passages for text in (one.title, *one.headings, one.content)])
-    found = saying_what_it_costs(question, found)
+    found = saying_what_it_costs(question, found) if by else found
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -144,7 +144,7 @@ async def extract(
 
 def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Candidate]:
     """Where a sum of money is asked for, those that say one have the words that ask for it: of what costs 14 euros a text
-    seldom says that it "costs" them."""
+    seldom says that it "costs" them. For what a reader reads: by words alone, sums of something else would win."""
     asking = asking_words(question) if read_asked(question).money else frozenset()
     return [replace(one, words=one.words | asking) if asking and says_sum(one.text) else one for one in found]
 
