@@ -35,7 +35,9 @@ class ServedHome:
         self.processes: dict[str, StartedProcess] = {}
         # one for all looks, since making it takes longer than a look; each has a connection of its own
         limits = httpx2.Limits(max_keepalive_connections=0)
-        self._client = httpx2.Client(base_url=self.url, timeout=patience(), trust_env=False, verify=False, limits=limits)
+        self._client = httpx2.Client(
+            base_url=self.url, timeout=patience(), trust_env=False, verify=False, limits=limits
+        )
 
     @property
     def url(self) -> str:

@@ -425,7 +425,9 @@ def test_a_side_of_a_comparison_of_four_words_is_a_subject(side: str, asks: bool
     assert (as_question(side, "en", side=True) != side) is asks
 
 
-@pytest.mark.parametrize("message", ["who is Ada?", "what themes are there", "is there sso?", "how to install", "¿qué es pip?"])
+@pytest.mark.parametrize(
+    "message", ["who is Ada?", "what themes are there", "is there sso?", "how to install", "¿qué es pip?"]
+)
 def test_a_message_that_asks_already_is_no_subject(message: str) -> None:
     assert as_question(message, "en") == message
     assert as_question("WHO", "en") == "What is WHO?"

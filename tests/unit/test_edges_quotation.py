@@ -384,7 +384,9 @@ def test_three_chapters_are_enough_of_an_outline(chapters: int, shown: int) -> N
 
 
 @pytest.mark.parametrize(("sentences_in_all", "parts"), [(9, 3), (8, 2), (6, 2), (5, 5)])
-def test_a_text_without_headings_is_shown_by_parts_of_three_sentences_or_whole(sentences_in_all: int, parts: int) -> None:
+def test_a_text_without_headings_is_shown_by_parts_of_three_sentences_or_whole(
+    sentences_in_all: int, parts: int
+) -> None:
     draft = outline([sentences(sentences_in_all)], "en", 5)
     assert draft is not None
     assert len(draft.citations) == parts

@@ -46,7 +46,10 @@ def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_
 
 
 def test_a_term_is_shown_with_all_that_is_said_of_it_where_that_is_short() -> None:
-    terms = [f"**`SHELF_{n}`**\n\nThe height of a shelf.\n\nIt is {n} feet.\n\nSet it before the first jar." for n in range(20)]
+    terms = [
+        f"**`SHELF_{n}`**\n\nThe height of a shelf.\n\nIt is {n} feet.\n\nSet it before the first jar."
+        for n in range(20)
+    ]
     assert shown("# Shelves\n\n" + "\n\n".join(terms), "It is 7 feet.") == (
         "`SHELF_7`\n\nThe height of a shelf.\n\nIt is 7 feet. [1]\n\nSet it before the first jar."
     )
