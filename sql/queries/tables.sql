@@ -22,6 +22,7 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
 -- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
+-- `coded`: each cell of the first column has a digit.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -31,7 +32,7 @@ WITH near AS (
   ORDER BY t.document_id, t.ordinal, place.rank
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
-  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared, coded.is AS coded
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
@@ -53,6 +54,13 @@ CROSS JOIN LATERAL (
   ) AS word
   WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0 AND cardinality(c.keys) >= 5
 ) AS alike
+CROSS JOIN LATERAL (
+  SELECT NOT EXISTS (
+    SELECT 1 FROM rag.table_columns c CROSS JOIN LATERAL unnest(c.texts) AS cell (text)
+    WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
+      AND cell.text <> '' AND cell.text !~ '\d'
+  ) AS is
+) AS coded
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.

@@ -1,5 +1,5 @@
-"""What people ask of their tables, over three workbooks, a page in German, one in Spanish and a Markdown manual, all there
-at once: the number, or nothing. Without a search: all passages are read, so that each question can mean any table."""
+"""What people ask of their tables, over workbooks, Markdown, a PDF file, a page in German and one in Spanish, all there at
+once: the number, or nothing. Without a search: all passages are read, so that each question can mean any table."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cairn.runs.corpus import Library
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.office_files import workbook
+from tests.pdf_files import Sheet, pdf_file
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -88,6 +89,48 @@ MANUAL = """# Engines
 | Total expenses | 300 |
 """
 
+ORDERS = (
+    ("Order", "Order date", "Client", "Supplier", "Kind", "Pieces", "Order value (€)", "Status", "Delivered on"),
+    ("A-1", D(2026, 1, 9), "Bike Barn", "Ortmann", "Saddles", 4, 180.0, "delivered", D(2026, 3, 2)),
+    ("A-2", D(2026, 2, 3), "Pedal Shop", "Ortmann", "Pumps", 9, 90.0, "delivered", D(2026, 2, 20)),
+    ("A-3", D(2026, 3, 12), "Bike Barn", "Velora", "Saddles", 2, 120.5, "cancelled", None),
+    ("A-4", D(2026, 4, 1), "Bike Barn", "Velora", "Pumps", 6, 75.0, "open", None),
+    ("A-5", D(2026, 4, 20), "Wheel Inn", "Ortmann", "Saddles", 5, 230.0, "open", None),
+)
+CREW = (("Name", "Hours per month"), ("Ida Holm", 160), ("Leo Pohl", 120), ("Mia Sand", 160))
+LIBRARIES = """# Libraries
+
+| Library | Opened | Holdings | Annual budget (EUR) |
+| --- | --- | --- | --- |
+| Alder | 1964 | 21000 | 1439000 |
+| Birch | 1971 | 18000 | 235000 |
+| Cedar | 2008 | 9500 | 645000 |
+| Dogwood | 1958 | 30200 | 1159000 |
+
+## Tents
+
+| Tent | Season | Cost price (€) | Rental price (€) | In store | Last count |
+| --- | --- | --- | --- | --- | --- |
+| Cone | Summers | 250 | 40 | 4 | 2026-03-09 |
+| Dome | Winters | 410 | 65 | 7 | 2025-11-30 |
+| Shed | Winters | 120 | 29 | 1 | 2026-08-14 |
+| Yurt | Winters | 610 | 27 | 9 | 2026-01-22 |
+"""
+
+
+def wells() -> bytes:
+    """Two pages; the second one without the names of the columns."""
+    above = [("Well", "Depth (m)"), *((f"W{at}", str(30 + at)) for at in range(9))]
+    below = [(f"W{at}", str(90 - at)) for at in range(9, 14)]
+    pages = []
+    for number, rows in enumerate((above, below), 1):
+        page = Sheet()
+        page.text(50, 40, "Survey of the wells")
+        page.rows(100, rows, (320,))
+        page.text(300, 760, f"Page {number} of 2")
+        pages.append(page)
+    return pdf_file(*pages)
+
 
 def sheet_of(rows: tuple[tuple[Any, ...], ...]) -> bytes:
     def fill(sheet: Any) -> None:
@@ -106,15 +149,31 @@ FILES = {
     "vendimia.html": VINES.encode(),
     "engines.md": MANUAL.encode(),
 }
+FURTHER_FILES = {
+    "parts.xlsx": sheet_of(STOCK),
+    "orders.xlsx": sheet_of(ORDERS),
+    "crew.xlsx": sheet_of(CREW),
+    "libraries.md": LIBRARIES.encode(),
+    "wells.pdf": wells(),
+}
+
+
+async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
+    outcomes = await index_now(services, collection, [Source(name, name, file) for name, file in files.items()])
+    assert all(isinstance(one, Indexed) for one in outcomes), outcomes
+    library = Library(services.database, services.principal)
+    reading = await library.read(collection, None, max_tokens=10**6, filters={})
+    return library, list(reading.passages)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def everything(services_of_module: Services) -> tuple[Library, list[Passage]]:
-    outcomes = await index_now(services_of_module, "cases", [Source(name, name, file) for name, file in FILES.items()])
-    assert all(isinstance(one, Indexed) for one in outcomes), outcomes
-    library = Library(services_of_module.database, services_of_module.principal)
-    reading = await library.read("cases", None, max_tokens=10**6, filters={})
-    return library, list(reading.passages)
+    return await indexed(services_of_module, "cases", FILES)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def further(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "further", FURTHER_FILES)
 
 
 async def written_for(everything: tuple[Library, list[Passage]], text: str) -> ComputedAnswer | None:
@@ -222,6 +281,71 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
 )
 async def test_what_is_not_sure_is_not_computed(everything: tuple[Library, list[Passage]], question: str) -> None:
     assert await told(everything, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which orders were placed after 1 March 2026?", "\nA-3: 2026-03-12\nA-4: 2026-04-01\nA-5: 2026-04-20"),
+        ("Which orders from Velora were placed after 15 March 2026?", "\nA-4: 2026-04-01"),
+        ("total order value in April 2026", "305 (€)"),
+        ("What did Bike Barn order in total in euros?", "375.5 (€)"),
+        ("How many orders did Ortmann supply?", "3"),
+        ("How many orders were supplied by Ortmann?", "3"),
+        ("What is the highest order value of a saddle?", "230 (€)"),
+        ("How many libraries opened before 1970?", "2"),
+        ("How many libraries opened since 1971?", "2"),
+        ("How many libraries have a budget over 1 million euros?", "2"),
+        ("Which library saw the highest holdings?", "Dogwood: 30200"),
+        ("What share of the annual budget is due to Cedar?", "18.55 %"),
+        ("How many people work 160 hours a month?", "2"),
+        ("How many items on Row 2 are below the reorder level?", "1"),
+        ("cheapest winter tent by rental price", "Yurt: 27 (€)"),
+        ("How many units of Winters are in store?", "17"),
+        ("Which well has the highest depth?", "W9: 81"),
+    ],
+)
+async def test_what_is_asked_of_further_tables_is_computed(
+    further: tuple[Library, list[Passage]], question: str, answer: str
+) -> None:
+    assert await told(further, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which orders were cancelled after 1 March 2026?",  # the order is of then
+        "Which orders were paid after 1 March 2026?",
+        "Which orders were open in April 2026?",
+        "How many orders were due in April 2026?",
+        "What did Bike Barn order in total?",  # pieces or euros
+        "What did Bike Barn order in total in dollars?",
+        "How many orders were supplied to Ortmann?",
+        "How many orders did Ortmann not supply?",
+        "How many orders does Ortmann buy?",
+        "How many libraries closed before 1970?",
+        "How many libraries were built before 1970?",
+        "How many libraries were renovated since 1971?",
+        "How many libraries have a budget over 1 billion euros?",  # all are below: perhaps in thousands
+        "How many libraries have a budget over 1 thousand euros?",
+        "How many libraries have a budget over 1 million dollars?",
+        "How many libraries have holdings over 1 million?",
+        "How many people work 160 hours a week?",
+        "How many people work 160 hours or more a month?",
+        "How many people work 120 to 160 hours a month?",
+        "How many people work in Row 1?",
+        "How many items are on Row 2?",  # parts, or what is on hand of them
+        "How many units of Winters were rented?",
+        "cheapest winter tent by weight",
+        "cheapest winter tent",  # two prices
+        "What share of the annual budget is due to rent?",
+        "Which library was last seen?",
+    ],
+)
+async def test_what_is_not_sure_of_further_tables_is_not_computed(
+    further: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(further, question) is None
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class TableAddress:
 class TableSketch:
     """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each column `numeric`: most of
     what stands in it are numbers, `dated`: all are dates, `yearly`: all are numbers that may be years, `units`: what its numbers
-    share, None where that is nothing."""
+    share, None where that is nothing. `coded`: its rows are called by numbers, "P-101"."""
 
     address: TableAddress
     title: str
@@ -79,6 +79,7 @@ class TableSketch:
     document_title: str
     shared: tuple[str, ...] = ()
     yearly: tuple[bool, ...] = ()
+    coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,9 +116,11 @@ def _asks_time(reading: TableReading) -> bool:
 
 
 def find_naming(reading: TableReading, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
-    """A column of dates or years; where all rows begin with the same cell, else the next one."""
+    """The one behind the numbers of rows ("P-101"), or a column of dates or years; where all rows begin with the same cell, else
+    the next one."""
     held = {one.position for one in conditions}
     left = [at for at in range(1, len(reading.table.header)) if at not in held | {measure, reading.other}]
     times = [at for at in left if reading.table.dated[at] or is_year_column(reading.table.header[at])]
     words = [at for at in left if not reading.table.numeric[at]]
-    return next(iter((*times, *(words if 0 in held else ()))), None)
+    called = [1] if reading.table.coded and 1 in words and 1 not in times else []
+    return next(iter((*called, *times, *(words if 0 in held else ()))), None)

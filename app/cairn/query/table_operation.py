@@ -132,10 +132,20 @@ def _read_superlative(reading: TableReading, adjectives: Sequence[WordSpan]) -> 
     heads = [one.headers for one in reading.spans if not one.cells and one.headers & columns]
     named = frozenset.intersection(*heads) if heads else frozenset()
     said = {one for one in readings if one[1] in named}
-    if len(said or readings) != 1:
+    if len(said or readings) != 1 or (not said and _has_rivals(reading, span, columns)):
         return None
     [(direction, reading.implied)] = said or readings
     return "highest" if direction == "highest" else "lowest"
+
+
+def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> bool:
+    """Whether another column is of such a thing, too, and of the same time: "Rental price", beside "Price"."""
+    words = frozenset[str]().union(*(of for _, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]))
+    others = (
+        header_words(besides_brackets(header)) for at, header in enumerate(reading.table.header)
+        if at not in columns and reading.table.numeric[at]
+    )  # fmt: skip
+    return any(said & words and said.isdisjoint(BOUND) for said in others)
 
 
 def _is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:

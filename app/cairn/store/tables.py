@@ -84,6 +84,7 @@ def _sketch(row: Any) -> TableSketch:
         document_title=row["document_title"],
         shared=tuple(row["shared"]),
         yearly=tuple(row["yearly"]),
+        coded=row["coded"],
     )
 
 
