@@ -40,6 +40,7 @@ def test_all_of_a_request_is_understood(message: str, wanted: ListRequest) -> No
         "How many people live in Paris?", "which countries border France?", "What places did Marco Polo visit?",
         "how many companies are there in Silicon Valley?", "list the steps to install", "what is the latest version?",
         "combien de personnes vivent \u00e0 Lyon ?", "which document must I sign?", "what sources of energy are there?",
+        "How many items from Ortmann are below the reorder level?", "how many files from Kim have we lost?",
     ],
 )  # fmt: skip
 def test_other_questions_are_no_lists(message: str) -> None:

@@ -14,7 +14,7 @@ from cairn.language.cells import tokens_of
 from cairn.language.tables import tables_in
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
-from cairn.query.table_words import header_words, read_question, year_range
+from cairn.query.table_words import header_words, is_deed_of, read_question, year_range
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |
@@ -925,3 +925,15 @@ def test_a_share_of_the_total_is_one_of_the_sum(question: str, language: str) ->
     assert found is not None
     assert (found.operation, found.measure, conditions(found)) == ("share", 4, {1: ("california",)})
     assert meant("what share of the total cotton came from California and Arizona", ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("verb", "header", "said"),
+    [
+        ("supplies", "Supplier", True), ("supplied", "Supplier", True), ("manage", "Manager", True),
+        ("liefert", "Supplier", False), ("supplier", "Supplier", False),
+        ("mans", "Manager", False), ("plays", "Player", True), ("delivers", "Delivered on", False),
+    ],
+)  # fmt: skip
+def test_what_persons_do_is_alike_in_more_than_three_letters(verb: str, header: str, said: bool) -> None:
+    assert is_deed_of(verb, header) is said

@@ -71,7 +71,8 @@ def _asked_position(reading: TableReading, asked: WordSpan | None, held: set[int
     if not WHO.isdisjoint(reading.tokens):
         return _find_persons(reading)
     if asked is not None:
-        return next(iter(asked.headers)) if len(asked.headers) == 1 and not asked.headers & held else None
+        left = asked.headers - held
+        return next(iter(left)) if len(left) == 1 and (left == asked.headers or 0 in left) else None
     if _asks_time(reading):
         days = [position for position, dated in enumerate(reading.table.dated) if dated]
         return days[0] if len(days) == 1 else None
