@@ -19,10 +19,12 @@ cairn.ingest.loaders.base.REVISION by 1, so that `cairn reread` finds what earli
 ROWS: Final = (("", "2019", "2018"), ("Sales", "$ 1,452", "$ 1,146"), ("Other", "44", "(56)"))
 MARKDOWN: Final = (
     "---\ntitle: T\n---\n% SPDX-License-Identifier: MIT\n\n# A\n\n:::note\nText <b>x</b>\n:::\n\n"
-    "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n<dl>\n  <dt><code>size</code></dt>\n  <dd>\n    Text\n    <em>y</em>.\n  </dd>\n</dl>\n"
+    "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n"
+    "<dl>\n  <dt><code>size</code></dt>\n  <dd>\n    Text\n    <em>y</em>.\n  </dd>\n</dl>\n"
 )
 HTML: Final = (
-    "<!DOCTYPE html><title>T</title><h1>A<a href='#a'>¶</a></h1><p>Text</p><ul><li>x</ul><table><tr><td colspan=3>S<tr><td><td>2019<td>2018"
+    "<!DOCTYPE html><title>T</title><h1>A<a href='#a'>¶</a></h1>"
+    "<p>Text</p><ul><li>x</ul><table><tr><td colspan=3>S<tr><td><td>2019<td>2018"
     "<tr><td>Sales<td>1,452<td>1,146<tr><td>Other<td>44<td>(56)</table><pre>code</pre>"
 )
 RST: Final = "A\n=\n\n.. note:: Text ``x``\n\n* one\n* two\n\n=== ===\na   b\n=== ===\n1   2\n=== ===\n\n::\n\n  code\n"

@@ -103,6 +103,13 @@ def test_a_stretch_has_420_characters(length: int, stretches: int) -> None:
     assert len(cut_stretches(text)) == stretches
 
 
+def test_a_term_begins_a_stretch_so_that_what_is_said_of_it_is_read_under_it() -> None:
+    text = "# Ship\n\n**`MAST`**\n\nIts height.\n\nDefault is 9.\n\n**`KEEL`**\n\nIts depth."
+    said = [tuple(text[unit.start : unit.end] for unit in stretch) for stretch in cut_stretches(text)]
+    assert [stretch[-1] for stretch in said] == ["Default is 9.", "Its depth."]
+    assert said[1][0] == "**`KEEL`**"
+
+
 def test_only_the_most_promising_stretches_are_read_best_first() -> None:
     sources = [
         passage("\n\n".join(f"Ship {n} of fleet {m} sails. " + "It is blue. " * 40 for n in range(5))) for m in range(5)

@@ -52,7 +52,8 @@ def test_a_list_of_definitions_is_read_as_in_html() -> None:
     text = plain_markup(
         '<h2 id="o">Options <a class="anchor" href="#o" title="Permalink">¶</a></h2>\n\n<dl>\n    <dt id="size">'
         '<a href="#size"><code>SIZE</code></a></dt>\n    <dd>\n        <p>The number\n           of shelves.</p>\n        <p>'
-        "<em>Default is 16.</em></p>\n    </dd>\n    <dt>crop</dt>\n    <dd>\n        Cuts the rim.\n\n        crop()\n    </dd>\n</dl>\n"
+        "<em>Default is 16.</em></p>\n    </dd>\n"
+        "    <dt>crop</dt>\n    <dd>\n        Cuts the rim.\n\n        crop()\n    </dd>\n</dl>\n"
     )
     assert text.strip().split("\n\n") == [
         "## Options", "**`SIZE`**", "The number\nof shelves.", "Default is 16.", "**crop**", "Cuts the rim.", "        crop()",

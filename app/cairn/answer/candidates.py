@@ -163,7 +163,7 @@ def _leads(unit: Unit, text: str, content: str) -> int:
         return line.count("#") or RUN_IN
     if unit.kind in ("row", "code"):
         return 0
-    if len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text):
+    if is_run_in(text):
         return RUN_IN
     return ANNOUNCES if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
@@ -177,7 +177,13 @@ def _announces(unit: Unit, text: str, follows: Unit | None) -> bool:
 
 LONGEST_RUN_IN: Final = 210  # bound: tests/unit/test_edges_answer.py
 _RUN_IN: Final = re.compile(r"\*\*[^*\n]+\*\*[.:]?|__[^_\n]+__[.:]?")
-"""A heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ...", or a term."""
+
+
+def is_run_in(text: str) -> bool:
+    """Whether a unit is a heading that stands at the beginning of its paragraph: "**Passages and chunks.** A passage is ...", or
+    a term."""
+    return len(text) <= LONGEST_RUN_IN and _RUN_IN.fullmatch(text) is not None
+
 
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？:;][\"'”’“»)\]*_\d\[]*\Z")
 

@@ -132,7 +132,7 @@ _ENDS: Final = (".", "!", "?", ":", "。", "؟", "।")
 
 
 def _parts(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
-    """Of a text without headings: the first sentence of each page, else all where there are few, else of parts of equal length."""
+    """Of a text without headings: the first sentence of each page, else all if they are few, else of parts of equal length."""
     pages: dict[int, tuple[str, Lead]] = {}
     for lead in leads:
         if lead.page is not None:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.answer.candidates import Candidate
+from cairn.answer.candidates import Candidate, is_run_in
 from cairn.answer.quotation import lead_over_others
 from cairn.domain.answer import SelectionFeatures
 from cairn.domain.document import is_code_type
@@ -56,10 +56,12 @@ class StretchPlace:
 
 def cut_stretches(text: str) -> list[tuple[Unit, ...]]:
     """Whole units one after the other, as many together as have STRETCH_CHARS; a longer unit alone. A section begins a stretch,
-    so that it is read under its own heading and not under that of the one before."""
+    so that it is read under its own heading and not under that of the one before; so does a term that something is said of."""
     found: list[list[Unit]] = []
+    led = True
     for unit in split_units(text):
-        begins = unit.kind == "heading" and bool(found) and found[-1][-1].kind != "heading"
+        leads = unit.kind == "heading" or is_run_in(text[unit.start : unit.end])
+        begins, led = leads and not led, leads
         if found and not begins and unit.end - found[-1][0].start <= STRETCH_CHARS:
             found[-1].append(unit)
         else:

@@ -16,7 +16,8 @@ _OPENS: Final = every(lambda one: one.questions.yes_no)
 
 def as_question(text: str, code: str, *, side: bool = False) -> str:
     """What a subject is asked for in the language `code`: "GeoJSON" is "What is GeoJSON?". Any other text as it is. `side`: of a
-    comparison, where a subject may have several words; a message of several asks more often for something of the first one, and one with a question word is a question ("who is Ada").
+    comparison, where a subject may have several words; a message of several asks more often for something of the first one.
+    With a question word it is a question ("who is Ada").
     """
     bare = text.strip(" \t\n?!.,;:¿¡\"'“”„«»")
     said = message_words(bare)

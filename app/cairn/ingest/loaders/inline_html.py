@@ -101,8 +101,8 @@ class _Walk:
         return "".join(self.parts)
 
     def _said(self, start: int, end: int) -> str:
-        """Text between two tags. Where it runs, the white space that its lines begin with means nothing; behind a blank line it is
-        Markdown again, where it means code."""
+        """Text between two tags. Where it runs, the white space that its lines begin with means nothing; behind a blank line
+        it is Markdown again, where it means code."""
         if not self.running:
             return self.text[start:end]
         blank = _BLANK_LINE.search(self.text, start, end)
