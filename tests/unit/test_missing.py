@@ -160,6 +160,8 @@ def test_what_is_written_otherwise_is_there(question: str, language: str, text: 
         ("How many visitors does Mills have?", "It has two million visitors.", False),
         ("How many visitors does Mills have?", "The Mill has two visitors.", True),
         ("How many visitors does Mills have?", "Mills's visitors are few.", True),
+        ("Does it play mp3s?", "It plays MP3 files.", True),
+        ("Does it play mp4s?", "It plays MP3 files.", False),
         ("Who leads Maroons?", "He was marooned.", False),
         ("Where does Luis live?", "Il vit chez lui.", False),
         ("What did Lois sign?", "La loi de 1901.", False),

@@ -311,6 +311,7 @@ def word_pattern(word: str) -> str:
     """A folded name in any inflection that adds or drops few letters, as a regular expression that PostgreSQL reads too."""
     plain = re.sub(r"'s$", "", fold(word))
     if not plain.isalpha():
+        plain = _PLURAL.sub(r"\1", plain)
         parts = [re.escape(part) for part in re.split(r"[\W_]+", plain) if part]
         return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + r"s?($|[^a-z0-9])"
     # measured: tests/unit/test_edges_quotation.py
@@ -322,6 +323,10 @@ def word_pattern(word: str) -> str:
     if plain.endswith("s") and stem != plain:  # "Texas" is in "Texan", "Mills" not in "million"
         ending = rf"(s{ending}|{_INSTEAD_OF_S})?"
     return rf"(^|[^a-z]){_either_spelling(word, stem)}{ending}($|[^a-z])"
+
+
+_PLURAL: Final = re.compile(r"^([a-z]+\d{1,3})s$")
+"""MP3s are mentioned by "MP3"."""
 
 
 def _either_spelling(word: str, stem: str) -> str:
