@@ -4,7 +4,7 @@
 -- name: surest
 -- A page of the entities of a collection, of the kinds $3, after $4 to $6 with certainty $9. Unless $8: without headings and
 -- phrases, and without what more than ten passages and more than a tenth of them name, where it is no person, organisation or
--- place. Of the 500 most spoken of those come first of which their mentions are surest (4 to 1), and of these the most spoken of;
+-- place. Of the $10 most spoken of those come first of which their mentions are surest (4 to 1), and of these the most spoken of;
 -- then the others (0). A name is as sure as its first 60 mentions on average; where four documents have it, little is wanted of
 -- each. The steps are those of app/cairn/graph/certainty.py.
 WITH listed AS NOT MATERIALIZED (
@@ -16,7 +16,7 @@ WITH listed AS NOT MATERIALIZED (
         SELECT c.passage_count FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2))))
 ), strongest AS MATERIALIZED (
   SELECT l.id, l.name, l.kind, l.passage_count FROM listed l
-  ORDER BY -l.passage_count, l.name COLLATE "C", l.id LIMIT 500
+  ORDER BY -l.passage_count, l.name COLLATE "C", l.id LIMIT $10
 ), page AS MATERIALIZED (
   SELECT s.id, s.name, s.kind, s.passage_count, t.certainty FROM strongest s CROSS JOIN LATERAL (
     SELECT CASE WHEN s.kind = ANY (ARRAY['topic', 'term']) THEN 1
@@ -36,7 +36,7 @@ SELECT u.id, u.name, u.kind, u.passage_count, u.certainty FROM (
    WHERE (SELECT count(*) FROM page) < $7
      AND (-l.passage_count, l.name COLLATE "C", l.id) > (
        SELECT -s.passage_count, s.name, s.id FROM strongest s
-       ORDER BY -s.passage_count, s.name COLLATE "C", s.id OFFSET 499)
+       ORDER BY -s.passage_count, s.name COLLATE "C", s.id OFFSET $10 - 1)
      AND ($6::uuid IS NULL OR $9::integer > 0
        OR (-l.passage_count, l.name COLLATE "C", l.id) > (-$4::integer, $5::text COLLATE "C", $6))
    ORDER BY -l.passage_count, l.name COLLATE "C", l.id LIMIT $7)

@@ -163,7 +163,7 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
 
 
 def _is_broken(name: str, words: Sequence[str]) -> bool:
-    """Whether it holds a choice, begins with a legal form or goes on behind one ("Wyeth LLC Delaware"), says its first word twice,
+    """Whether it holds a choice, begins with a legal form or goes on behind one ("Wyeth LLC Texas"), says its first word twice,
     joins two lines of a heading, or ends in a small word."""
     if "/" in name or len(words) == 1:
         return "/" in name

@@ -58,8 +58,8 @@ async def list_entities(
     after: EntitySummary | None = None,
     limit: int = 50,
 ) -> list[EntitySummary]:
-    """The surest of the entities of these kinds that are most spoken of, first; with `text` those most spoken of with a name, or a
-    word of one, that begins with it. `after`: the last one of the page before. Headings, phrases and names that more than ten
+    """The surest of the entities of these kinds that are most spoken of, first; with `text` those most spoken of with a name, or
+    a word of one, that begins with it. `after`: the last one of the page before. Headings, phrases and names that more than ten
     passages and more than a tenth of them have are found by name, and listed with `everything`. Raises NotFoundError for an
     unknown collection."""  # fmt: skip
     found = await _collection(services, collection)

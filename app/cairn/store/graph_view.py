@@ -17,6 +17,8 @@ SQL = load_queries("graph_view")
 LAST_CODE_POINT: Final = chr(0x10FFFF)
 LONGEST_QUOTE: Final = 600
 """Code points; a proof may be a whole passage."""
+ORDERED: Final = 500
+"""Entities of which a list reads the mentions, to begin with the surest."""
 FETCHED: Final = 500
 """Rows that an export holds at once."""
 
@@ -31,16 +33,17 @@ async def entities(
     everything: bool = True,
     after: EntitySummary | None = None,
     limit: int,
+    ordered: int = ORDERED,
 ) -> list[EntitySummary]:
-    """The surest of those most spoken of first; with `prefix` those most spoken of, with a name, or a word of one, that begins so;
-    after one of them. Without `everything` those are left out that tell nothing of a collection: headings, phrases, names that
-    stand nearly everywhere."""
+    """The surest of those most spoken of first; with `prefix` those most spoken of, with a name, or a word of one, that begins
+    so; after one of them. Without `everything` those are left out that tell nothing of a collection: headings, phrases, names
+    that stand nearly everywhere. `ordered`: how many are ordered by how sure they are; the others follow."""
     last = (after.passage_count, after.name, after.id) if after else (0, "", None)
     values = (principal.tenant_id, collection_id, list(kinds) or None, *last, limit)
     if prefix:
         rows = await connection.fetch(SQL["beginning"], *values, prefix, prefix + LAST_CODE_POINT)
     else:
-        rows = await connection.fetch(SQL["surest"], *values, everything, after.certainty if after else 0)
+        rows = await connection.fetch(SQL["surest"], *values, everything, after.certainty if after else 0, ordered)
     return [EntitySummary(**dict(row)) for row in rows]
 
 

@@ -143,6 +143,22 @@ async def test_prefixes_are_a_range_of_an_index(connection: Any, big_graph: tupl
     assert max(node["Actual Rows"] for node in nodes) <= 2 * 2_000
 
 
+async def test_a_list_reads_the_mentions_of_the_most_spoken_of_by_key(
+    connection: Any, big_graph: tuple[str, int, UUID]
+) -> None:
+    """Of each so many, however often it is named: the collection is read once for a first page, its mentions never."""
+    tenant, collection = big_graph[1:]
+    arguments = (tenant, collection, None, 0, "", None, 50, True, 0, 200)
+    nodes = await plan(connection, load_queries("graph_view")["surest"], *arguments)
+    assert {"mentions_entity_idx", "passages_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"mentions", "passages"}
+    of_mentions = [node for node in nodes if node.get("Index Name") == "mentions_entity_idx"]
+    assert [node["Actual Loops"] for node in of_mentions] == [200]
+    assert max(node["Actual Rows"] for node in of_mentions) <= 60
+    read = [node for node in nodes if node.get("Relation Name") == "entities" and node["Actual Loops"] > 0]
+    assert len(read) == 1
+
+
 OTHERS = """
 SET session_replication_role = replica;
 INSERT INTO rag.entities (tenant_id, collection_id, id, family, normal, kind, name, passage_count, canonical_id)

@@ -60,10 +60,10 @@ async def list_entities(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> EntityPage:
-    """The surest names of those most spoken of first; with `q` those most spoken of. Without `q`, `kind` or `everything`, headings
-    and repeated phrases (kinds `topic`, `term`) are left out, and names that more than ten passages and more than a tenth of them
-    have; never people, organisations or places. Names that code only refers to (`typing.Any`) are not listed; by name and id they
-    are found."""
+    """The surest names of those most spoken of first; with `q` those most spoken of. Without `q`, `kind` or `everything`,
+    headings and repeated phrases (kinds `topic`, `term`) are left out, and names that more than ten passages and more than a
+    tenth of them have; never people, organisations or places. Names that code only refers to (`typing.Any`) are not listed; by
+    name and id they are found."""
     found = await graph_service.list_entities(
         services, collection, text=q, kinds=[kind] if kind else [], everything=everything or kind is not None,
         after=_after(cursor), limit=limit + 1,
