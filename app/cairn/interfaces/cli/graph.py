@@ -39,7 +39,9 @@ def entities(
     everything: Annotated[
         bool, typer.Option("--everything", help="Also headings, phrases and what is on nearly every page.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the surest of those most spoken of first.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many, the surest of those most spoken of first.")
+    ] = 20,
     json: Json = False,
 ) -> int:
     """List what the documents speak of."""
