@@ -33,7 +33,7 @@ SELECT u.id, u.name, u.kind, u.passage_count, u.certainty FROM (
   SELECT g.id, g.name, g.kind, g.passage_count, g.certainty FROM page g
   UNION ALL
   (SELECT l.id, l.name, l.kind, l.passage_count, 0 FROM listed l
-   WHERE (SELECT count(*) FROM page) < $7
+   WHERE (SELECT count(*) FROM page) < $7 AND (SELECT count(*) FROM strongest) = $10
      AND (-l.passage_count, l.name COLLATE "C", l.id) > (
        SELECT -s.passage_count, s.name, s.id FROM strongest s
        ORDER BY -s.passage_count, s.name COLLATE "C", s.id OFFSET $10 - 1)
