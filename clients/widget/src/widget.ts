@@ -1,4 +1,5 @@
 import { Cairn } from "../../typescript/src/client.js";
+import { CairnError } from "../../typescript/src/errors.js";
 import type { AnswerOut, CitationOut } from "../../typescript/src/schemas.js";
 import { STYLE } from "./style.js";
 import { type Texts, textsOf } from "./texts.js";
@@ -88,7 +89,7 @@ class Widget {
     } catch (error) {
       if (this.#asking !== asking) return; // another question has taken its place
       if (asking.signal.aborted) this.#tell(this.#texts.stopped);
-      else this.#tell(`${this.#texts.failed} ${error instanceof Error ? error.message : String(error)}`, true);
+      else this.#tell(this.#explain(error), true);
     } finally {
       if (this.#asking === asking) {
         this.#asking = undefined;
@@ -96,6 +97,12 @@ class Widget {
         this.#answer.setAttribute("aria-busy", "false");
       }
     }
+  }
+
+  /** In the reader's language what kind of failure it is, and behind that what the server says, which is English. */
+  #explain(error: unknown): string {
+    const said = error instanceof Error ? error.message : String(error);
+    return `${kindOf(error, this.#texts)} (${said})`;
   }
 
   #end(answer: AnswerOut): void {
@@ -137,6 +144,15 @@ class Widget {
     }
     return details;
   }
+}
+
+function kindOf(error: unknown, texts: Texts): string {
+  if (!(error instanceof CairnError)) return texts.unreachable;
+  const { status } = error;
+  if (status === 401 || status === 403) return texts.refused;
+  if (status === 404) return texts.missing;
+  if (status === 429 || status === 503) return texts.busy;
+  return status < 500 ? texts.invalid : texts.broken;
 }
 
 function place(host: HTMLElement, script: HTMLScriptElement): void {

@@ -270,8 +270,13 @@ mark { background: var(--mark); color: inherit; }
       unknown: "The documents do not say.",
       sources: "Sources",
       source: "Open source",
-      failed: "That did not work:",
-      stopped: "Stopped."
+      stopped: "Stopped.",
+      refused: "This page may not ask here.",
+      missing: "What is asked here is not there.",
+      invalid: "The question could not be taken.",
+      busy: "Too much is asked just now; try again in a moment.",
+      broken: "The server failed; try again later.",
+      unreachable: "The server cannot be reached."
     },
     fr: {
       title: "Interroger les documents",
@@ -284,8 +289,13 @@ mark { background: var(--mark); color: inherit; }
       unknown: "Les documents ne le disent pas.",
       sources: "Sources",
       source: "Ouvrir la source",
-      failed: "Échec :",
-      stopped: "Arrêté."
+      stopped: "Arrêté.",
+      refused: "Cette page n’a pas le droit de poser de questions ici.",
+      missing: "Ce qui est interrogé ici n’existe pas.",
+      invalid: "La question n’a pas pu être prise.",
+      busy: "Trop de questions en ce moment ; réessayez dans un instant.",
+      broken: "Le serveur a échoué ; réessayez plus tard.",
+      unreachable: "Le serveur est injoignable."
     },
     de: {
       title: "Die Dokumente fragen",
@@ -298,8 +308,13 @@ mark { background: var(--mark); color: inherit; }
       unknown: "Die Dokumente sagen es nicht.",
       sources: "Quellen",
       source: "Quelle öffnen",
-      failed: "Das ging nicht:",
-      stopped: "Angehalten."
+      stopped: "Angehalten.",
+      refused: "Diese Seite darf hier nicht fragen.",
+      missing: "Was hier gefragt wird, gibt es nicht.",
+      invalid: "Die Frage konnte nicht angenommen werden.",
+      busy: "Es wird gerade zu viel gefragt; bitte gleich noch einmal versuchen.",
+      broken: "Der Server ist gescheitert; bitte später noch einmal versuchen.",
+      unreachable: "Der Server ist nicht zu erreichen."
     },
     es: {
       title: "Preguntar a los documentos",
@@ -312,8 +327,13 @@ mark { background: var(--mark); color: inherit; }
       unknown: "Los documentos no lo dicen.",
       sources: "Fuentes",
       source: "Abrir la fuente",
-      failed: "No ha funcionado:",
-      stopped: "Detenido."
+      stopped: "Detenido.",
+      refused: "Esta página no puede preguntar aquí.",
+      missing: "Lo que aquí se consulta no existe.",
+      invalid: "No se ha podido aceptar la pregunta.",
+      busy: "Hay demasiadas preguntas ahora; inténtelo dentro de un momento.",
+      broken: "El servidor ha fallado; inténtelo más tarde.",
+      unreachable: "No se puede alcanzar el servidor."
     },
     it: {
       title: "Chiedere ai documenti",
@@ -326,8 +346,13 @@ mark { background: var(--mark); color: inherit; }
       unknown: "I documenti non lo dicono.",
       sources: "Fonti",
       source: "Apri la fonte",
-      failed: "Non ha funzionato:",
-      stopped: "Fermato."
+      stopped: "Fermato.",
+      refused: "Questa pagina non può fare domande qui.",
+      missing: "Ciò che si interroga qui non esiste.",
+      invalid: "Non è stato possibile accettare la domanda.",
+      busy: "Ci sono troppe domande in questo momento; riprovi tra poco.",
+      broken: "Il server non ci è riuscito; riprovi più tardi.",
+      unreachable: "Il server non è raggiungibile."
     }
   };
   function textsOf(languages) {
@@ -411,7 +436,7 @@ mark { background: var(--mark); color: inherit; }
       } catch (error) {
         if (this.#asking !== asking) return;
         if (asking.signal.aborted) this.#tell(this.#texts.stopped);
-        else this.#tell(`${this.#texts.failed} ${error instanceof Error ? error.message : String(error)}`, true);
+        else this.#tell(this.#explain(error), true);
       } finally {
         if (this.#asking === asking) {
           this.#asking = void 0;
@@ -419,6 +444,11 @@ mark { background: var(--mark); color: inherit; }
           this.#answer.setAttribute("aria-busy", "false");
         }
       }
+    }
+    /** In the reader's language what kind of failure it is, and behind that what the server says, which is English. */
+    #explain(error) {
+      const said = error instanceof Error ? error.message : String(error);
+      return `${kindOf(error, this.#texts)} (${said})`;
     }
     #end(answer) {
       const verdicts = { yes: this.#texts.done, unsure: this.#texts.unsure, no: this.#texts.unknown };
@@ -456,6 +486,14 @@ mark { background: var(--mark); color: inherit; }
       return details;
     }
   };
+  function kindOf(error, texts) {
+    if (!(error instanceof CairnError)) return texts.unreachable;
+    const { status } = error;
+    if (status === 401 || status === 403) return texts.refused;
+    if (status === 404) return texts.missing;
+    if (status === 429 || status === 503) return texts.busy;
+    return status < 500 ? texts.invalid : texts.broken;
+  }
   function place(host, script2) {
     const { target } = script2.dataset;
     if (target === void 0) {

@@ -99,11 +99,13 @@ def find_words(text: str, query: str) -> list[Span]:
 
 def cut_around(text: str, marks: Sequence[Span], length: int) -> tuple[str, list[Span]]:
     """At most about `length` characters of a text where most of it is marked, from the beginning of a line or a sentence, and its
-    marks."""
+    marks; its beginning where nothing is."""
     if len(text) <= length:
         return text, list(marks)
     starts = [0, *(found.end() for found in re.finditer(r"\n+|[.!?][ \n]", text) if found.end() < len(text))]
-    best = max(starts, key=lambda at: (len({text[a:b].lower() for a, b in marks if at <= a and b <= at + length}), at))
+    said = {at: len({text[a:b].lower() for a, b in marks if at <= a and b <= at + length}) for at in starts}
+    most = max(said.values())
+    best = max(at for at in starts if said[at] == most) if most else 0
     end = min(len(text), best + length)
     end = end if end == len(text) else max(text.rfind(" ", best, end), text.rfind("\n", best, end), best + length // 2)
     kept = [(a - best, b - best) for a, b in marks if best <= a and b <= end]

@@ -139,7 +139,7 @@ class _Viewer:
         with ui.row().classes("w-full items-start no-wrap gap-1"):
             with ui.column().classes("gap-0 min-w-0 grow"):
                 ui.label(document.title).classes("text-lg break-words").props("role=heading aria-level=2")
-                ui.label(self._about()).classes("text-xs muted break-all")
+                ui.label(self._about()).classes("text-xs muted break-words max-w-full")
             if document.has_file:
                 download_link(document, self.excerpt.collection, text("documents.download"))
             if more:

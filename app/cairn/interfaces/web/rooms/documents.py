@@ -221,7 +221,14 @@ class _Room:
         self._step_back(back=False)
         self.rows.clear()
         with self.rows, beside_rows():
-            show_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))
+            self._say_empty("inventory_2", text("documents.no_collection_title"), text("documents.no_collection_hint"))
+
+    def _say_empty(self, icon: str, title: str, hint: str) -> None:
+        """In a line where the large place for files stands above it, which says the same."""
+        if self.page.session.may("write"):
+            ui.label(f"{title}. {hint}").classes("w-full text-center text-sm muted")
+        else:
+            show_empty(icon, title, hint)
 
     def _show(self, listed: list[Document], old: set[UUID], *, any_at_all: bool) -> None:
         text = self.page.text
@@ -239,7 +246,7 @@ class _Room:
                 if any_at_all or self.words or self.status:
                     ui.label(text("documents.none_found")).classes("py-6 opacity-80")
                 else:
-                    show_empty("description", text("documents.empty_title"), text("documents.empty_hint"))
+                    self._say_empty("description", text("documents.empty_title"), text("documents.empty_hint"))
 
     async def _show_more(self) -> None:
         self.shown += 2 * SHOWN

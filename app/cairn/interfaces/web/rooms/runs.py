@@ -144,8 +144,9 @@ class _Room:
             f"{text.number(run.timings_ms['total'], 0)} ms" if "total" in run.timings_ms else "",
             cost_of(text, run.usage),
         )  # fmt: skip
-        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 no-wrap {LINE}").props("role=listitem"):
-            with ui.column().classes("grow gap-0 min-w-0"):
+        # where it is narrow, what became of it stands below: beside it the question had room for a word
+        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 sm:flex-nowrap {LINE}").props("role=listitem"):
+            with ui.column().classes("grow gap-0 min-w-0 max-sm:w-full"):
                 ui.link(run.question or text("runs.no_words"), f"/runs?run={run.id}").classes(
                     "break-words line-clamp-2"
                 )
