@@ -104,6 +104,8 @@ def test_what_is_cut_around_the_words_has_most_of_them() -> None:
     assert [cut[a:b] for a, b in marks] == ["gate", "pounds"]
     assert len(cut) <= 121
     assert cut_around("short", [], 120) == ("short", [])
+    begins, _ = cut_around(text, [], 60)
+    assert text.startswith(begins.rstrip("…")), "a passage that was found by its meaning has none of the words"
 
 
 @pytest.mark.parametrize(

@@ -1121,7 +1121,7 @@ export interface ProgressOut {
     done: number;
     total: number | null;
     message: string;
-    /** Of large files under way, by external id: how much is embedded, 0 to 1. */
+    /** Of files under way, by external id: how much is read, then of a large one embedded, 0 to 1. */
     shares?: Record<string, number>;
 }
 /** `quote` stands verbatim at start..end (code points) of the document's text. */

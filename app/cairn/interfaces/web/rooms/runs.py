@@ -144,16 +144,17 @@ class _Room:
             f"{text.number(run.timings_ms['total'], 0)} ms" if "total" in run.timings_ms else "",
             cost_of(text, run.usage),
         )  # fmt: skip
-        # where it is narrow, what became of it stands below: beside it the question had room for a word
-        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 sm:flex-nowrap {LINE}").props("role=listitem"):
-            with ui.column().classes("grow gap-0 min-w-0 max-sm:w-full"):
-                ui.link(run.question or text("runs.no_words"), f"/runs?run={run.id}").classes(
-                    "break-words line-clamp-2"
-                )
-                show_facts(*facts)
-                if problem := run.error or "; ".join(run.degraded):
-                    ui.label(problem).classes(f"text-sm break-words line-clamp-2 {BAD}")
-            self._draw_badge(run)
+        with ui.row().classes(f"w-full items-center gap-x-3 gap-y-0 py-1 no-wrap {LINE}").props("role=listitem"):
+            # where it is narrow, what became of it stands below: beside it the question had room for a word
+            with ui.row().classes("grow min-w-0 sm:items-center max-sm:flex-col gap-x-3 gap-y-1 no-wrap"):
+                with ui.column().classes("grow gap-0 min-w-0 w-full"):
+                    ui.link(run.question or text("runs.no_words"), f"/runs?run={run.id}").classes(
+                        "break-words line-clamp-2"
+                    )
+                    show_facts(*facts)
+                    if problem := run.error or "; ".join(run.degraded):
+                        ui.label(problem).classes(f"text-sm break-words line-clamp-2 {BAD}")
+                self._draw_badge(run)
             if run.question:
                 icon_button("replay", text(_AGAIN[run.kind]), partial(_ask_again, run))
 
