@@ -139,7 +139,7 @@ def furnish(api: Api, key: str) -> Victim:
     document = ask("GET", f"/collections/{COLLECTION}/documents")["items"][0]
     chat_document = ask("GET", f"/chat/{CHAT}/documents")["items"][0]
     entities = ask("GET", "/graph/entities", params={"collection": COLLECTION})["items"]
-    one, other = (entity["name"] for entity in entities[:2])
+    one, other = "Ada King", "Ada Lovelace"  # the examples of other operations name Ada Lovelace and London
     merge = ask("POST", "/graph/merges", json={"collection": COLLECTION, "from": one, "into": other})
     key_id = ask("GET", "/keys")["items"][0]["id"]
     job = ask("POST", f"/collections/{COLLECTION}/reindex", json={})["id"]

@@ -30,6 +30,7 @@ from cairn.graph.kinds import (
     STOPS,
 )
 from cairn.graph.layout import Lines
+from cairn.language.linear import bounded
 from cairn.language.names import CONNECTORS, NameToken
 from cairn.language.text import fold
 
@@ -52,12 +53,12 @@ _SILENT: Final = CONNECTORS | STOPS | LEGAL_FORMS
 _GENERIC: Final = LABELS | ORGANISATIONS | PLACES
 """Words that name nothing together, either: "District Court"."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_ACRONYM: Final = re.compile(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
-_SHOUTED: Final = re.compile(r"[A-Z]{4,} [A-Z]{4,},? [A-Z.]+$")
+_ACRONYM: Final = bounded(r"(?=[^a-z]*[A-Z])[^a-z]{2,}s?")
+_SHOUTED: Final = bounded(r"[A-Z]{4,} [A-Z]{4,},? [A-Z.]+$")
 """The end of a name in capitals; behind words in small letters, two lines of a heading: "Balance Sheets GENERAL MILLS, INC."."""
-_WHOLE: Final = re.compile(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
+_WHOLE: Final = bounded(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
 """Identifiers that stand for one thing: "YouTube", "max_connections", an address."""
-_CODED: Final = re.compile(
+_CODED: Final = bounded(
     r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|.*\.(?:png|jpe?g|gif|svg|docx?|pdf)|.{41,}|(?:\d{1,2}|[A-Z]|[ivx]{1,4}|[IVX]{1,4}|No)\.\w+"
 )
 """Numbers of things ("Q1", "FY25"), names of files, hashes, and a number that sticks to what follows it ("2.Revenue")."""

@@ -28,7 +28,7 @@ Check = Callable[[], None]
 Keep = Callable[[vectors.EmbeddingModel, Mapping[bytes, HalfVector], float], Awaitable[None]]
 """Model, vectors, and how much of all that is wanted there is with them, 0 to 1."""
 OnShare = Callable[[str, float | None], Awaitable[None]]
-"""External id of a large document, and how much of it is embedded, 0 to 1."""
+"""External id of a document, and how much of it is read, or, of a large one, embedded, 0 to 1; None between the two."""
 
 
 @dataclass(frozen=True, slots=True)
