@@ -119,7 +119,7 @@ LIBRARIES = """# Libraries
 
 
 def wells() -> bytes:
-    """Two pages; the second one without the names of the columns."""
+    """Two pages, the second one without the names of the columns, and one without a table, that has their title."""
     above = [("Well", "Depth (m)"), *((f"W{at}", str(30 + at)) for at in range(9))]
     below = [(f"W{at}", str(90 - at)) for at in range(9, 14)]
     pages = []
@@ -127,8 +127,11 @@ def wells() -> bytes:
         page = Sheet()
         page.text(50, 40, "Survey of the wells")
         page.rows(100, rows, (320,))
-        page.text(300, 760, f"Page {number} of 2")
+        page.text(300, 760, f"Page {number} of 3")
         pages.append(page)
+    last = Sheet()
+    last.text(50, 40, "Survey of the wells")
+    pages.append(last)
     return pdf_file(*pages)
 
 

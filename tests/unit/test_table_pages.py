@@ -15,11 +15,13 @@ from tests.unit.test_pdf_tables import read
 HEADER = ("Depot", "2024", "2025")
 ABOVE = tuple((f"Depot {at}", f"{100 + at}", f"{200 + at}") for at in range(12))
 BELOW = tuple((f"Depot {at}", f"{300 + at}", f"{400 + at}") for at in range(12, 18))
+SUMS = (str(sum(int(one) for _, one, _ in ABOVE)), str(sum(int(two) for *_, two in ABOVE)))
 EDGES = (320, 400)
 
 
 def of_pages(*sheets: Sheet) -> tuple[DocumentTable, ...]:
-    loaded = read(*sheets)
+    """With a page behind them, so that three have the title."""
+    loaded = read(*sheets, page(()))
     starts = [one.start for one in loaded.pages]
     return document_tables(
         loaded.text, tables_in(loaded.text), lambda _: (), "en",
@@ -61,8 +63,17 @@ def test_a_table_behind_the_foot_of_a_page_is_one(foot: str, next_foot: str, bel
         page((HEADER, *((name, "closed", "open") for name, _, _ in BELOW)), foot="8"),
         page((("Depot", "2022", "2023"), *BELOW), foot="8"),
         page((HEADER, *BELOW), head="Report of the ships", foot="8"),
+        page((HEADER, *BELOW), note="32", foot="8"),
+        page((HEADER, *BELOW), foot="9"),
+        page((HEADER, *((name, three, four) for (name, *_), (_, three, four) in zip(ABOVE, BELOW, strict=False))), foot="8"),
+        page((HEADER, ("From the page before", *SUMS), *BELOW), foot="8"),
+        page((HEADER, ("Brought forward", "7", "9"), *BELOW), foot="8"),
+        page((HEADER, ("of the harbour", "", ""), *BELOW), foot="8"),
     ],
-    ids=["another caption", "another number", "a year", "words", "other years", "another title"],
+    ids=[
+        "another caption", "another number", "a year", "words", "other years", "another title", "a week", "no page between",
+        "the same rows", "a sum so far", "brought forward", "the rest of a row",
+    ],
 )
 def test_what_may_be_another_table_is_not_added_to_it(second: Sheet) -> None:
     tables = of_pages(page((HEADER, *ABOVE), foot="7"), second)
@@ -77,10 +88,40 @@ def test_a_note_at_the_end_of_the_first_page_ends_its_table() -> None:
     assert [(len(one.starts), one.complete) for one in tables] == [(len(ABOVE), False), (len(BELOW), False)]
 
 
-def test_a_total_at_the_end_of_the_first_page_ends_its_table() -> None:
-    total = ("Total", str(sum(int(one) for _, one, _ in ABOVE)), str(sum(int(two) for *_, two in ABOVE)))
-    tables = of_pages(page((HEADER, *ABOVE, total), foot="7"), page((HEADER, *BELOW), foot="8"))
+@pytest.mark.parametrize("name", ["Total", "Carried forward", "North"])
+def test_a_total_at_the_end_of_the_first_page_ends_its_table(name: str) -> None:
+    tables = of_pages(page((HEADER, *ABOVE, (name, *SUMS)), foot="7"), page((HEADER, *BELOW), foot="8"))
     assert [one.complete for one in tables] == [False, False]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ("Depots in the north", "Depots in the south") * 3,
+        ("31", "32"),
+        ("24/25", "25/26"),
+        ("01/26", "02/26"),
+        ("Week 31", "Week 32"),
+    ],
+)
+def test_captions_that_change_are_no_margins(notes: Sequence[str]) -> None:
+    """Each of the first columns stands once, so that labels tell nothing."""
+    sheets = [
+        page((HEADER, *((f"Depot {number}{name[6:]}", one, two) for name, one, two in ABOVE)), note=note, foot=str(number))
+        for number, note in enumerate(notes, 1)
+    ]
+    assert [len(one.starts) for one in of_pages(*sheets)] == [len(ABOVE)] * len(notes)
+
+
+def test_a_title_of_two_pages_may_be_the_caption_of_either() -> None:
+    two = (page((HEADER, *ABOVE), note="Depots", foot="7"), page((HEADER, *BELOW), note="Depots", foot="8"))
+    assert [len(one.starts) for one in of_pages(*two)] == [len(ABOVE), len(BELOW)]
+
+
+def test_what_is_carried_is_no_row_of_its_own() -> None:
+    rows = (HEADER, *ABOVE, ("Carried forward", "7", "9"), ("Brought forward", "7", "9"), *BELOW)
+    [table] = of_pages(page(rows, foot="7"))
+    assert [at for at, total in enumerate(table.totals) if total] == [len(ABOVE), len(ABOVE) + 1]
 
 
 def test_a_page_between_ends_it() -> None:

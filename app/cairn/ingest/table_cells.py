@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final, TypeVar
 
 from cairn.domain.table import DocumentTable, TableColumn
-from cairn.ingest.table_pages import PageAt, goes_on
+from cairn.ingest.table_pages import PageAt, goes_on, lines_by_page
 from cairn.language.cells import (
     Mark,
     ReadCell,
@@ -36,6 +36,7 @@ MOST_MARKED: Final = 1000
 """Rows from which it is told how a table writes decimals."""
 TITLE_CHARS: Final = 200
 _TOTALS: Final = every(lambda one: one.arithmetic.totals)
+_CARRIED: Final = every(lambda one: (" ".join(tokens_of(phrase)) for phrase in one.arithmetic.carried))
 _WHOLES: Final = every(lambda one: one.arithmetic.wholes)
 _BEFORE_CHARS: Final = 2000
 """Within which the line above a table, and rows that stand beside it, are looked for."""
@@ -94,6 +95,7 @@ _SAID: Final = re.compile(r"\S")
 def _join(text: str, tables: Sequence[Table], headings: Headings, page_at: PageAt) -> Iterator[list[Table]]:
     """Pieces with the same header and nothing but white space between them, or the margins of a page under the same headings, are
     one table; what has no header goes on with the one before it."""
+    pages = lines_by_page(text, page_at) if tables and page_at(tables[0].span[0]) is not None else {}
     pieces: list[Table] = []
     for table in tables:
         follows = pieces and not text[pieces[-1].span[1] : table.span[0]].strip()
@@ -101,7 +103,8 @@ def _join(text: str, tables: Sequence[Table], headings: Headings, page_at: PageA
             pieces.append(table)
             continue
         same_place = pieces and headings(pieces[-1].span[0]) == headings(table.span[0])
-        if same_place and not _is_summed_up(pieces[-1]) and goes_on(text, pieces[-1], table, page_at):
+        summed_up = pieces and (_is_sum(pieces[-1], -1) or _is_sum(table, 0))
+        if same_place and not summed_up and goes_on(text, pieces[-1], table, page_at, pages):
             pieces.append(table)
             continue
         if pieces:
@@ -111,9 +114,9 @@ def _join(text: str, tables: Sequence[Table], headings: Headings, page_at: PageA
         yield pieces
 
 
-def _is_summed_up(table: Table) -> bool:
-    """Whether its last row sums up those above: what follows is another table."""
-    return bool(table.rows) and is_total(" ".join(tokens_of(table.rows[-1].cells[0])), len(table.rows))
+def _is_sum(table: Table, at: int) -> bool:
+    """Whether its first or last row sums up those above: what follows is another table, or begins with what was carried."""
+    return bool(table.rows) and is_total(" ".join(tokens_of(table.rows[at].cells[0])), len(table.rows))
 
 
 def _read(
@@ -188,7 +191,7 @@ _LABELS: Final = 3
 
 
 def is_total(key: str, rows: int) -> bool:
-    """Whether a label says that it is a sum: "total assets", "north total"; in a short table "all regions", for a long one has
+    """Whether a label says that it is a sum: "total assets", "north total", "carried forward"; in a short table "all regions", for a long one has
     names that begin so."""
     words = key.split()
     if not words:
@@ -196,6 +199,7 @@ def is_total(key: str, rows: int) -> bool:
     return (
         words[0] in _TOTALS
         or words[-1] in _TOTALS
+        or key in _CARRIED
         or (rows <= MOST_CHECKED and len(words) <= 2 and words[0] in _WHOLES)
     )
 
