@@ -117,6 +117,32 @@ LIBRARIES = """# Libraries
 | Yurt | Winters | 610 | 27 | 9 | 2026-01-22 |
 """
 
+HOUSES = """# Houses
+
+| House | Joined | Guests | Rooms | Minimum |
+| --- | --- | --- | --- | --- |
+| Elk | 2014 | 1600 | 40 | 60 |
+| Fox | 2009 | 1950 | 31 | 30 |
+| Gnu | 2021 | 2080 | 22 | 25 |
+
+## Catalogue
+
+| Article | Category | Price (£) | Weight (kg) |
+| --- | --- | --- | --- |
+| Atlas | News | 12 | 6 |
+| Globe | News | 3 | 9 |
+| Tote | Bags | 40 | 3 |
+| Satchel | Bags | 55 | 7 |
+
+## Invoices
+
+| Invoice | Payer | Due date |
+| --- | --- | --- |
+| I-1 | Baum | 2026-03-10 |
+| I-2 | Dorn | 2026-04-15 |
+| I-3 | Fink | 2026-03-28 |
+"""
+
 
 def wells() -> bytes:
     """Two pages, the second one without the names of the columns, and one without a table, that has their title."""
@@ -157,6 +183,7 @@ FURTHER_FILES = {
     "orders.xlsx": sheet_of(ORDERS),
     "crew.xlsx": sheet_of(CREW),
     "libraries.md": LIBRARIES.encode(),
+    "houses.md": HOUSES.encode(),
     "wells.pdf": wells(),
 }
 
@@ -299,12 +326,12 @@ async def test_what_is_not_sure_is_not_computed(everything: tuple[Library, list[
         ("What is the highest order value of a saddle?", "230 (€)"),
         ("How many libraries opened before 1970?", "2"),
         ("How many libraries opened since 1971?", "2"),
-        ("How many libraries have a budget over 1 million euros?", "2"),
         ("Which library saw the highest holdings?", "Dogwood: 30200"),
         ("What share of the annual budget is due to Cedar?", "18.55 %"),
         ("How many people work 160 hours a month?", "2"),
         ("How many items on Row 2 are below the reorder level?", "1"),
-        ("cheapest winter tent by rental price", "Yurt: 27 (€)"),
+        ("What is the cheapest bag?", "40 (£)"),
+        ("How many houses joined since 2014?", "2"),
         ("How many units of Winters are in store?", "17"),
         ("Which well has the highest depth?", "W9: 81"),
     ],
@@ -331,8 +358,7 @@ async def test_what_is_asked_of_further_tables_is_computed(
         "How many libraries closed before 1970?",
         "How many libraries were built before 1970?",
         "How many libraries were renovated since 1971?",
-        "How many libraries have a budget over 1 billion euros?",  # all are below: perhaps in thousands
-        "How many libraries have a budget over 1 thousand euros?",
+        "How many libraries have a budget over 1 million euros?",  # perhaps in thousands
         "How many libraries have a budget over 1 million dollars?",
         "How many libraries have holdings over 1 million?",
         "How many people work 160 hours a week?",
@@ -342,6 +368,18 @@ async def test_what_is_asked_of_further_tables_is_computed(
         "How many items are on Row 2?",  # parts, or what is on hand of them
         "How many units of Winters were rented?",
         "cheapest winter tent by weight",
+        "cheapest winter tent by rental price",  # a word before another one may be no name of a season: "new", of "News"
+        "What is the cheapest new bag?",
+        "Total weight of new bags",
+        "What is the average price of new articles?",
+        "How many articles are new?",
+        "How many houses had guests before 1900?",  # a number of guests
+        "Which houses had guests until 1800?",
+        "How many houses worked in 2014?",  # those that joined then, and those before
+        "Which houses have over 2 thousand euros?",
+        "How many items are below the minimum?",  # houses
+        "How many items have over 30 rooms?",
+        "How many invoices were placed in March 2026?",  # due then
         "cheapest winter tent",  # two prices
         "What share of the annual budget is due to rent?",
         "Which library was last seen?",

@@ -205,16 +205,6 @@ def test_nothing_is_computed_of_a_single_cell(numbers: int, computed: bool) -> N
     assert (word_computed(Computation("highest", 1), found, sketch(), "en") is not None) is computed
 
 
-@pytest.mark.parametrize(("kept", "computed"), [(0, False), (1, True), (2, True), (3, False)])
-def test_a_bound_in_millions_of_a_table_without_a_scale_is_sure_where_it_parts_the_rows(
-    kept: int, computed: bool
-) -> None:
-    cells = of_cells(rows=3, numbers=3, kept=kept, cells=[cell(n) for n in range(kept)])
-    for written_out in (True, False):
-        found = Computation("count", 1, comparison="more", bound=Decimal(10**6), written_out=written_out)
-        assert (word_computed(found, cells, sketch(), "en") is not None) is (computed or not written_out)
-
-
 def test_an_average_has_two_decimals_more_than_its_cells() -> None:
     written = word_computed(Computation("average", 1), of_cells(cells=[cell(1)]), sketch(), "en")
     assert written is not None

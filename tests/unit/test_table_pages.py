@@ -65,14 +65,27 @@ def test_a_table_behind_the_foot_of_a_page_is_one(foot: str, next_foot: str, bel
         page((HEADER, *BELOW), head="Report of the ships", foot="8"),
         page((HEADER, *BELOW), note="32", foot="8"),
         page((HEADER, *BELOW), foot="9"),
-        page((HEADER, *((name, three, four) for (name, *_), (_, three, four) in zip(ABOVE, BELOW, strict=False))), foot="8"),
+        page(
+            (HEADER, *((name, three, four) for (name, *_), (_, three, four) in zip(ABOVE, BELOW, strict=False))),
+            foot="8",
+        ),
         page((HEADER, ("From the page before", *SUMS), *BELOW), foot="8"),
         page((HEADER, ("Brought forward", "7", "9"), *BELOW), foot="8"),
         page((HEADER, ("of the harbour", "", ""), *BELOW), foot="8"),
     ],
     ids=[
-        "another caption", "another number", "a year", "words", "other years", "another title", "a week", "no page between",
-        "the same rows", "a sum so far", "brought forward", "the rest of a row",
+        "another caption",
+        "another number",
+        "a year",
+        "words",
+        "other years",
+        "another title",
+        "a week",
+        "no page between",
+        "the same rows",
+        "a sum so far",
+        "brought forward",
+        "the rest of a row",
     ],
 )
 def test_what_may_be_another_table_is_not_added_to_it(second: Sheet) -> None:
@@ -107,7 +120,11 @@ def test_a_total_at_the_end_of_the_first_page_ends_its_table(name: str) -> None:
 def test_captions_that_change_are_no_margins(notes: Sequence[str]) -> None:
     """Each of the first columns stands once, so that labels tell nothing."""
     sheets = [
-        page((HEADER, *((f"Depot {number}{name[6:]}", one, two) for name, one, two in ABOVE)), note=note, foot=str(number))
+        page(
+            (HEADER, *((f"Depot {number}{name[6:]}", one, two) for name, one, two in ABOVE)),
+            note=note,
+            foot=str(number),
+        )
         for number, note in enumerate(notes, 1)
     ]
     assert [len(one.starts) for one in of_pages(*sheets)] == [len(ABOVE)] * len(notes)

@@ -82,8 +82,6 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return cells.numbers >= FEWEST and _value(found, cells) is not None
     if cells.unread or cells.unbound or cells.doubtful or combine_units(cells.compared_units or []) is None:
         return False
-    if found.written_out and not 0 < cells.kept < cells.numbers:
-        return False  # "over 1 million", and all are below: they may be counted in thousands
     if cells.counted > 1 and (operation not in ("count", "listing") or found.comparison is not None):
         return False  # metres and boxes
     if found.minus is not None and (cells.numbers < cells.rows or (found.relative and "%" in str(cells.units))):

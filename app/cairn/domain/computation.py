@@ -45,9 +45,8 @@ class Computation:
     `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
     percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
-    others count, too. `stated`: how many rows the question says there are. `written_out`: the bound was said with a scale
-    ("1 million") of which the table says nothing. `support`: how many words of the question the table's title, headings and
-    document have."""
+    others count, too. `stated`: how many rows the question says there are. `support`: how many words of the question the table's
+    title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -70,7 +69,6 @@ class Computation:
     turned: bool = False
     totals: bool = False
     stated: int | None = None
-    written_out: bool = False
     support: int = 0
 
     @property

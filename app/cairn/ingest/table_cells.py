@@ -191,8 +191,8 @@ _LABELS: Final = 3
 
 
 def is_total(key: str, rows: int) -> bool:
-    """Whether a label says that it is a sum: "total assets", "north total", "carried forward"; in a short table "all regions", for a long one has
-    names that begin so."""
+    """Whether a label says that it is a sum: "total assets", "north total", "carried forward"; in a short table "all
+    regions", for a long one has names that begin so."""
     words = key.split()
     if not words:
         return False

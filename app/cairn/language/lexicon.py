@@ -615,6 +615,10 @@ class Arithmetic(_Section):
     """Verbs that say no more than that a row has its cell: "works", "won"."""
     entering: Words = NONE
     """Of these those by which a row comes to be, so that its date is theirs: "placed", but not "paid"."""
+    begun: Words = NONE
+    """Headers of what happened once to a row, with its year or date: "Opened", "Joined"."""
+    goods: Words = NONE
+    """Headers of columns whose rows are things: "Part"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()

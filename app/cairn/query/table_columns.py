@@ -31,7 +31,7 @@ def over_columns(reading: TableReading, operation: Operation) -> Computation | N
         return None
     made = Computation(
         operation, row=cells.row, label=cells.text, comparison=reading.comparison, bound=reading.bound, place=reading.place,
-        turned=reading.turned, written_out=reading.written_out,
+        turned=reading.turned,
     )  # fmt: skip
     if operation in ("difference", "growth"):
         return pair_of_columns(reading, made, heads)

@@ -11,6 +11,7 @@ from cairn.query.table_words import (
     COMPUTED,
     DOING,
     EACH,
+    GOODS,
     INHABITANTS,
     ITEMS,
     MOMENTS,
@@ -81,7 +82,12 @@ def _belongs_to_rows(reading: TableReading, token: str, found: Computation) -> b
     if found.operation not in ("count", "listing"):
         return False
     limited = found.comparison is not None or bool(found.within)
-    return (token in ITEMS and limited) or (token in PEOPLE and _are_persons(reading))
+    return (token in ITEMS and limited and _are_goods(reading)) or (token in PEOPLE and _are_persons(reading))
+
+
+def _are_goods(reading: TableReading) -> bool:
+    """Whether each row is a thing: "Part", "Article no."; not a shop."""
+    return not GOODS.isdisjoint(header_words(reading.table.header[0]))
 
 
 def _are_persons(reading: TableReading) -> bool:

@@ -10,6 +10,7 @@ from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure
 from cairn.query.table_time import Period
 from cairn.query.table_words import (
+    BEGUN,
     COMPARISONS,
     COMPUTED,
     DOING,
@@ -30,13 +31,13 @@ from cairn.query.table_words import (
     YES_NO,
     WordSpan,
     bracketed,
+    happened,
     header_words,
     hides_number,
     is_verb_of,
     is_year_column,
     may_mean,
     names_of,
-    says_scale,
     scale_of,
 )
 
@@ -62,8 +63,11 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
     years = [
         at for at, header in enumerate(reading.table.header) if is_year_column(header) and reading.table.numeric[at]
     ]
-    # numbers that may be years count only where their column is named: "opened"
-    yearly = [at for at, may_be in enumerate(reading.table.yearly) if may_be and at not in years]
+    # numbers that may be years count only where their column is named, and by what happened then: "opened", not "guests"
+    yearly = [
+        at for at, may_be in enumerate(reading.table.yearly)
+        if may_be and at not in years and happened(reading.table.header[at])
+    ]  # fmt: skip
     alone = days + (years if period is not None and period.whole_years else [])
     columns = alone + (yearly if period is not None and period.whole_years else [])
     named = [at for at in columns if any(at in span.headers and not span.cells for span in reading.spans)]
@@ -90,8 +94,11 @@ def _happened_then(reading: TableReading, period: Period, position: int) -> bool
     at = period.start - 1
     verb = reading.tokens[at]
     if at not in reading.explained:
-        known = any(is_verb_of(verb, word) for word in header_words(reading.table.header[position]))
-        return verb in DOING - ENTERING and not known
+        words = header_words(reading.table.header[position])
+        if verb in ENTERING:  # "placed", of an "Order date", and not of a "Due date"
+            idle = reading.stop_words | MOMENTS | BEGUN | ENTERING
+            return not all(word in idle or reading.is_around(word) for word in words)
+        return verb in DOING and not any(is_verb_of(verb, word) for word in words)
     state = next((span for span in reading.spans if span.cells and span.end == period.start), None)
     if state is None:
         return False
@@ -138,7 +145,6 @@ def read_periods(reading: TableReading) -> None:
     first, last = period.bounds(in_years=not reading.table.dated[position])
     reading.within = (CellInterval(position, first, last, period.said),)
     reading.explained |= set(range(period.start, period.end))
-    return
 
 
 def read_comparison(reading: TableReading) -> None:
@@ -159,10 +165,9 @@ def read_comparison(reading: TableReading) -> None:
             value, end = number
             if end < len(reading.tokens) and reading.tokens[end] in SCALES:
                 scale = scale_of(reading.table)
-                reading.written_out = scale is None
-                if scale is None and says_scale(reading.table):
+                if scale is None:
                     raise Unsure
-                value = value * SCALES[reading.tokens[end]] / (scale or 1)
+                value = value * SCALES[reading.tokens[end]] / scale
                 reading.explained.add(end)
             if reading.comparison is not None or hides_number(reading.spans, end - 1):
                 raise Unsure

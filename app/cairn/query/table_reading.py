@@ -105,7 +105,6 @@ class TableReading:
         self.counted: frozenset[int] = frozenset()
         self.beside: Sequence[WordSpan] = ()
         self.group_said = False
-        self.written_out = False
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}

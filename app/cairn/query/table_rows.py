@@ -82,7 +82,6 @@ def _of_rows(
         other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
         counted_in=find_counted_in(reading, measure, conditions),
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
-        written_out=reading.written_out,
     )  # fmt: skip
     if operation == "count":
         return _count(reading, made)

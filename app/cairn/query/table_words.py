@@ -120,6 +120,8 @@ _ALIKE: Final = (
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
 ENTERING: Final = _words("entering")
+BEGUN: Final = _words("begun")
+GOODS: Final = _words("goods")
 YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
@@ -322,7 +324,8 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         *words_before, last = cells.name.split(" ")
         for end, token in enumerate(question.tokens, 1):
             start = end - len(words_before) - 1
-            same = last in _singular(token) or (cells.cells > 1 and last in _plural(token))
+            one_of = cells.cells > 1 and last in _plural(token) and _is_one(question, start, end)
+            same = last in _singular(token) or one_of
             if same and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
                 plural[start, end] = (*plural.get((start, end), ()), cells)
     for place, several in plural.items():
@@ -343,7 +346,18 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     return sorted(chosen, key=lambda one: one.start)
 
 
+def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
+    """Whether a thing of several is named there, "the cheapest bag", "of a bag", and no adjective of one: "new", of "News"."""
+    before = any(stop == start and not _SUPERLATIVES.isdisjoint(names) for _, stop, names in _said(question.tokens))
+    beside = question.tokens[end : end + 1]
+    compared = any(at == end and not {*COMPARISONS}.isdisjoint(names) for at, _, names in _said(question.tokens))
+    return (before or question.tokens[start - 1 : start][:1] in [(word,) for word in _PER]) and (
+        not beside or beside[0] in question.stop_words | BY or compared
+    )
+
+
 def _says_nothing(question: ComputedQuestion, start: int, end: int) -> bool:
+    """Whether it is a word of the question, and no name in another number."""
     return end - start == 1 and question.tokens[start] in question.stop_words | BESIDE | DOING
 
 
@@ -454,6 +468,12 @@ def says_time(word: str, header: str) -> bool:
     other = any(word in group for group in _KIN if group.isdisjoint(PERSONS)) or word in MOMENTS
     of_header = any(may_name(word, one) for one in header_words(header))
     return word in YEARS or bool(months_in([word])) or (other and not of_header)
+
+
+def happened(header: str) -> bool:
+    """Whether a column is called by what happened once to the row, and by nothing besides: "Opened"."""
+    words = header_words(header) - ALL_STOP_WORDS
+    return bool(words) and words <= BEGUN
 
 
 def is_deed_of(word: str, header: str) -> bool:
@@ -621,12 +641,6 @@ _IN_SCALE: Final = (  # measured: tests/unit/test_edges_query.py
         10**3,
     ),
 )
-
-
-def says_scale(table: TableSketch) -> bool:
-    """Whether anything around it says one."""
-    texts = (*table.header, table.title, *table.headings, table.document_title)
-    return any(pattern.search(text) for text in texts for pattern, _ in _IN_SCALE)
 
 
 def scale_of(table: TableSketch) -> int | None:
