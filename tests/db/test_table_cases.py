@@ -119,11 +119,11 @@ LIBRARIES = """# Libraries
 
 HOUSES = """# Houses
 
-| House | Joined | Guests | Rooms | Minimum |
-| --- | --- | --- | --- | --- |
-| Elk | 2014 | 1600 | 40 | 60 |
-| Fox | 2009 | 1950 | 31 | 30 |
-| Gnu | 2021 | 2080 | 22 | 25 |
+| House | Joined | Guests | Rooms |
+| --- | --- | --- | --- |
+| Elk | 2014 | 1600 | 40 |
+| Fox | 2009 | 1950 | 31 |
+| Gnu | 2021 | 2080 | 22 |
 
 ## Catalogue
 
@@ -376,9 +376,7 @@ async def test_what_is_asked_of_further_tables_is_computed(
         "How many houses had guests before 1900?",  # a number of guests
         "Which houses had guests until 1800?",
         "How many houses worked in 2014?",  # those that joined then, and those before
-        "Which houses have over 2 thousand euros?",
-        "How many items are below the minimum?",  # houses
-        "How many items have over 30 rooms?",
+        "How many items have over 30 rooms?",  # houses
         "How many invoices were placed in March 2026?",  # due then
         "cheapest winter tent",  # two prices
         "What share of the annual budget is due to rent?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from keyed import COLLECTION, MARKER, TEXT, Keys, bearer, make_keys
 from scripted_server import ScriptedServer
 from serving import REPO, Api, serving, starter
 
-from tests.waiting import hang_guard, patience, until
+from tests.waiting import hang_guard, patience, until, wait_until
 
 if TYPE_CHECKING:
     from mcp.client.client import (
@@ -436,7 +437,20 @@ def as_a_fork(environment: dict[str, str], folder: Path) -> Started:
     for pipe in pipes:
         os.mkfifo(pipe)
     process = starter().start(environment, folder / "log", "mcp", pipes=pipes)
-    return process, pipes[0].open("w"), pipes[1].open()
+    [asked] = wait_until(lambda: opened_by_reader(pipes[0]))  # without waiting for a fork that has ended
+    return process, asked, pipes[1].open()
+
+
+def opened_by_reader(pipe: Path) -> list[TextIO]:
+    """The pipe for writing, if something reads from it."""
+    try:
+        descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as failure:
+        if failure.errno != errno.ENXIO:
+            raise
+        return []
+    os.set_blocking(descriptor, True)
+    return [os.fdopen(descriptor, "w")]
 
 
 @pytest.mark.parametrize("start", [as_a_fork, pytest.param(from_nothing, marks=pytest.mark.siege)])

@@ -53,6 +53,7 @@ class _Unused:
 
 
 _unused: Final[set[_Unused]] = set()
+"""Held until they are used: a function that makes patterns uses them, or keeps them."""
 
 _ATTRIBUTES: Final = frozenset(name for name in dir(re.Pattern) if not name.startswith("_"))
 

@@ -148,6 +148,13 @@ SCALES: Final = {word: scale for one in languages() for word, scale in one.numbe
 UNITS: Final = every(lambda one: (name for names in one.numbers.units.values() for name in names)) | {
     "percent", "usd", "eur", "us",
 }  # fmt: skip
+_MONEY: Final = tuple(
+    frozenset({symbol, *names})
+    for one in languages()
+    for symbol, names in one.numbers.units.items()
+    if unicodedata.category(symbol[0]) == "Sc"
+)
+"""Signs of money with their names; `CURRENCIES` are headers."""
 ORDINALS: Final = {
     word: place
     for one in languages()
@@ -387,17 +394,9 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
             yield WordSpan(at, at + 1, headers=found)
 
 
-_CURRENCIES: Final = tuple(
-    frozenset({symbol, *names})
-    for one in languages()
-    for symbol, names in one.numbers.units.items()
-    if unicodedata.category(symbol[0]) == "Sc"
-)
-
-
 def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
     """Those of numbers in a currency, where the word is its name: "in euros", of "Order value (€)"."""
-    names = {name for group in _CURRENCIES if word in group for name in group}
+    names = {name for group in _MONEY if word in group for name in group}
     return frozenset(
         at for at, header in enumerate(table.header)
         if names and table.numeric[at] and not names.isdisjoint(_counted_in(header, table.units[at]))
@@ -407,13 +406,13 @@ def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
 def is_money(table: TableSketch, at: int) -> bool:
     """Whether a column says that it is counted in a currency."""
     said = _counted_in(table.header[at], table.units[at])
-    return any(not group.isdisjoint(said) for group in _CURRENCIES)
+    return any(not group.isdisjoint(said) for group in _MONEY)
 
 
 def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
     """Whether it names another currency than a column says that it is counted in."""
     said = _counted_in(table.header[at], table.units[at])
-    groups = [group for group in _CURRENCIES if word in group]
+    groups = [group for group in _MONEY if word in group]
     return bool(groups) and is_money(table, at) and all(group.isdisjoint(said) for group in groups)
 
 

@@ -124,7 +124,8 @@ def find_tables(words: Sequence[PlacedWord], rulings: Rulings, before: PlacedTab
 
 
 def with_header_of(before: PlacedTable, table: PlacedTable) -> PlacedTable:
-    """A table that goes on from the page before, with the header of that one where it has no other."""
+    """A table that goes on from the page before, with the header of that one where it has no other. One whose first row has
+    other years has its own."""
     header = before.rows[: find_header_rows([*before.rows])]
     if not header or not _same_columns(before, table.columns) or table.rows[: len(header)] == header:
         return table
