@@ -1,11 +1,13 @@
 -- Row security and grants, from the catalog: no list of tables or functions to forget. Applied last, in the transaction
 -- that creates the functions and views.
 --
--- Tables of schema rag with a tenant_id, and rag.tenants: row security enabled and forced, three policies.
+-- Tables of schema rag with a tenant_id, and rag.tenants: row security enabled and forced, three policies. Rows of documents that not
+-- everybody in the tenant may read are there for those who may (rag.readable, docs/adr/0126).
 -- The audit log: added to and read, never changed.
 -- Other tables of schema rag: closed, but for the reference tables named below. Partitions: reached through their parent.
 -- Functions follow what they are, but for those of the table `exceptional` below:
 --   rag, SECURITY DEFINER                 owned by cairn_definer, called by cairn_app
+--   rag, SECURITY DEFINER, in policies    the same; run for whoever reads a view, cairn_analyst too, who cannot name what is in rag
 --   rag, SECURITY DEFINER, as the owner   owned by the tables' owner, called by cairn_app
 --   rag, SECURITY INVOKER                 helpers, called by cairn_app, cairn_definer, cairn_views
 --   rag, SECURITY INVOKER, for the owner  called by the tables' owner
@@ -32,6 +34,49 @@ $$;
 COMMENT ON FUNCTION rag.set_policy(regclass, text, text) IS
     'For the owner: makes the policy if it is missing or was made from other clauses.';
 
+-- By what a table has. `shut`: nothing is withheld, so that no row has to be looked at; `readers`: principals. A policy that names
+-- another table stands behind the policy of that one: a chunk is there where its document is.
+CREATE OR REPLACE FUNCTION rag.readable(target regclass, shut text, readers text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    me      text := (SELECT quote_ident(relname) FROM pg_class WHERE oid = target);
+    columns text[] := ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = target AND attnum > 0 AND NOT attisdropped);
+    -- a partition is what its table is, attached or not
+    kind    text := (SELECT regexp_replace(relname, '_([0-9]{8}|default)$', '') FROM pg_class WHERE oid = target);
+    rule    text;
+BEGIN
+    rule := CASE
+        WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
+        WHEN kind = 'documents' THEN 'access IS NULL OR access && %2$s'
+        WHEN kind = 'runs' THEN
+            'rag.reads_documents(tenant_id, document_ids, %2$s) AND rag.reads_session(tenant_id, session_id, %2$s)'
+        WHEN kind = 'resumable_runs' THEN  -- what it stands on is known at its end
+            '(asked_by = ANY (%2$s) OR status <> ''running'' AND rag.reads_documents(tenant_id, document_ids, %2$s))
+             AND rag.reads_session(tenant_id, session_id, %2$s)'
+        WHEN kind IN ('messages', 'qa_gaps') THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
+        WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
+        WHEN kind = 'feedback' THEN 'rag.reads_run(tenant_id, run_id, %2$s)'
+        WHEN kind = 'communities' THEN 'rag.reads_documents(tenant_id, document_ids, %2$s)'
+        WHEN kind = 'run_legs' THEN
+            'EXISTS (SELECT 1 FROM rag.runs r WHERE r.tenant_id = %1$s.tenant_id AND r.started_at = %1$s.started_at AND r.id = %1$s.run_id)'
+        WHEN kind = 'run_events' THEN
+            'EXISTS (SELECT 1 FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
+        WHEN kind = 'jobs' THEN  -- whose results and progress name documents
+            'kind NOT IN (''index_uploads'', ''fetch_urls'', ''reindex'', ''reread'') OR payload #>> ''{ordered_by,id}'' = ANY (%2$s)'
+        WHEN kind = 'uploads' THEN
+            'EXISTS (SELECT 1 FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
+        WHEN kind = 'eval_results' THEN 'false'
+        WHEN 'document_id' = ANY (columns) THEN
+            'EXISTS (SELECT 1 FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'
+        WHEN 'passage_id' = ANY (columns) THEN
+            'EXISTS (SELECT 1 FROM rag.passages p WHERE p.tenant_id = %1$s.tenant_id AND p.id = %1$s.passage_id)'
+    END;
+    RETURN format('(%3$s OR ' || rule || ')', me, readers, shut);
+END
+$$;
+COMMENT ON FUNCTION rag.readable(regclass, text, text) IS
+    'The clause of row security by which rows of restricted documents are there for their readers; null for a table without such rows.';
+
 CREATE OR REPLACE FUNCTION rag.secure_table(target regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -41,12 +86,21 @@ DECLARE
         -- Citus takes no sub-select in a policy
         WHEN rag.is_distributed() THEN format('%I = ANY (rag.granted_tenants())', key)
         ELSE format('%I IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user)', key) END;
+    -- Whether there is anything to withhold is asked once in a statement; of documents it costs no more to compare.
+    itself  boolean := target = 'rag.documents'::regclass;
+    shown   text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
+        target, CASE WHEN itself THEN 'current_setting(''app.principals'', true) = ''*''' ELSE '(SELECT NOT rag.withholds())' END,
+        'rag.own_principals()') END;
+    common  text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
+        target, CASE WHEN itself THEN 'false' ELSE '(SELECT NOT rag.restricts())' END, '''{}''::text[]') END;
 BEGIN
     IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN
         EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', target);
     END IF;
-    PERFORM rag.set_policy(target, 'app', format('TO cairn_app USING (%s) WITH CHECK (%1$s)', own));
-    PERFORM rag.set_policy(target, 'views', format('FOR SELECT TO cairn_views USING (%s)', granted));
+    -- Who may not read a document writes none in its place either; what is made of it is written by whoever writes it.
+    PERFORM rag.set_policy(target, 'app', format('TO cairn_app USING (%s) WITH CHECK (%s)', concat_ws(' AND ', own, shown),
+        CASE WHEN itself THEN concat_ws(' AND ', own, shown) ELSE own END));
+    PERFORM rag.set_policy(target, 'views', format('FOR SELECT TO cairn_views USING (%s)', concat_ws(' AND ', granted, common)));
     -- A constant leaves no security qual in the plan, so GIN indexes stay usable (docs/adr/0005).
     PERFORM rag.set_policy(target, 'definer', 'TO cairn_definer USING (true) WITH CHECK (true)');
 END
@@ -123,6 +177,10 @@ DECLARE
         "rag.end_overdue_analysts": "as the owner",
         "rag.ensure_trace_partitions": "as the owner",
         "rag.schema_revision": "as the owner",
+        "rag.reads_documents": "asked by policies",
+        "rag.reads_run": "asked by policies",
+        "rag.reads_session": "asked by policies",
+        "rag.restricts": "asked by policies",
         "rag.add_partition": "for the owner",
         "rag.grant_analyst": "for the owner",
         "rag.make_search": "for the owner",
@@ -130,6 +188,7 @@ DECLARE
         "rag.open_to_everybody": "for the owner",
         "rag.rebuild_postings": "for the owner",
         "rag.revoke_analyst": "for the owner",
+        "rag.readable": "for the owner",
         "rag.secure_table": "for the owner",
         "rag.set_policy": "for the owner"
     }';
@@ -151,6 +210,7 @@ BEGIN
                       WHEN item.definer AND item.kind <> 'as the owner' THEN 'cairn_definer'
                       ELSE master END;
         caller := CASE WHEN item.analyst THEN 'cairn_analyst'
+                       WHEN item.kind = 'asked by policies' THEN 'cairn_app, cairn_views, cairn_analyst'
                        WHEN item.definer THEN 'cairn_app'
                        WHEN item.kind <> 'for the owner' THEN 'cairn_app, cairn_definer, cairn_views' END;
         EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, cairn_app, cairn_views, cairn_definer, cairn_analyst', item.name);

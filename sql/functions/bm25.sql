@@ -151,6 +151,7 @@ DECLARE
   tenant bigint := current_tenant();
   inclusive boolean := (conditions ->> 'inclusive')::boolean;
   documents uuid[]; config text; wanted tsquery; unwanted tsquery; question tsquery;
+  hidden uuid[] := hidden_documents(tenant, collections, current_setting('app.principals', true));
 BEGIN
   IF filter IS NOT NULL OR jsonb_path_exists(conditions, '$.*[*].field ? (@ == "title" || @ == "id" || @ == "path")') THEN
     documents := ARRAY(
@@ -185,7 +186,8 @@ BEGIN
     SELECT p.id FROM passages p
     WHERE p.tenant_id = tenant AND p.collection_id = ANY (collections) AND p.regconfig = config
       AND (numnode(question) = 0 OR p.search_vector @@ question)
-      AND (documents IS NULL OR p.document_id = ANY (documents));
+      AND (documents IS NULL OR p.document_id = ANY (documents))
+      AND (hidden IS NULL OR p.document_id NOT IN (SELECT unnest(hidden)));
   END LOOP;
 END
 $$;
@@ -223,9 +225,11 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- an idf per language three French passages among thousands could never win, and a misdetected one would win by "the"
 -- (docs/adr/0014-lexical-operators.md).
 --
--- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact.
+-- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact. `hidden`: documents
+-- whose passages are no candidates.
+DROP FUNCTION IF EXISTS rag.lexical_best(bigint, uuid, text, integer, integer, integer, jsonb, jsonb);
 CREATE OR REPLACE FUNCTION rag.lexical_best(
-  tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb,
+  tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, hidden uuid[],
   OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
@@ -257,6 +261,7 @@ BEGIN
     FROM (
       SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
+        AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
       ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSE
@@ -272,6 +277,7 @@ BEGIN
       SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+        AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
         AND (filter IS NULL OR EXISTS (
           SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 3, 1 LIMIT k
@@ -305,6 +311,7 @@ BEGIN
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
+           AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
            AND (filter IS NULL OR EXISTS (
              SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
          ORDER BY 3, 1 LIMIT k)
@@ -333,7 +340,8 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT p.id, p.owner, p.score, CASE WHEN p.place = 1 THEN f.coverage END, f.exact
-  FROM lexical_best(current_tenant(), collection, query, k, budget, cap, filter, conditions) AS f
+  FROM lexical_best(current_tenant(), collection, query, k, budget, cap, filter, conditions,
+    hidden_documents(current_tenant(), ARRAY[collection], current_setting('app.principals', true))) AS f
   CROSS JOIN LATERAL unnest(f.best, f.owners, f.scores) WITH ORDINALITY AS p (id, owner, score, place)
   ORDER BY p.place;
 END
@@ -348,10 +356,12 @@ AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
+  hidden uuid[] := hidden_documents(tenant, collections, current_setting('app.principals', true));
 BEGIN
   RETURN QUERY
   SELECT d.id, d.chunk_count FROM documents d
-  WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.metadata @> filter;
+  WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.metadata @> filter
+    AND (hidden IS NULL OR d.id NOT IN (SELECT unnest(hidden)));
 END
 $$;
 
@@ -367,10 +377,12 @@ AS $$
 DECLARE
   tenant bigint := current_tenant();
   total integer := 0; chunks integer;
+  hidden uuid[] := hidden_documents(tenant, ARRAY[collection], current_setting('app.principals', true));
 BEGIN
   FOR chunks IN
     SELECT d.chunk_count FROM documents d
     WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.metadata @> filter
+      AND (hidden IS NULL OR d.id NOT IN (SELECT unnest(hidden)))
   LOOP
     total := total + chunks;
     EXIT WHEN total > enough;

@@ -67,7 +67,7 @@ COMMENT ON FUNCTION rag.cached_is_current(uuid[], bigint[]) IS
   'Whether collections (ids ascending) still have these epochs.';
 
 -- Stored only if the collections are still in the state that was searched, and held there until commit (FOR SHARE): a writer who
--- comes later finds the entry and removes it. SKIP LOCKED: while a writer is at work, nothing is stored. Then what has expired goes,
+-- comes later finds the entry and removes it. Nothing is kept of collections with restricted documents. SKIP LOCKED: while a writer is at work, nothing is stored. Then what has expired goes,
 -- and beyond the capacity the least recently used. Whether it was stored.
 CREATE OR REPLACE FUNCTION rag.store_cached(
   tenant bigint, stored text, scope text, query text, query_vector halfvec, guards text[], ids uuid[], seen bigint[], result jsonb,
@@ -83,6 +83,8 @@ BEGIN
   IF held IS DISTINCT FROM ids OR unchanged IS DISTINCT FROM seen THEN
     RETURN false;
   END IF;
+  -- What is found depends on who asks: it is shared by nobody. Not asked through row security, which hides just what matters here.
+  IF holds_restricted(ids) THEN RETURN false; END IF;
   INSERT INTO retrieval_cache AS r (tenant_id, key, scope, query, query_vector, guards, collection_ids, epochs, result, hits)
   VALUES (tenant, stored, scope, query, query_vector, guards, ids, seen, result, 0)
   ON CONFLICT ON CONSTRAINT retrieval_cache_pkey DO UPDATE

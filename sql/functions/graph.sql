@@ -153,6 +153,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
+  PERFORM unstage_restricted(collection);
   INSERT INTO mentions (tenant_id, collection_id, passage_id, entity_id, name, kind, occurrences, char_start, char_end,
     confidence, by_model)
   SELECT tenant, collection, passage_id, entity_id, name, kind, occurrences, char_start, char_end, confidence, by_model
@@ -179,6 +180,7 @@ DECLARE
     SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced) AND p.id <> ALL (keep));
   renamed uuid[]; names text[]; kinds text[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
+  PERFORM unstage_restricted(collection);
   -- What models said of passages that are gone.
   IF NOT again AND EXISTS (SELECT 1 FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
     DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)

@@ -219,7 +219,7 @@ END
 $$;
 COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
--- What becomes of documents, for analyst.changes. Without names: those of a deleted document go with it. Under the lock of the
+-- What becomes of documents that everybody in the tenant may read, for analyst.changes. Without names: those of a deleted document go with it. Under the lock of the
 -- collection, so that who reads them in order misses none.
 CREATE OR REPLACE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
@@ -230,7 +230,7 @@ BEGIN
   SELECT d.tenant_id, CASE WHEN $2 THEN 'deleted' WHEN d.version = 1 THEN 'added' ELSE 'replaced' END, c.name, d.id,
     d.version, d.passage_count, d.byte_size
   FROM documents d JOIN collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = tenant AND d.id = ANY ($1) AND d.version > 0;
+  WHERE d.tenant_id = tenant AND d.id = ANY ($1) AND d.version > 0 AND d.access IS NULL;
 END
 $$;
 COMMENT ON FUNCTION rag.note_changes IS 'Records that documents were added, replaced or are about to be deleted; nothing of one that was never indexed.';

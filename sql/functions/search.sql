@@ -6,6 +6,8 @@ DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, i
   integer, integer, text, integer, integer, integer, float8, integer, integer);
 DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, boolean, integer, integer, integer, text,
   integer, integer, integer, float8, integer, integer);
+DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, boolean, integer, integer, integer, text,
+  integer, integer, integer, float8, integer, integer);
 DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec, integer, integer, integer, integer, integer,
   integer, integer);
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
@@ -22,12 +24,13 @@ COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so m
 -- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
 -- a fused passage in the lists of the legs, 0 where it is not in one. Parts are what a leg gives to the fused score of each passage of its
 -- list, `rest` what it gives to any other. No row: no such collection. `served` is false where another model than `model` serves
--- it; then nothing was searched. The tenant is set here, for this statement, as in rag.find_cached.
+-- it; then nothing was searched. The tenant is set here, for this statement, as in rag.find_cached. `principals`: of the caller, as
+-- app.principals has them; counts and lists are of what these may read, and where that is everything nothing is asked of a row.
 CREATE OR REPLACE FUNCTION rag.search_collection(
   tenant bigint, collection text, model smallint,
   vector halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer,
   query text, hits integer, budget integer, cap integer,
-  vector_share float8, rrf_k integer, top integer
+  vector_share float8, rrf_k integer, top integer, principals text DEFAULT ''
 ) RETURNS TABLE (
   collection_id uuid, epoch bigint, passage_count integer, chunk_count integer, served boolean, regime text, breadth integer,
   chunks_found integer, vector_ms float8, lexical_ms float8,
@@ -43,12 +46,17 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  best float8; best_chunks uuid[];
+  best float8; best_chunks uuid[]; hidden uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
   SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
+  hidden := hidden_documents(home.tenant_id, ARRAY[home.id], principals);
+  IF hidden IS NOT NULL THEN
+    SELECT home.passage_count - sum(d.passage_count), home.chunk_count - sum(d.chunk_count) INTO home.passage_count, home.chunk_count
+    FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = ANY (hidden);
+  END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
     SELECT e.model_id FROM embeddings e WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id
@@ -79,9 +87,9 @@ BEGIN
   IF chunks > 0 THEN
     regime := coalesce(regime, 'exact');
     IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
-    EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5)'
+    EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5, $6)'
     INTO chunks_found, vector_passages, vector_documents, vector_chunks, vector_scores
-    USING home.tenant_id, home.id, model, vector, chunks;
+    USING home.tenant_id, home.id, model, vector, chunks, hidden;
   END IF;
   searched := clock_timestamp();
   vector_ms := 1000 * extract(epoch FROM searched - begun)::float8;
@@ -89,7 +97,7 @@ BEGIN
   IF query IS NOT NULL THEN
     SELECT f.best, f.owners, f.scores, f.coverage, f.exact
     INTO lexical_passages, lexical_documents, lexical_scores, lexical_coverage, lexical_exact
-    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL) AS f;
+    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL, hidden) AS f;
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 
@@ -174,7 +182,7 @@ DECLARE
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer,
+  tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, hidden uuid[] DEFAULT NULL,
   OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores float8[]
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp %2$s AS $body$
@@ -195,6 +203,7 @@ BEGIN
           SELECT e.chunk_id, e.document_id, e.passage_id, %3$s AS distance
           FROM embeddings e
           WHERE e.tenant_id = tenant AND e.collection_id = collection AND %4$s
+            AND (hidden IS NULL OR e.document_id NOT IN (SELECT unnest(hidden)))
           ORDER BY %3$s %5$s LIMIT chunks
         ) AS n
       ) AS n

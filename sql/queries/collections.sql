@@ -1,4 +1,4 @@
--- Named sets of documents.
+-- Named sets of documents. Counts are of what the caller may read.
 
 -- name: create
 INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, $2, $3, $4)
@@ -7,23 +7,27 @@ RETURNING id, name, display_name, epoch, document_count, passage_count, chunk_co
 
 -- name: by_name
 -- Collections that are older than the column have the model of their vectors.
-SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
+  chunk_count - h.chunks AS chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
-FROM rag.collections WHERE tenant_id = $1 AND name = $2
+FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND name = $2
 
 -- name: by_id
-SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
+  chunk_count - h.chunks AS chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
-FROM rag.collections WHERE tenant_id = $1 AND id = $2
+FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND id = $2
 
 -- name: by_names
-SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, coalesce(model_id, (
+SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
+  chunk_count - h.chunks AS chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
-FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY name
+FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY name
 
 -- name: page
-SELECT id, name, display_name, epoch, document_count, passage_count, chunk_count, created_at, model_id
-FROM rag.collections WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
+SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
+  chunk_count - h.chunks AS chunk_count, created_at, model_id
+FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND name > $2 ORDER BY name LIMIT $3
 
 -- name: rename
 UPDATE rag.collections SET display_name = $3 WHERE tenant_id = $1 AND name = $2 RETURNING id
@@ -33,7 +37,7 @@ UPDATE rag.collections SET display_name = $3 WHERE tenant_id = $1 AND name = $2 
 WITH noted AS (
   INSERT INTO rag.document_changes (tenant_id, kind, collection, document_id, version, passage_count, byte_size)
   SELECT d.tenant_id, 'deleted', $3, d.id, d.version, d.passage_count, d.byte_size
-  FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.version > 0
+  FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.version > 0 AND d.access IS NULL
   RETURNING 1
 )
 SELECT count(*) FROM noted
@@ -60,3 +64,6 @@ SELECT calibration FROM rag.collections WHERE tenant_id = $1 AND name = $2
 -- name: calibrate
 -- Another calibration of confidence, null for the one that is shipped.
 UPDATE rag.collections SET calibration = $3 WHERE tenant_id = $1 AND name = $2 RETURNING id
+
+-- name: withholds
+SELECT rag.hidden_documents($1, ARRAY[$2::uuid], $3) IS NOT NULL

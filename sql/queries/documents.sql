@@ -5,16 +5,20 @@
 -- assignment is also what locks and returns a row that is there already.
 WITH known AS (
   INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
-    media_type, metadata, byte_size, origin)
-  SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin
-  FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[])
-    AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin)
+    media_type, metadata, byte_size, origin, access)
+  SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin,
+    nullif(n.access::text[], '{}')
+  FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[], $12::text[])
+    AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin, access)
   ORDER BY n.external_id COLLATE "C"
   ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
   RETURNING id, external_id, title, version, status, content_hash, media_type, passage_count, chunk_count, byte_size, metadata,
-    loader_revision
+    loader_revision, access
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
+
+-- name: set_access
+SELECT rag.set_document_access($1, $2, $3)
 
 -- name: set_metadata
 SELECT rag.set_document_metadata($1, $2, $3)
@@ -69,7 +73,7 @@ SELECT rag.remove_document($1, $2)
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
   d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-  EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+  EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
@@ -80,7 +84,7 @@ WHERE d.tenant_id = $1 AND d.id = $2
 -- name: wanted
 -- Documents that meet everything that is given (null: any): $3 ids, $4 external ids, $5 what title or external id contain, $6
 -- states, $7 media type, $8 what the metadata contain, $9 since when they changed, $10 words that stand in them, one after the
--- other in any inflection. The two statements below stand behind it.
+-- other in any inflection, $11 principals of whom one may read it. The two statements below stand behind it.
 WITH mentioning AS MATERIALIZED (
   -- The function reads the index of the words, which row security keeps from this statement. It lets pass what has no word.
   -- Each one is looked up by its id, however many the planner expects.
@@ -94,7 +98,7 @@ WITH mentioning AS MATERIALIZED (
 ), wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
     d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-    EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file
+    EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access
   FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
   WHERE d.tenant_id = $1 AND d.collection_id = $2
     AND ($3::uuid[] IS NULL OR d.id = ANY ($3::uuid[]))
@@ -104,30 +108,31 @@ WITH mentioning AS MATERIALIZED (
     AND ($7::text IS NULL OR d.media_type = $7::text)
     AND ($8::jsonb IS NULL OR d.metadata @> $8::jsonb)
     AND ($9::timestamptz IS NULL OR d.updated_at >= $9::timestamptz)
-    AND ($10::text IS NULL OR d.id IN (SELECT m.document_id FROM mentioning m)))
+    AND ($10::text IS NULL OR d.id IN (SELECT m.document_id FROM mentioning m))
+    AND ($11::text[] IS NULL OR d.access IS NULL OR d.access && $11::text[]))
 
 -- name: page
--- As the index has them, $11 at most, after the external id $12.
-SELECT * FROM wanted WHERE external_id > $12 ORDER BY external_id LIMIT $11
+-- As the index has them, $12 at most, after the external id $13.
+SELECT * FROM wanted WHERE external_id > $13 ORDER BY external_id LIMIT $12
 
 -- name: page_sorted
--- $11 at most; $12: by what they are sorted; $13: downwards; $14 and $15: sort value and external id of the one after which it goes
+-- $12 at most; $13: by what they are sorted; $14: downwards; $15 and $16: sort value and external id of the one after which it goes
 -- on, null at the beginning.
 SELECT w.* FROM wanted w
-CROSS JOIN LATERAL (SELECT CASE $12::text
+CROSS JOIN LATERAL (SELECT CASE $13::text
   WHEN 'title' THEN lower(w.title)
   WHEN 'created_at' THEN to_char(w.created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
   WHEN 'updated_at' THEN to_char(w.updated_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS')
   WHEN 'byte_size' THEN lpad(w.byte_size::text, 20, '0')
   ELSE w.external_id END AS value) AS sorted
-CROSS JOIN LATERAL (SELECT CASE $12::text WHEN 'title' THEN lower($14::text) ELSE $14::text END AS value) AS last
+CROSS JOIN LATERAL (SELECT CASE $13::text WHEN 'title' THEN lower($15::text) ELSE $15::text END AS value) AS last
 WHERE CASE
-  WHEN $15::text IS NULL THEN true
-  WHEN $13::boolean THEN (sorted.value, w.external_id) < (last.value, $15::text)
-  ELSE (sorted.value, w.external_id) > (last.value, $15::text) END
-ORDER BY CASE WHEN NOT $13::boolean THEN sorted.value END, CASE WHEN $13::boolean THEN sorted.value END DESC,
-  CASE WHEN NOT $13::boolean THEN w.external_id END, CASE WHEN $13::boolean THEN w.external_id END DESC
-LIMIT $11
+  WHEN $16::text IS NULL THEN true
+  WHEN $14::boolean THEN (sorted.value, w.external_id) < (last.value, $16::text)
+  ELSE (sorted.value, w.external_id) > (last.value, $16::text) END
+ORDER BY CASE WHEN NOT $14::boolean THEN sorted.value END, CASE WHEN $14::boolean THEN sorted.value END DESC,
+  CASE WHEN NOT $14::boolean THEN w.external_id END, CASE WHEN $14::boolean THEN w.external_id END DESC
+LIMIT $12
 
 -- name: id_of
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND external_id = $3

@@ -75,14 +75,17 @@ WITH stats AS MATERIALIZED (
   LEFT JOIN LATERAL unnest(to_tsvector(rag.config_named(s.regconfig), w.word)) AS l ON true
   LEFT JOIN LATERAL (
     -- limited, so that each word is looked up by key: a join would read the vocabulary of the collection
-    SELECT t.document_frequency FROM rag.lexical_terms t
+    SELECT CASE WHEN (SELECT rag.withholds()) THEN rag.readable_frequency(s.collection_id, t.key) ELSE t.document_frequency END
+      AS document_frequency
+    FROM rag.lexical_terms t
     WHERE t.tenant_id = $1 AND t.collection_id = s.collection_id
       AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig, l.lexeme)
     LIMIT 1
   ) AS t ON true
   GROUP BY w.place, s.regconfig, s.passage_count, stop_word
 )
-SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
+SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats)
+         - coalesce((SELECT h.passages FROM (SELECT DISTINCT collection_id FROM stats) AS s, rag.count_hidden(s.collection_id) AS h), 0) AS passages,
        (SELECT regconfig FROM stats ORDER BY passage_count DESC, regconfig LIMIT 1) AS language,
        ARRAY(
          SELECT sum(CASE WHEN stop_word THEN passage_count ELSE frequency END)::bigint FROM found GROUP BY place ORDER BY place

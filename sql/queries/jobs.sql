@@ -114,8 +114,8 @@ SELECT job.status, pg_notify('cairn_jobs', '') FROM job;
 SELECT tenant_id, id FROM rag.claim_job($1, $2, $3);
 
 -- name: enter_tenant
--- The rest of the transaction is that tenant's, its own row in rag.tenants included.
-SELECT set_config('app.tenant', $1, true);
+-- The rest of the transaction is that tenant's, its own row in rag.tenants included, and sees all that there is.
+SELECT set_config('app.tenant', $1, true), set_config('app.principals', '*', true);
 
 -- name: tenant_name
 SELECT name FROM rag.tenants WHERE id = $1;
@@ -128,11 +128,12 @@ SELECT tenant_id, id FROM rag.expire_jobs($1, $2);
 
 -- name: add_upload
 -- A file that waits for a worker: it goes with its document's transaction, or when its job ends.
-INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, title, media_type, metadata, content)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+INSERT INTO rag.uploads (tenant_id, id, collection_id, job_id, external_id, name, title, media_type, metadata, content,
+  access)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 
 -- name: get_upload
-SELECT id, collection_id, job_id, external_id, name, title, media_type, metadata, content
+SELECT id, collection_id, job_id, external_id, name, title, media_type, metadata, content, access
   FROM rag.uploads
  WHERE tenant_id = $1 AND id = $2;
 

@@ -3,9 +3,9 @@
 -- name: create
 INSERT INTO rag.api_keys (
     tenant_id, id, name, key_hash, shown, scopes, requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day,
-    created_by, expires_at
+    created_by, expires_at, groups
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 RETURNING *;
 
 -- name: list

@@ -2,11 +2,14 @@
 
 -- name: open
 -- No row: the id is taken, by a resumable run or in a trace.
-INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until)
-SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval
+INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until, asked_by)
+SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval, $7
 WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id
+
+-- name: is_withheld
+SELECT rag.withholds()
 
 -- name: append
 -- $5: how many events were stored before; $10: whether a document that they quote is gone. Renews the lease, also without

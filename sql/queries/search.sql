@@ -14,7 +14,7 @@ SELECT collection_id, epoch, passage_count, chunk_count, served, regime, breadth
   array_send(fused_lexical) AS fused_lexical, array_send(fused_scores) AS fused_scores,
   id, document_id, external_id, title, content, char_start, char_end, page, headings, landmarks, token_count, version,
   media_type, metadata, chunk_id, matched_start, matched_end
-FROM rag.search_collection($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+FROM rag.search_collection($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 
 -- name: whole
 SELECT * FROM rag.passages_at($1, $2, $3, $4, $5)

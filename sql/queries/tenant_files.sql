@@ -22,7 +22,7 @@ SELECT version_num::text FROM rag.alembic_version
 SELECT id FROM rag.tenants WHERE name = $1
 
 -- name: serve_as
-SELECT set_config('role', 'cairn_app', true), set_config('app.tenant', $1::text, true)
+SELECT set_config('role', 'cairn_app', true), set_config('app.tenant', $1::text, true), set_config('app.principals', '*', true)
 
 -- name: models
 SELECT id, name, dimensions FROM rag.embedding_models WHERE id = ANY ($1::smallint[]) ORDER BY id

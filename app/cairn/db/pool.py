@@ -62,6 +62,9 @@ _LIMITS = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 # With any other, filtered vector search silently returns too few rows.
 _SCAN = {"hnsw.iterative_scan": "relaxed_order"}
 
+WITHHELD: Final = "what has this name or id already is not yours to read: choose another one, or ask an administrator"
+"""Said of a row that somebody would write in the place of one that is withheld from them."""
+
 _BYTES = ("uuid_list", "float8_list", "text_list")
 """Domains over arrays: arguments of these types are arrays in binary already (cairn/store/arrays.py)."""
 
@@ -93,6 +96,8 @@ def translate(error: BaseException) -> CairnError | None:
         return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
+    if isinstance(error, asyncpg.InsufficientPrivilegeError) and "row-level security policy" in str(error):
+        return ConflictError(WITHHELD)
     if has_moved(error):
         return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")
     if isinstance(error, CONNECTION_ERRORS):
@@ -499,14 +504,21 @@ class Database:
         isolation: Isolation = "read_committed",
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
-        """A transaction in which only the principal's rows exist. `config` are settings local to it. One that is `readonly`
-        may be a replica's within `reading_contents`; with `repeatable_read` it may raise ReplicaLostError then
-        (cairn.db.replicas.reads_contents)."""
+        """A transaction in which only the principal's rows exist, and of them those that it may read. `config` are settings local to
+        it. One that is `readonly` may be a replica's within `reading_contents`; with `repeatable_read` it may raise
+        ReplicaLostError then (cairn.db.replicas.reads_contents)."""
         settings = dict(config or {})
         begin = _begin(
             isolation,
             readonly,
-            {"role": APP_ROLE, "app.tenant": str(principal.tenant_id), **_LIMITS, **_SCAN, **settings},
+            {
+                "role": APP_ROLE,
+                "app.tenant": str(principal.tenant_id),
+                "app.principals": principal.principals,
+                **_LIMITS,
+                **_SCAN,
+                **settings,
+            },
             principal.tenant_id if self._nodes is not None else None,
         )
         if readonly and self._may_spread():

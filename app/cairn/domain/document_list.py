@@ -22,7 +22,7 @@ DocumentSort = Literal[
 class DocumentFilter:
     """Everything that is given must hold. `contains`: title or external id contain it, in any case; `metadata`: the document's
     contain it, as in a search; `updated_since`: its row changed then or later; `mentions`: these words stand in it, one after
-    the other, in any inflection, its title and headings included."""
+    the other, in any inflection, its title and headings included; `readable_by`: somebody of these principals may read it."""
 
     ids: Sequence[UUID] | None = None
     external_ids: Sequence[str] | None = None
@@ -32,6 +32,7 @@ class DocumentFilter:
     metadata: Mapping[str, Any] | None = None
     updated_since: datetime | None = None
     mentions: str | None = None
+    readable_by: Sequence[str] | None = None
 
 
 EVERY_DOCUMENT: Final = DocumentFilter()

@@ -23,7 +23,8 @@ KEY_PATTERN: Final = re.compile(rf"{PREFIX}[0-9a-f]{{{SECRET_BYTES * 2 + 8}}}")
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is stored. `shown`: its first characters. `created_by`: Caller.id. `last_used_at` is exact to a minute."""
+    """A key as it is stored. `shown`: its first characters. `created_by`: Caller.id. `last_used_at` is exact to a minute.
+    `groups`: which its holder belongs to, by access lists of documents."""
 
     id: UUID
     name: str
@@ -35,6 +36,7 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 from uuid import UUID
@@ -11,6 +12,10 @@ Scope = Literal["read", "ask", "write", "admin"]
 delete documents; operate (keys, cache, models, audit). A scope does not include another one."""
 
 ALL_SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
+
+
+PERSON: Final = "person"
+"""What access lists call who signs in with a token: person:<subject>."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +31,35 @@ class KeyLimits:
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who it is within the tenant. `id` names it in the audit log: `local` (command line, library, a server without
-    authentication), `key:<uuid>` or `token:<subject>`. `key_id` is what limits are counted by; None: nothing is counted."""
+    authentication), `key:<uuid>` or `token:<subject>`. `key_id` is what limits are counted by; None: nothing is
+    counted. `groups`: which it belongs to, by access lists of documents."""
 
     id: str = "local"
     name: str = "local"
     scopes: frozenset[Scope] = ALL_SCOPES
     key_id: UUID | None = None
     limits: KeyLimits = KeyLimits()
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether no access list keeps anything from it: who operates, and the process itself."""
+        return "admin" in self.scopes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """By which access lists name it: its groups, and itself."""
+        kind, _, subject = self.id.partition(":")
+        return (
+            *(f"group:{name}" for name in sorted(self.groups)),
+            f"{PERSON if kind == 'token' else kind}:{subject}",
+            self.id,
+        )
 
 
 LOCAL: Final = Caller()
+EVERYTHING: Final = "*"
+"""In the place of principals: all access lists let it pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +69,13 @@ class Principal:
     tenant_id: int
     tenant: str
     caller: Caller = field(default=LOCAL, compare=False)
+
+    @property
+    def principals(self) -> str:
+        """As the database is told (app.principals): * for who reads everything, else an array of the caller's names."""
+        return EVERYTHING if self.caller.reads_all else array_of(dict.fromkeys(self.caller.names))
+
+
+def array_of(names: Iterable[str]) -> str:
+    """An array of texts as PostgreSQL reads it."""
+    return "{" + ",".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names) + "}"

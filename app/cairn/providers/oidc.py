@@ -19,6 +19,7 @@ import httpx2
 import jwt
 import structlog
 
+from cairn.domain.access import is_name
 from cairn.domain.key import TokenClaims
 from cairn.domain.names import check_named
 from cairn.domain.principal import ALL_SCOPES, Caller, Scope
@@ -131,8 +132,16 @@ class IssuerKeys:
         counted_by = uuid5(NAMESPACE_URL, json.dumps([self._issuer.issuer, tenant, subject]))
         left = float(claims["exp"]) + LEEWAY_SECONDS - time.time()
         return TokenClaims(
-            tenant, Caller(f"token:{subject}", subject, scopes, counted_by), max(0.0, min(left, LONGEST_SECONDS))
+            tenant,
+            Caller(f"token:{subject}", subject, scopes, counted_by, groups=self._groups(claims)),
+            max(0.0, min(left, LONGEST_SECONDS)),
         )
+
+    def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        """Names that access lists may have; whoever has none of them reads what everybody in the tenant may."""
+        given = claims.get(self._issuer.groups_claim, ())
+        words = [given] if isinstance(given, str) else given if isinstance(given, list) else ()
+        return frozenset(word for word in words if isinstance(word, str) and is_name(word))
 
     async def _key_for(self, header: Mapping[str, Any]) -> jwt.PyJWK:
         """Raises ValueError, PyJWTError, IssuerUnavailableError."""

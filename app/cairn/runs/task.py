@@ -57,16 +57,17 @@ class Task:
     """One question being answered. Exactly one terminal event ends it on every path, and it is the last.
 
     `progress`: the step that it is at. `give_up_model`: wait for the chat model no longer, and quote. `resumable`: it goes on
-    when who asked leaves, and its events are stored.
+    when who asked leaves, and its events are stored. `asked_by`: Caller.id.
     """
 
     def __init__(
         self, question: Question, event_log: EventLog, save: Callable[[Event], Awaitable[Event]], on_end: OnEnd, *,
-        resumable: bool = False, give_up_model: Callable[[], None] = lambda: None,
+        resumable: bool = False, give_up_model: Callable[[], None] = lambda: None, asked_by: str = "",
     ) -> None:  # fmt: skip
         self.id = question.run_id
         self.question = question
         self.resumable = resumable
+        self.asked_by = asked_by
         self.progress: Progress | None = None
         self.give_up_model = give_up_model
         self.steps: list[Progress] = []
@@ -222,7 +223,15 @@ class Runs:
             self._recent.pop(key, None)
             raise
         event_log = durable or MemoryLog()
-        task = Task(question, event_log, save, on_end, resumable=resumable, give_up_model=give_up_model)
+        task = Task(
+            question,
+            event_log,
+            save,
+            on_end,
+            resumable=resumable,
+            give_up_model=give_up_model,
+            asked_by=principal.caller.id,
+        )
         self._live[key] = task
         self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable, traced))
         if self._closing:  # since it was opened

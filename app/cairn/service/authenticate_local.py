@@ -160,7 +160,7 @@ class KeyRing:
             raise UnauthenticatedError(INVALID)
         self._check_tenant(found.tenant)
         key = found.key
-        caller = Caller(f"key:{key.id}", key.name, key.scopes, key.id, key.limits)
+        caller = Caller(f"key:{key.id}", key.name, key.scopes, key.id, key.limits, frozenset(key.groups))
         now = asyncio.get_running_loop().time()
         ends_at = None if found.seconds_left is None else now + found.seconds_left
         grant = Grant(Principal(found.tenant_id, found.tenant, caller), ends_at, key.id)

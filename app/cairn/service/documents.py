@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, DocumentS
 from cairn.domain.graph_view import Refreshed
 from cairn.domain.job import Job, RecallCheck
 from cairn.domain.names import MAX_NAME, check_external_id, clean_title
-from cairn.errors import ConflictError, InputError, NotFoundError, SettingsError, TooLargeError
+from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError, SettingsError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
 from cairn.ingest.model_choice import Writing
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
@@ -161,9 +161,11 @@ async def list_collections(services: Services, *, after: str = "", limit: int = 
 
 
 async def delete_collection(services: Services, name: str) -> None:
-    """Remove it with all its documents. Raises NotFoundError."""
+    """Remove it with all its documents. Raises NotFoundError; ForbiddenError where it has some that the caller may not read."""
     collection = await get_collection(services, name)
     async with services.database.transaction(services.principal) as connection:
+        if await collections.withholds(connection, services.principal, collection.id):
+            raise ForbiddenError("admin")
         await traces.forget_collection(connection, services.principal, collection.id)
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
@@ -199,6 +201,7 @@ async def index_now(
     """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
     large collection are brought up to date at once, or by a job. `writing`: what most of the documents are, where the caller
     knows."""
+    sources = _allowed(services, sources)
     found = await ensure_collection(services, collection)
     target = replace(services.target(services.principal, found.id), writing=writing)
     outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
@@ -207,6 +210,20 @@ async def index_now(
     else:
         await follow(services.database, services.principal, found.id, services.settings.current)
     return outcomes
+
+
+def require_access_giver(services: Services) -> None:
+    """Raises ForbiddenError where the caller may not say who reads a document."""
+    if not services.principal.caller.reads_all:
+        raise ForbiddenError("admin")
+
+
+def _allowed(services: Services, sources: Iterable[Source]) -> Iterator[Source]:
+    """The same, one by one. Raises ForbiddenError at one that says who may read it where the caller may not say so."""
+    for source in sources:
+        if source.access is not None:
+            require_access_giver(services)
+        yield source
 
 
 async def refresh_communities(services: Services, collection: str, *, force: bool = False) -> Refreshed:
@@ -227,6 +244,7 @@ def head_start(size: int) -> timedelta:
 
 async def index_later(services: Services, collection: str, sources: Sequence[Source]) -> Job:
     """Store the files and enqueue the job that indexes them, in one transaction. Raises TenantFullError."""
+    sources = list(_allowed(services, sources))
     target = await ensure_collection(services, collection)
     hashes = {id(source): await source_hash_aside(source) for source in sources}
     async with services.database.transaction(services.principal) as connection:

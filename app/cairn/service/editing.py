@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
+from cairn.domain.access import check_access
 from cairn.domain.document import Collection, Document, check_metadata
 from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, ListOrder
 from cairn.domain.names import clean_title
@@ -16,7 +17,7 @@ from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.reindex import reindex_document
-from cairn.service.documents import MAX_TITLE, find_document, get_collection
+from cairn.service.documents import MAX_TITLE, find_document, get_collection, require_access_giver
 from cairn.store import audit, documents
 from cairn.wiring import Services
 
@@ -37,15 +38,21 @@ class Deletion:
 
 async def change_document(
     services: Services, collection: str, document_id: UUID, *, title: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None, access: Sequence[str] | None = None,
 ) -> Document:  # fmt: skip
     """Give it another title, by which it is then found, or other metadata: `metadata` is merged into what is there, null
-    removes (RFC 7396). Both stay until the document is handed over again. Raises NotFoundError, InputError, and ConflictError for
-    a title while it is not indexed."""
+    removes (RFC 7396). Both stay until the document is handed over again. `access`: who may read it from now on, nobody:
+    everybody in the tenant. Raises NotFoundError, InputError, ForbiddenError for `access` from who may not say so, and
+    ConflictError for a title while it is not indexed."""
+    if access is not None:
+        require_access_giver(services)
+        access = check_access(access)
     document = await find_document(services, collection, document_id)
     if metadata is not None:
         check_metadata(merge(document.metadata, metadata))
     found = await get_collection(services, collection)
+    if access is not None:
+        await _change_access(services, found, document, access)
     title = title if title is None else clean_title(title)
     if title is not None and title != document.title:
         await _change_title(services, found, document, title)
@@ -54,9 +61,26 @@ async def change_document(
     return await find_document(services, collection, document_id)
 
 
+async def _change_access(services: Services, collection: Collection, document: Document, access: Sequence[str]) -> None:
+    async with services.database.transaction(services.principal) as connection:
+        changed = await documents.set_access(connection, collection.id, document.id, access)
+        if changed is None:
+            raise NotFoundError(f"no document {document.id} in collection {collection.name}")
+        if changed:
+            detail = {"collection": collection.name, "access": list(access)}
+            await audit.record(connection, services.principal, "document.access", str(document.id), detail)
+    if changed and not access and document.status == "indexed":
+        await _reindex(services, collection, document)  # what everybody may read belongs into the graph
+
+
 async def _change_title(services: Services, collection: Collection, document: Document, title: str) -> None:
     if not title.strip() or len(title) > MAX_TITLE:
         raise InputError(f"a title has 1 to {MAX_TITLE:,} characters, this one {len(title.strip()):,}")
+    await _reindex(services, collection, document, title)
+
+
+async def _reindex(services: Services, collection: Collection, document: Document, title: str | None = None) -> None:
+    """Cut, embed and derive it anew. Raises ConflictError while it is not indexed."""
     target = services.target(services.principal, collection.id)
     done = "overtaken"
     while done == "overtaken":

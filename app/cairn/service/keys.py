@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from cairn.domain.access import check_groups
 from cairn.domain.key import ApiKey, new_secret
 from cairn.domain.names import check_named
 from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
@@ -25,23 +26,27 @@ MOST: Final = KeyLimits(1_000_000, 10_000, 10**15, 1e9)
 
 async def create_key(
     services: Services, name: str, scopes: Collection[Scope], *, limits: KeyLimits | None = None,
-    expires_in: timedelta | None = None,
+    expires_in: timedelta | None = None, groups: Collection[str] = (),
 ) -> tuple[ApiKey, str]:  # fmt: skip
-    """The key, and its secret, which nobody can read again. Raises InputError; ForbiddenError for a scope that the caller does
-    not have: nobody gives more than they have."""
+    """The key, and its secret, which nobody can read again. `groups`: which its holder belongs to, by access lists of documents.
+    Raises InputError; ForbiddenError for a scope, or a group, that the caller does not have: nobody gives more than they have."""
     name = check_named(name, "key")
     if not scopes:
         raise InputError(f"a key needs a scope: {', '.join(sorted(ALL_SCOPES))}")
     if missing := set(scopes) - services.principal.caller.scopes:
         raise ForbiddenError(min(missing))
+    groups = check_groups(groups)
+    if not (services.principal.caller.reads_all or services.principal.caller.groups.issuperset(groups)):
+        raise ForbiddenError("admin")
     if expires_in is not None and not timedelta(0) < expires_in <= LONGEST:
         raise InputError(f"a key lasts up to {LONGEST.days:,} days; leave that out for one that does not expire")
     limits = _checked_limits(limits or KeyLimits())
     secret = new_secret()
     async with services.database.transaction(services.principal) as connection:
         expires_at = await keys.from_now(connection, expires_in) if expires_in else None
-        made = await keys.create(connection, services.principal, secret, name, scopes, limits, expires_at)
+        made = await keys.create(connection, services.principal, secret, name, scopes, limits, expires_at, groups)
         detail = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at.isoformat() if expires_at else None}
+        detail |= {"groups": list(groups)} if groups else {}
         await audit.record(connection, services.principal, "key.create", str(made.id), detail)
     return made, secret
 

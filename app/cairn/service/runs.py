@@ -23,6 +23,7 @@ from cairn.domain.trace import DayOfAnswers, RunSummary
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.language.text import normalise
 from cairn.runs.log import follow, look
+from cairn.runs.task import Task
 from cairn.store import runs, traces
 from cairn.wiring import Services
 
@@ -66,6 +67,16 @@ async def check_free(services: Services, run_id: UUID) -> None:
         raise ConflictError(f"the run id {run_id} is in use; leave it out, or send a new one")
 
 
+async def _find_task(services: Services, run_id: UUID) -> Task | None:
+    """The run, while it is under way here and the caller may see it: what it will stand on is not known, so where something is
+    withheld from the caller it is only for who asked."""
+    task = services.runs.find(services.principal, run_id)
+    if task is None or task.asked_by == services.principal.caller.id:
+        return task
+    async with services.database.primary.transaction(services.principal, readonly=True) as connection:
+        return None if await runs.is_withheld(connection) else task
+
+
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
     async with services.database.primary.transaction(services.principal, readonly=True) as connection:
         return await runs.find_run(connection, services.principal, run_id)
@@ -79,7 +90,7 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     state = await look(services.database.primary, services.principal, run_id)
     if state is not None:
         return replace(_view(state), source_changed=state.status == "ok" and await _source_changed(services, run_id))
-    if task := services.runs.find(services.principal, run_id):
+    if task := await _find_task(services, run_id):
         return RunView(run_id, "running", False, None, None, False, task.progress, None)
     await services.traces.flush()
     if found := await _known(services, run_id):
@@ -152,7 +163,7 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
         raise ConflictError(f"run {run_id} is not resumable: its events are not stored; see GET /traces/{run_id}")
     if after > run.last_seq:
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
-    if task := services.runs.find(services.principal, run_id):
+    if task := await _find_task(services, run_id):
         return run, task.events(after)
     return run, follow(services.database.primary, services.principal, run_id, after)
 
@@ -160,7 +171,7 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
 async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
     """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
-    if task := services.runs.find(services.principal, run_id):
+    if task := await _find_task(services, run_id):
         return task.events()
     return (await follow_run(services, run_id, 0))[1]
 
@@ -169,7 +180,7 @@ async def cancel_run(services: Services, run_id: UUID) -> RunView:
     """Ask for its end, whichever process runs a resumable one; what has ended stays as it is. Raises NotFoundError."""
     async with services.database.transaction(services.principal) as connection:
         await runs.request_cancel(connection, services.principal, run_id)
-    if task := services.runs.find(services.principal, run_id):
+    if task := await _find_task(services, run_id):
         task.cancel()
     return await get_run(services, run_id)
 

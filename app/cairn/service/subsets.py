@@ -46,7 +46,8 @@ async def create_custom_index(
     """Copy the documents that a search for `topic` finds into a new collection, text and metadata: it lives on its own, and a
     later change of the original does not reach it. Pages of PDFs are not kept.
 
-    Raises InputError, ConflictError where the name is taken, NotFoundError where nothing is found, TenantFullError.
+    Raises InputError, ForbiddenError where one is restricted and the caller may not say who reads the copy, ConflictError where
+    the name is taken, NotFoundError where nothing is found, TenantFullError.
     """
     check_collection_name(name)
     request = make_request(
@@ -70,4 +71,5 @@ async def _copied(services: Services, passage: Passage) -> Source:
     return Source(
         document.external_id, document.external_id if is_text else f"{document.external_id}.md", (text or "").encode(),
         title=document.title, media_type=document.media_type if is_text else READABLE, metadata=document.metadata,
+        access=None if document.access is None else tuple(document.access),
     )  # fmt: skip

@@ -16,10 +16,10 @@ from cairn.settings.tenant_map import DEFAULT, MOVING, VARIABLE, TenantMap, read
 
 @dataclass(frozen=True, slots=True)
 class OidcIssuer:
-    """Whose access tokens count, and which of their claims name the tenant and the scopes. `audiences`: one of them must be in
-    the token; the first is asked for where somebody signs in. `jwks_url`: where the issuer's keys are; None: where its discovery
-    document says. `client_id`: as whom the page sends people there to sign in, None: it does not; `client_secret`: None for
-    a public client. `name`: what people call the issuer. `scopes`: what the page asks for, and agents are told to ask for."""
+    """Whose access tokens count, and which of their claims name the tenant, the scopes and the groups. `audiences`: one of them
+    must be in the token; the first is asked for where somebody signs in. `jwks_url`: where the issuer's keys are; None: where its
+    discovery document says. `client_id`: as whom the page sends people there to sign in, None: it does not; `client_secret`: None
+    for a public client. `name`: what people call the issuer. `scopes`: what the page asks for, and agents are told to ask for."""
 
     issuer: str
     audiences: tuple[str, ...]
@@ -30,6 +30,7 @@ class OidcIssuer:
     client_secret: str | None = field(default=None, repr=False)
     name: str = ""
     scopes: tuple[str, ...] = ("openid",)
+    groups_claim: str = "groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,4 +181,5 @@ def _read_issuer(environ: Mapping[str, str], keys: bool) -> OidcIssuer | None:
         client_secret,
         environ.get("CAIRN_OIDC_NAME") or urlsplit(issuer).hostname or issuer,
         ("openid", *(scope for scope in asked if scope != "openid")),
+        environ.get("CAIRN_OIDC_GROUPS_CLAIM") or "groups",
     )

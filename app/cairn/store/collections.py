@@ -83,3 +83,8 @@ async def calibration(connection: Any, principal: Principal, name: str) -> dict[
 async def calibrate(connection: Any, principal: Principal, name: str, value: dict[str, Any] | None) -> bool:
     """Give a collection a calibration, or take it away; False where there is no such collection."""
     return await connection.fetchval(SQL["calibrate"], principal.tenant_id, name, value) is not None
+
+
+async def withholds(connection: Any, principal: Principal, collection_id: UUID) -> bool:
+    """Whether it has a document that the caller may not read."""
+    return bool(await connection.fetchval(SQL["withholds"], principal.tenant_id, collection_id, principal.principals))

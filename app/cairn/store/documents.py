@@ -25,7 +25,7 @@ from cairn.domain.document import (
 )
 from cairn.domain.document_list import DocumentFilter, ListOrder
 from cairn.domain.ids import new_id
-from cairn.domain.principal import Principal
+from cairn.domain.principal import Principal, array_of
 from cairn.store import code_calls, graph_stage, tables
 
 SQL = load_queries("documents")
@@ -111,6 +111,7 @@ class KnownDocument:
     metadata: Mapping[str, Any]
     loader_revision: int
     has_file: bool
+    access: Sequence[str] | None = None
 
     def has_content(self, content_hash: bytes) -> bool:
         """Whether this content is indexed, whichever loaders read it."""
@@ -141,7 +142,8 @@ async def register_all(
     identities: Sequence[tuple[Source, bytes]],
     status: Status = "pending",
 ) -> list[KnownDocument]:
-    """Of several at once, each another one: source and hash of the content. In the order given."""
+    """Of several at once, each another one: source and hash of the content. In the order given. Where a source says who may read
+    it, that is so from here on."""
     sources = [source for source, _ in identities]
     rows = await connection.fetch(
         SQL["register"],
@@ -156,13 +158,25 @@ async def register_all(
         [dict(source.metadata) for source in sources],
         [source.byte_size for source in sources],
         [source.origin for source in sources],
+        [None if source.access is None else array_of(source.access) for source in sources],
     )
     found = {}
     for row in rows:
         fields = dict(row)
         external_id = fields.pop("external_id")
         found[external_id] = KnownDocument(**fields)
+    for source in sources:
+        known = found[source.external_id]
+        if source.access is not None and sorted(source.access) != sorted(known.access or ()):
+            await set_access(connection, collection_id, known.id, source.access)
     return [found[source.external_id] for source in sources]
+
+
+async def set_access(connection: Any, collection_id: UUID, document_id: UUID, access: Collection[str]) -> bool | None:
+    """Say who may read it, nobody: everybody in the tenant. Whether that changed; None where there is no such document. One that
+    becomes restricted leaves the graph; one that opens has to be reindexed to come back into it."""
+    changed: bool | None = await connection.fetchval(SQL["set_access"], document_id, collection_id, list(access))
+    return changed
 
 
 async def set_status(
@@ -361,7 +375,8 @@ async def page(
     """Documents that are wanted, in that order."""
     meant = (
         principal.tenant_id, collection_id, _listed(wanted.ids), _listed(wanted.external_ids), wanted.contains,
-        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, wanted.mentions, limit,
+        _listed(wanted.statuses), wanted.media_type, wanted.metadata, wanted.updated_since, wanted.mentions,
+        _listed(wanted.readable_by), limit,
     )  # fmt: skip
     if order.by_index:
         rows = await connection.fetch(PAGE, *meant, order.after[1] if order.after else "")

@@ -24,7 +24,8 @@ class RequestKey:
 
     @property
     def arguments(self) -> tuple[int, str, str]:
-        return self.principal.tenant_id, self.principal.caller.id, self.key
+        caller = self.principal.caller  # what was answered to somebody with other groups is not answered again
+        return self.principal.tenant_id, " ".join((caller.id, *sorted(caller.groups))), self.key
 
 
 async def claim(connection: Any, request: RequestKey, fingerprint: bytes, *, seconds: float, keep_hours: int) -> bool:

@@ -266,6 +266,7 @@ async def add_upload(
     await connection.execute(
         _SQL["add_upload"],
         *(principal.tenant_id, upload_id, collection_id, job_id, *texts, dict(source.metadata), source.content),
+        None if source.access is None else list(source.access),
     )
     return upload_id
 
@@ -274,7 +275,8 @@ async def get_upload(connection: Any, principal: Principal, upload_id: UUID) -> 
     row = await connection.fetchrow(_SQL["get_upload"], principal.tenant_id, upload_id)
     if row is None:
         return None
-    source = Source(**{name: row[name] for name in _SOURCE})
+    access = None if row["access"] is None else tuple(row["access"])
+    source = Source(**{name: row[name] for name in _SOURCE}, access=access)
     return Upload(row["id"], row["job_id"], row["collection_id"], source)
 
 

@@ -33,22 +33,24 @@ class LoadedKey:
 
 
 def _key(row: Any) -> ApiKey:
-    names = set(ApiKey.__dataclass_fields__) - {"limits", "scopes"}
+    names = set(ApiKey.__dataclass_fields__) - {"groups", "limits", "scopes"}
     return ApiKey(
         **{name: row[name] for name in names},
         limits=KeyLimits(**{name: row[name] for name in _LIMITS}),
         scopes=ALL_SCOPES & set(row["scopes"]),
+        groups=tuple(row["groups"] or ()),
     )
 
 
 async def create(
     connection: Any, principal: Principal, secret: str, name: str, scopes: Collection[Scope], limits: KeyLimits,
-    expires_at: datetime | None,
+    expires_at: datetime | None, groups: Collection[str] = (),
 ) -> ApiKey:  # fmt: skip
     """Keep the hash of a new key."""
     row = await connection.fetchrow(
         _SQL["create"], principal.tenant_id, new_id(), name, hash_secret(secret), secret[:SHOWN_CHARS], sorted(scopes),
         *(getattr(limits, name) for name in _LIMITS), principal.caller.id, expires_at,
+        sorted(groups) or None,
     )  # fmt: skip
     return _key(row)
 

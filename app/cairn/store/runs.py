@@ -46,8 +46,13 @@ async def open_run(
     connection: Any, principal: Principal, question: Question, surface: Surface, owner: UUID, lease: timedelta
 ) -> bool:
     """False: the run id is taken."""
-    arguments = (question.run_id, surface, question.session_id, owner, lease)
+    arguments = (question.run_id, surface, question.session_id, owner, lease, principal.caller.id)
     return await connection.fetchval(SQL["open"], principal.tenant_id, *arguments) is not None
+
+
+async def is_withheld(connection: Any) -> bool:
+    """Whether something of the tenant may be withheld from the caller."""
+    return bool(await connection.fetchval(SQL["is_withheld"]))
 
 
 async def append(

@@ -79,7 +79,7 @@ async def search_collection(
                 SQL["collection"], principal.tenant_id, collection, model.id,
                 vector, chunks, scan, exact_below, near.ef_search, near.max_scan_tuples,
                 text, hits, words.candidate_budget, words.candidate_cap,
-                vector_share, rrf_k, top,
+                vector_share, rrf_k, top, principal.principals,
                 timeout=seconds,
             )  # fmt: skip
         except TimeoutError as error:

@@ -155,6 +155,12 @@ documents = Table(
         "Revision of the loaders that read it; 0: of none yet, or unknown; 2147483647: others read it.",
     ),
     count("derived_revision", "Revision of the rules that made graph, symbols and cells of its text; 0: unknown."),
+    col(
+        "access",
+        ARRAY(Text),
+        "Who may read it (group:<name>, person:<subject>, key:<id>); null: everybody in the tenant.",
+        nullable=True,
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(
@@ -162,6 +168,7 @@ documents = Table(
     ),
     CheckConstraint("status IN ('pending', 'parsing', 'embedding', 'indexed', 'failed')", name="status"),
     Index(None, "metadata", postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}),
+    Index("documents_restricted_idx", "tenant_id", "collection_id", postgresql_where=text("access IS NOT NULL")),
     comment="Documents with their state; the text is in rag.document_texts.",
 )
 

@@ -27,6 +27,7 @@ api_keys = Table(
     moment("expires_at", "From when on it counts no more; null: never.", nullable=True),
     moment("revoked_at", "When it was revoked; null: it was not.", nullable=True),
     moment("last_used_at", "When it was last used, to a minute; null: never.", nullable=True),
+    col("groups", ARRAY(Text), "Groups that its holder belongs to; null: none.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("api_keys_hash_idx", "key_hash"),
     comment="Keys by which callers over HTTP are known.",

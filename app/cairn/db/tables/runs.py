@@ -98,6 +98,7 @@ resumable_runs = Table(
         "When such a document, or the conversation, was deleted; no text is kept from then on.",
         nullable=True,
     ),
+    col("asked_by", Text, "Caller that sees it while it runs; null: everybody in the tenant.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     CheckConstraint("status IN ('running', 'ok', 'error', 'cancelled')", name="status"),
     Index(None, "document_ids", postgresql_using="gin"),
@@ -244,6 +245,12 @@ uploads = Table(
     json_object("metadata", "Metadata given by the caller."),
     col("content", LargeBinary, "The bytes; deleted with the row when the job is done."),
     moment("created_at", "When it arrived.", server_default=NOW),
+    col(
+        "access",
+        ARRAY(Text),
+        "Who may read the document; null: as it is, or everybody in the tenant.",
+        nullable=True,
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     ForeignKeyConstraint(["tenant_id", "job_id"], ["rag.jobs.tenant_id", "rag.jobs.id"], ondelete="CASCADE"),
     ForeignKeyConstraint(

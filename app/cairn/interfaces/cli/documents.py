@@ -50,6 +50,22 @@ def delete(
     return asyncio.run(_delete(ids, collection))
 
 
+@group.command()
+def access(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As cairn documents list shows them.")],
+    reader: Annotated[
+        list[str] | None,
+        typer.Option("--reader", "-r", metavar="WHO", help="group:NAME, person:SUBJECT or key:ID; repeat it."),
+    ] = None,
+    everybody: Annotated[bool, typer.Option("--everybody", help="Everybody in the tenant.")] = False,
+    collection: Collection = None,
+) -> int:
+    """Say who may read documents, and who else may not."""
+    if everybody == bool(reader):
+        raise typer.BadParameter("say who may read them: --reader for each, or --everybody")
+    return asyncio.run(_access(ids, reader or [], collection))
+
+
 async def _list(collection: str | None, status: str | None, contains: str | None, json: bool) -> int:
     from dataclasses import asdict
 
@@ -63,7 +79,12 @@ async def _list(collection: str | None, status: str | None, contains: str | None
     for one in found:
         say(
             "  ".join(
-                [one.external_id, f"version {one.version}", one.status, *filter(None, [one.error, _contexts(one)])]
+                [
+                    one.external_id,
+                    f"version {one.version}",
+                    one.status,
+                    *filter(None, [one.error, _contexts(one), _readers(one)]),
+                ]
             )
         )
     if not found:
@@ -98,6 +119,22 @@ async def _delete(ids: list[str], collection: str | None) -> int:
     return 0
 
 
+async def _access(ids: list[str], readers: list[str], collection: str | None) -> int:
+    """Raises NotFoundError, before any is changed, for an id that there is none of; InputError."""
+    from cairn.errors import NotFoundError
+    from cairn.interfaces.cli.terminal import say, services
+    from cairn.service.editing import change_document
+
+    async with services() as opened:
+        known = {one.external_id: one async for one in _documents(opened, collection)}
+        if missing := [one for one in ids if one not in known]:
+            raise NotFoundError(f"there is no document {missing[0]!r}; cairn documents list shows what there is")
+        for one in dict.fromkeys(ids):
+            changed = await change_document(opened, known[one].collection, known[one].id, access=readers)
+            say(f"{one}: {_readers(changed) or 'everybody in the tenant may read it'}")
+    return 0
+
+
 async def _documents(opened: Services, collection: str | None, contains: str | None = None) -> AsyncIterator[Document]:
     from cairn.domain.document_list import DocumentFilter
     from cairn.service.documents import list_documents as read
@@ -114,3 +151,8 @@ def _contexts(document: Document) -> str:
     """How many chunks have a context, where not all of them have."""
     found = document.enrichment
     return f"context for {found['chunks']} of {found['of']} chunks" if found and found["without"] else ""
+
+
+def _readers(document: Document) -> str:
+    """Who may read it, where that is not everybody in the tenant."""
+    return f"only for {', '.join(document.access)}" if document.access else ""

@@ -42,13 +42,17 @@ def create(
     concurrent_runs: Annotated[int | None, typer.Option(min=1, help="Default: as the settings say.")] = None,
     tokens_per_day: Annotated[int | None, typer.Option(min=0, help="Default: as the settings say.")] = None,
     cost_per_day: Annotated[float | None, typer.Option(min=0, help="Default: as the settings say.")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="NAME", help="Group that its holder belongs to; repeat it."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Make a key. It is printed once, and stored nowhere."""
     from cairn.domain.principal import KeyLimits
 
     limits = KeyLimits(requests_per_minute, concurrent_runs, tokens_per_day, cost_per_day)
-    return asyncio.run(_create(name, [one.value for one in scope], tenant, _span(expires), limits, json))
+    return asyncio.run(_create(name, [one.value for one in scope], tenant, _span(expires), limits, group or [], json))
 
 
 @group.command("list")
@@ -79,14 +83,22 @@ def _span(text: str | None) -> timedelta | None:
 
 
 async def _create(
-    name: str, scopes: list[Any], tenant: str | None, expires: timedelta | None, limits: KeyLimits, json: bool
+    name: str,
+    scopes: list[Any],
+    tenant: str | None,
+    expires: timedelta | None,
+    limits: KeyLimits,
+    groups: list[str],
+    json: bool,
 ) -> int:
     from cairn.interfaces.cli.terminal import note, say, say_json, services
     from cairn.service import keys as key_service
 
     async with services(tenant) as opened:
         working = await key_service.of_tenant(opened, tenant, create=True)
-        made, secret = await key_service.create_key(working, name, scopes, limits=limits, expires_in=expires)
+        made, secret = await key_service.create_key(
+            working, name, scopes, limits=limits, expires_in=expires, groups=groups
+        )
     if json:
         say_json({**_document(made), "tenant": working.principal.tenant, "key": secret})
         return 0
@@ -122,7 +134,7 @@ async def _revoke(key_id: UUID, tenant: str | None) -> int:
 
 
 def _may(key: ApiKey) -> str:
-    scopes = ", ".join(sorted(key.scopes))
+    scopes = ", ".join(sorted(key.scopes)) + (f"; in {', '.join(key.groups)}" if key.groups else "")
     if key.revoked_at is not None:
         return f"{scopes}; revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     return f"{scopes}; expires {key.expires_at:%Y-%m-%d %H:%M}" if key.expires_at else f"{scopes}; does not expire"

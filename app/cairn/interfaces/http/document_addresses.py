@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import Depends, Path, Query
 from pydantic import AwareDatetime, WithJsonSchema
 
+from cairn.domain.access import MOST_NAMES, check_access
 from cairn.domain.document import Status, check_metadata
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.names import MAX_EXTERNAL_ID
@@ -94,6 +95,13 @@ async def _wanted(
             "included.",
         ),
     ] = None,
+    readable_by: Annotated[
+        list[str] | None,
+        Query(
+            max_length=MOST_NAMES,
+            description="Only those that one of these may read, by their access lists: `group:hr`, `person:ada`; repeat it.",
+        ),
+    ] = None,
 ) -> DocumentFilter:
     return DocumentFilter(
         ids=id or None,
@@ -104,6 +112,7 @@ async def _wanted(
         metadata=_object(metadata) or None if metadata else None,
         updated_since=_instant(updated_since) if updated_since else None,
         mentions=normalise(mentions) if mentions else None,
+        readable_by=check_access(readable_by) if readable_by else None,
     )
 
 

@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from cairn.domain.access import MOST_NAMES
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.collections import CollectionName
 from cairn.interfaces.http.document_addresses import DocumentId, Wanted
-from cairn.interfaces.http.documents import EPOCH, EPOCH_HEADER, DocumentOut, document_out
+from cairn.interfaces.http.documents import ACCESS, EPOCH, EPOCH_HEADER, DocumentOut, document_out
 from cairn.interfaces.http.models import Body, Metadata, example
 from cairn.interfaces.http.running import ServicesDep, TypedRoute
 from cairn.service import editing
@@ -33,10 +34,14 @@ class DocumentPatch(Body):
         Metadata | None, Field(description="Merged into what is there; null removes a member (RFC 7396).")
     ] = None
 
+    access: Annotated[
+        list[str] | None, Field(max_length=MOST_NAMES, description=f"{ACCESS} From now on; needs the scope admin.")
+    ] = None
+
     @model_validator(mode="after")
     def _says_something(self) -> DocumentPatch:
-        if self.title is None and self.metadata is None:
-            raise ValueError("give a title, metadata, or both")
+        if self.title is None and self.metadata is None and self.access is None:
+            raise ValueError("give a title, metadata or access")
         return self
 
 
@@ -54,8 +59,8 @@ class DeletionOut(BaseModel):
 
 @router.patch(
     "/collections/{name}/documents/{document_id}",
-    responses=problems.declare(409, 502, 504),
-    summary="Change title or metadata",
+    responses=problems.declare(403, 409, 502, 504),
+    summary="Change title, metadata or who may read it",
 )
 async def change_document(
     name: CollectionName, document_id: DocumentId, body: DocumentPatch, services: ServicesDep, response: Response
@@ -63,7 +68,9 @@ async def change_document(
     """Answers when searches follow: filters by the new metadata, words of the new title. The version stays. When the document is
     handed over again, its metadata are those that come with it, and with new content so is its title. 409 while it is not
     indexed and a title is given. `X-Collection-Epoch`: `min_epoch` of requests that must see it."""
-    changed = await editing.change_document(services, name, document_id, title=body.title, metadata=body.metadata)
+    changed = await editing.change_document(
+        services, name, document_id, title=body.title, metadata=body.metadata, access=body.access
+    )
     response.headers[EPOCH_HEADER] = str(await epoch_of(services, name))
     return document_out(changed)
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -15,6 +16,7 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
+from cairn.domain.access import MOST_NAMES, check_access
 from cairn.domain.document import (
     MAX_METADATA_BYTES,
     Change,
@@ -68,10 +70,14 @@ _DOCUMENT = {
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
     "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "has_file": True, "enrichment": None,
+    "access": None,
 }  # fmt: skip
 
 
 EPOCH: Final = Field(description="Of the collection, with this written: `min_epoch` of a request that must see it.")
+ACCESS: Final = (
+    "Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant."
+)
 EPOCH_HEADER: Final = "X-Collection-Epoch"
 """The same, of what is answered with something else."""
 
@@ -146,6 +152,7 @@ class DocumentOut(BaseModel):
     enrichment: EnrichmentOut | None = Field(
         None, description="Set once contexts were written (rag.contextualEnrichmentEnabled)."
     )
+    access: list[str] | None = Field(None, description="Who may read it; null: everybody in the tenant.")
 
 
 class DocumentWithText(DocumentOut):
@@ -196,6 +203,10 @@ async def upload_documents(
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
     ] = None,
+    access: Annotated[
+        list[str] | None,
+        Form(max_length=MOST_NAMES, description=f"{ACCESS} Left out: as it is. Repeat it; needs the scope admin."),
+    ] = None,
     wait: Annotated[bool, Query(description="Answer when the files are indexed instead of at once.")] = False,
 ) -> Response:
     """A file that cannot be read fails alone. The same name with the same content is a duplicate, with other content a
@@ -203,6 +214,9 @@ async def upload_documents(
     settings = services.settings.current
     documents.check_collection_name(name)
     sources = await received(files, metadata, settings)
+    if access:
+        named = check_access([one for one in access if one])
+        sources = [replace(source, access=named) for source in sources]
     if wait:
         outcomes = await documents.index_now(services, name, sources)
         return JSONResponse(upload_result(outcomes, await epoch_of(services, name)))
@@ -342,6 +356,9 @@ class IndexDocument(BaseModel):
     title: str | None = None
     text: str
     metadata: Metadata = {}
+    access: list[str] | None = Field(
+        None, max_length=MOST_NAMES, description=f"{ACCESS} Null: as it is. Needs the scope admin."
+    )
 
 
 class IndexBody(Body):
@@ -431,6 +448,8 @@ def _source(document: IndexDocument) -> Source:
     if key is None:
         key = "sha256-" + hashlib.sha256((document.title or "").encode() + b"\0" + content).hexdigest()[:32]
     fields: dict[str, Any] = {"title": document.title, "media_type": "text/plain", "metadata": document.metadata}
+    if document.access is not None:
+        fields["access"] = check_access(document.access)
     return Source(key, key, content, is_text=True, **fields)
 
 

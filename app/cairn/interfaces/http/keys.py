@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from cairn.domain.access import MOST_NAMES
 from cairn.domain.key import ApiKey
 from cairn.domain.names import MAX_NAME
 from cairn.domain.principal import KeyLimits, Scope
@@ -59,13 +60,16 @@ class NewKey(Body):
         None, gt=0, le=LONGEST.days, allow_inf_nan=False, description="Null: it does not expire."
     )
     limits: LimitsOfKey = LimitsOfKey()
+    groups: list[str] = Field(
+        [], max_length=MOST_NAMES, description="Groups that its holder belongs to, by access lists of documents."
+    )
 
 
 _EXAMPLE = {
     "id": ID_EXAMPLE, "name": "search box of the intranet", "shown": "cairn_4f1c0a", "scopes": ["ask", "read"],
     "limits": {"requests_per_minute": None, "concurrent_runs": None, "tokens_per_day": None, "cost_per_day": None},
     "created_at": "2026-11-22T10:00:00Z", "created_by": "local", "expires_at": "2027-02-20T10:00:00Z", "revoked_at": None,
-    "last_used_at": None,
+    "last_used_at": None, "groups": ["hr"],
 }  # fmt: skip
 
 
@@ -82,6 +86,7 @@ class KeyOut(BaseModel):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None = Field(description="Exact to a minute.")
+    groups: list[str] = Field(description="Groups that its holder belongs to, by access lists of documents.")
 
 
 class MadeKey(KeyOut):
@@ -100,7 +105,7 @@ class KeyPage(BaseModel):
 def _fields(key: ApiKey) -> dict[str, object]:
     limits = LimitsOfKey(**{name: getattr(key.limits, name) for name in KeyLimits.__dataclass_fields__})
     fields = {name: getattr(key, name) for name in ApiKey.__dataclass_fields__}
-    return {**fields, "limits": limits, "scopes": sorted(key.scopes)}
+    return {**fields, "limits": limits, "scopes": sorted(key.scopes), "groups": list(key.groups)}
 
 
 @router.post("/keys", status_code=201, summary="Make a key", responses=problems.declare(403))
@@ -109,6 +114,7 @@ async def create_key(body: NewKey, services: ServicesDep, response: Response) ->
     made, secret = await key_service.create_key(
         services, body.name, body.scopes, limits=KeyLimits(**body.limits.model_dump()),
         expires_in=None if body.expires_in_days is None else timedelta(days=body.expires_in_days),
+        groups=body.groups,
     )  # fmt: skip
     response.headers["Cache-Control"] = "no-store"
     return MadeKey(**_fields(made), key=secret)

@@ -269,8 +269,10 @@ async def _read_all(services: Services, session_id: str) -> list[SavedMessage]:
 
 
 def _find_run(services: Services, run: str) -> Task | None:
-    """The run of an address, while it is under way in this process."""
+    """The run of an address, while it is under way in this process, for who asked it and who reads everything."""
     try:
-        return services.runs.find(services.principal, UUID(run))
+        task = services.runs.find(services.principal, UUID(run))
     except ValueError:
         return None
+    caller = services.principal.caller
+    return task if task and (caller.reads_all or task.asked_by == caller.id) else None

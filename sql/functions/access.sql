@@ -1,0 +1,191 @@
+-- Who may read which document (docs/adr/0126-who-may-read-what.md). A document with an access list is restricted: read by callers of whom
+-- the list names a principal. The caller's principals stand in app.principals for the transaction, as app.tenant does: an array, or * for
+-- who reads everything. Unset is nobody, who reads what everybody in the tenant may.
+--
+-- Functions that see all rows and tell something of them take hidden_documents out. The application meets the same by row security
+-- (sql/row_security.sql), analysts see nothing that is restricted, whatever they set.
+
+CREATE OR REPLACE FUNCTION rag.own_principals() RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN coalesce(current_setting('app.principals', true), '') IN ('', '*') THEN '{}'
+            ELSE current_setting('app.principals', true) END::text[];
+COMMENT ON FUNCTION rag.own_principals() IS 'Principals of the caller, from app.principals; none where it reads everything.';
+
+CREATE OR REPLACE FUNCTION rag.withholds() RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  tenant bigint := nullif(current_setting('app.tenant', true), '')::bigint;
+BEGIN
+  IF current_setting('app.principals', true) = '*' THEN RETURN false; END IF;
+  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.access IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION rag.withholds() IS
+  'Whether something of the tenant may be withheld from the caller: else rows are not looked at one by one.';
+
+CREATE OR REPLACE FUNCTION rag.restricts() RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.access IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION rag.restricts() IS 'Whether any document of any tenant is restricted.';
+
+CREATE OR REPLACE FUNCTION rag.hidden_documents(tenant bigint, collections uuid[], principals text) RETURNS uuid[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  readers text[];
+BEGIN
+  IF principals = '*' THEN RETURN NULL; END IF;
+  readers := coalesce(nullif(principals, ''), '{}')::text[];
+  RETURN (
+    SELECT array_agg(d.id) FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.access IS NOT NULL AND NOT d.access && readers);
+END
+$$;
+COMMENT ON FUNCTION rag.hidden_documents IS
+  'Documents of collections that whoever has these principals may not read; null where there are none.';
+
+CREATE OR REPLACE FUNCTION rag.count_hidden(collection uuid, OUT documents integer, OUT passages integer, OUT chunks integer)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  readers text[] := own_principals();
+BEGIN
+  documents := 0; passages := 0; chunks := 0;
+  IF current_setting('app.principals', true) = '*' THEN RETURN; END IF;
+  SELECT count(*) FILTER (WHERE d.status = 'indexed'), coalesce(sum(d.passage_count), 0), coalesce(sum(d.chunk_count), 0)
+  INTO documents, passages, chunks
+  FROM rag.documents d
+  WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND NOT d.access && readers;
+END
+$$;
+COMMENT ON FUNCTION rag.count_hidden(uuid) IS 'What of the counts of a collection the caller may not read.';
+
+CREATE OR REPLACE FUNCTION rag.readable_frequency(collection uuid, word integer) RETURNS integer
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  hidden uuid[] := hidden_documents(tenant, ARRAY[collection], current_setting('app.principals', true));
+BEGIN
+  IF hidden IS NULL THEN
+    RETURN (SELECT t.document_frequency FROM lexical_terms t
+            WHERE t.tenant_id = tenant AND t.collection_id = collection AND t.key = word);
+  END IF;
+  RETURN (SELECT count(*) FROM lexical_index l
+          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[word]
+            AND l.document_id NOT IN (SELECT unnest(hidden)));
+END
+$$;
+COMMENT ON FUNCTION rag.readable_frequency(uuid, integer) IS 'Passages with a word among those that the caller may read.';
+
+-- What row security asks of rows that many documents stand behind. `readers`: principals; whoever reads everything is not asked about.
+CREATE OR REPLACE FUNCTION rag.reads_documents(tenant bigint, ids uuid[], readers text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN NOT EXISTS (
+    SELECT 1 FROM documents d
+    WHERE d.tenant_id = tenant AND d.id = ANY (ids) AND d.access IS NOT NULL AND NOT d.access && readers);
+END
+$$;
+COMMENT ON FUNCTION rag.reads_documents IS 'Whether none of these documents is withheld from whoever has these principals.';
+
+CREATE OR REPLACE FUNCTION rag.reads_session(tenant bigint, session text, readers text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN session IS NULL OR NOT EXISTS (
+    SELECT 1 FROM messages m
+    WHERE m.tenant_id = tenant AND m.session_id = session AND NOT reads_documents(tenant, m.document_ids, readers));
+END
+$$;
+COMMENT ON FUNCTION rag.reads_session IS 'Whether nothing that a conversation stands on is withheld from whoever has these principals.';
+
+CREATE OR REPLACE FUNCTION rag.reads_run(tenant bigint, run uuid, readers text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN NOT EXISTS (
+    SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run
+      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers))
+  ) AND NOT EXISTS (
+    SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run
+      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)));
+END
+$$;
+COMMENT ON FUNCTION rag.reads_run IS 'Whether nothing that a run stands on is withheld from whoever has these principals.';
+
+-- Restricted documents are in no graph: what it knows, everybody in the tenant may know. Takes what was staged of them away.
+CREATE OR REPLACE FUNCTION rag.unstage_restricted(collection uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  doomed uuid[];
+BEGIN
+  IF NOT EXISTS (
+    SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
+  ) THEN RETURN; END IF;
+  doomed := ARRAY(
+    SELECT s.passage_id FROM (SELECT passage_id FROM pg_temp.stage_mentions UNION SELECT passage_id FROM pg_temp.stage_evidence) AS s
+    CROSS JOIN LATERAL (
+      SELECT p.document_id FROM passages p WHERE p.tenant_id = tenant AND p.id = s.passage_id OFFSET 0) AS p
+    CROSS JOIN LATERAL (
+      SELECT d.access FROM documents d WHERE d.tenant_id = tenant AND d.id = p.document_id OFFSET 0) AS d
+    WHERE d.access IS NOT NULL);
+  DELETE FROM pg_temp.stage_mentions WHERE passage_id = ANY (doomed);
+  DELETE FROM pg_temp.stage_evidence WHERE passage_id = ANY (doomed);
+END
+$$;
+COMMENT ON FUNCTION rag.unstage_restricted(uuid) IS 'Takes mentions and evidence of restricted documents out of what is staged.';
+
+-- Says who may read a document; `readers` empty: everybody in the tenant. Whether that is another list than it had, null where there is no
+-- such document. One that becomes restricted leaves the graph; one that opens is to be read anew by the caller, which brings it back.
+-- The caller locks nothing before it.
+CREATE OR REPLACE FUNCTION rag.set_document_access(document uuid, collection uuid, readers text[]) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  wanted text[] := nullif(ARRAY(SELECT DISTINCT r FROM unnest(readers) AS r ORDER BY r), '{}');
+  old text[];
+BEGIN
+  IF is_distributed() THEN
+    RAISE EXCEPTION 'a distributed database keeps no access lists' USING ERRCODE = 'feature_not_supported';
+  END IF;
+  SELECT d.access INTO old FROM documents d
+  WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF old IS NOT DISTINCT FROM wanted THEN RETURN false; END IF;
+  IF old IS NULL THEN PERFORM note_changes(ARRAY[document], true); END IF;
+  UPDATE documents d
+  SET access = wanted, updated_at = now(), derived_revision = CASE WHEN wanted IS NULL THEN 0 ELSE d.derived_revision END
+  WHERE d.tenant_id = tenant AND d.id = document;
+  -- from here on the lock of the collection is held, until the commit
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  IF old IS NULL THEN
+    PERFORM prepare_stage();
+    PERFORM settle_graph(ARRAY[document], collection, '{}');
+    DELETE FROM community_sentences s
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
+      AND s.passage_id IN (SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document);
+    DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+  END IF;
+  IF wanted IS NULL THEN PERFORM note_changes(ARRAY[document], false); END IF;
+  PERFORM forget_cached(collection);
+  RETURN true;
+END
+$$;
+COMMENT ON FUNCTION rag.set_document_access(uuid, uuid, text[]) IS
+  'Says who may read a document of the current tenant; whether that changed, null where there is none.';
+
+CREATE OR REPLACE FUNCTION rag.holds_restricted(collections uuid[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN EXISTS (
+    SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.access IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION rag.holds_restricted(uuid[]) IS 'Whether a document of these collections is restricted, whoever asks.';

@@ -1,0 +1,188 @@
+"""Who may read what: a document with an access list is there for those whom it names, and nowhere for anybody else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from cairn.domain.document import Source
+from cairn.domain.document_list import DocumentFilter
+from cairn.domain.passage import SearchResult
+from cairn.domain.principal import Caller
+from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from cairn.service.conversations import list_conversations
+from cairn.service.documents import (
+    delete_collection,
+    find_document_id,
+    get_collection,
+    get_document,
+    index_now,
+    list_documents,
+)
+from cairn.service.editing import change_document
+from cairn.service.search import make_request, run_search
+from cairn.wiring import Services
+from tests.db.runs import answered
+from tests.sharing import SHARED
+
+pytestmark = SHARED
+
+LETTERS = {
+    "open.md": ("The cafeteria of Harbour House opens at eight. Marie Dubois runs it.", None),
+    "pay.md": (
+        "The salary of Marie Dubois rises by nine percent in spring. Zanzibar Logistics pays it.",
+        ("group:hr",),
+    ),
+    "board.md": ("The board sells Harbour House to Zanzibar Logistics in May.", ("group:board", "person:ada")),
+}
+
+
+def source(name: str, text: str, access: tuple[str, ...] | None) -> Source:
+    return Source(
+        name,
+        name,
+        f"# {name}\n\n{text}\n".encode(),
+        media_type="text/markdown",
+        metadata={"kind": "letter"},
+        access=access,
+    )
+
+
+def as_caller(
+    services: Services, *groups: str, name: str = "bob", scopes: tuple[Any, ...] = ("read", "ask")
+) -> Services:
+    caller = Caller(f"token:{name}", name, frozenset(scopes), groups=frozenset(groups))
+    return replace(services, principal=replace(services.principal, caller=caller))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def letters(services: Services) -> Services:
+    await index_now(services, "default", [source(name, *rest) for name, rest in LETTERS.items()])
+    return services
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "one statement": {},
+    "words": {"legs": ["lexical"]},
+    "vectors": {"legs": ["vector"]},
+    "filter": {"filters": {"kind": "letter"}},
+    "by document": {"group_by": "document"},
+}
+
+
+async def names_found(services: Services, query: str, **how: Any) -> set[str]:
+    request = make_request(services.settings.current, query, ["default"], top_k=10, rerank=False, **how)
+    result: SearchResult = await run_search(services, request)
+    assert not result.legs_failed
+    return {one.external_id for one in result.passages}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_search_finds_what_the_caller_may_read(letters: Services, way: str) -> None:
+    query, how = "Harbour House Zanzibar Logistics salary", WAYS[way]
+    expected = [
+        (letters, set(LETTERS)),
+        (as_caller(letters), {"open.md"}),
+        (as_caller(letters, "hr"), {"open.md", "pay.md"}),
+        (as_caller(letters, "board"), {"open.md", "board.md"}),
+        (as_caller(letters, name="ada"), {"open.md", "board.md"}),
+        (as_caller(letters, "hr", "board"), set(LETTERS)),
+    ]
+    for caller, names in [*expected, *expected]:  # again: a cache would know it
+        assert await names_found(caller, query, **how) == names
+
+
+async def test_operators_of_a_query_choose_among_what_the_caller_may_read(letters: Services) -> None:
+    assert await names_found(letters, '"Zanzibar Logistics" money') == {"pay.md", "board.md"}
+    assert await names_found(as_caller(letters, "hr"), '"Zanzibar Logistics" money') == {"pay.md"}
+    assert await names_found(as_caller(letters), '"Zanzibar Logistics" money') == set()
+
+
+async def test_lists_counts_and_texts_are_of_what_the_caller_may_read(letters: Services) -> None:
+    hidden = await find_document_id(letters, "default", "pay.md")
+    nobody, hr = as_caller(letters), as_caller(letters, "hr")
+    assert [one.external_id for one in await list_documents(nobody, "default")] == ["open.md"]
+    assert [one.external_id for one in await list_documents(hr, "default")] == ["open.md", "pay.md"]
+    assert [(await get_collection(one, "default")).document_count for one in (letters, hr, nobody)] == [3, 2, 1]
+    assert "nine percent" in ((await get_document(hr, "default", hidden))[1] or "")
+    with pytest.raises(NotFoundError):
+        await get_document(nobody, "default", hidden)
+    with pytest.raises(NotFoundError):
+        await find_document_id(nobody, "default", "pay.md")
+    wanted = DocumentFilter(readable_by=["group:hr"])
+    assert [one.external_id for one in await list_documents(letters, "default", wanted)] == ["open.md", "pay.md"]
+    assert [one.access for one in await list_documents(hr, "default")] == [None, ["group:hr"]]
+    mentions = DocumentFilter(mentions="Zanzibar Logistics")
+    assert [one.external_id for one in await list_documents(hr, "default", mentions)] == ["pay.md"]
+
+
+async def test_what_only_restricted_documents_say_is_in_no_graph(letters: Services) -> None:
+    async with letters.database.transaction(letters.principal) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM rag.mentions") > 0
+        assert not await connection.fetchval("SELECT count(*) FROM rag.entities WHERE name ~ 'Zanzibar'")
+
+
+async def test_an_access_list_counts_from_the_next_statement_on(letters: Services) -> None:
+    nobody, hr = as_caller(letters), as_caller(letters, "hr")
+    document = await find_document_id(letters, "default", "open.md")
+
+    async def entities() -> int:
+        async with letters.database.transaction(letters.principal) as connection:
+            return int(await connection.fetchval("SELECT count(*) FROM rag.entities"))
+
+    known = await entities()
+    assert known
+    assert await names_found(nobody, "cafeteria") == {"open.md"}
+    changed = await change_document(letters, "default", document, access=["group:hr"])
+    assert changed.access == ["group:hr"]
+    assert await names_found(nobody, "cafeteria") == set()
+    assert await entities() == 0
+    assert "open.md" in await names_found(hr, "cafeteria")
+    await change_document(letters, "default", document, access=[])
+    assert await names_found(nobody, "cafeteria") == {"open.md"}
+    assert await entities() == known
+
+
+async def test_whoever_may_not_read_a_document_writes_none_in_its_place(letters: Services) -> None:
+    writer = as_caller(letters, scopes=("read", "write"))
+    with pytest.raises(ConflictError, match="not yours to read"):
+        await index_now(writer, "default", [source("pay.md", "Nothing.", None)])
+    with pytest.raises(ForbiddenError):
+        await index_now(writer, "default", [source("new.md", "Nothing.", ("group:hr",))])
+    with pytest.raises(ForbiddenError):
+        await delete_collection(writer, "default")
+    hidden = await find_document_id(letters, "default", "pay.md")
+    with pytest.raises(NotFoundError):
+        await change_document(writer, "default", hidden, metadata={"a": 1})
+    member = as_caller(letters, "hr", scopes=("read", "write"))
+    with pytest.raises(ForbiddenError):
+        await change_document(member, "default", hidden, access=[])
+    await index_now(member, "default", [source("pay.md", "The salary falls.", None)])
+    assert await names_found(as_caller(letters), "salary falls", legs=["lexical"]) == set()
+    with pytest.raises(InputError, match="nobody who may read"):
+        await change_document(letters, "default", hidden, access=["hr"])
+
+
+async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Services) -> None:
+    nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
+    told = await answered(
+        hr, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s1"
+    )
+    assert "nine percent" in told.answer
+    await letters.traces.flush()
+
+    async def seen(caller: Services) -> list[int]:
+        tables = ("messages", "sessions", "runs", "run_legs")
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            return [await connection.fetchval(f"SELECT count(*) FROM rag.{table}") for table in tables]
+
+    assert all(await seen(letters))
+    assert all(await seen(hr))
+    assert not any(await seen(nobody))
+    assert await list_conversations(nobody) == []
+    for caller in (nobody, as_caller(letters, name="eve")):  # who left the group
+        refused = await answered(caller, "By how much does the salary of Marie Dubois rise?", collection="default")
+        assert not {"nine", "Zanzibar"} & set(refused.answer.split())
