@@ -35,7 +35,8 @@ COMMENT ON FUNCTION rag.set_policy(regclass, text, text) IS
     'For the owner: makes the policy if it is missing or was made from other clauses.';
 
 -- By what a table has. `shut`: nothing is withheld, so that no row has to be looked at; `readers`: principals. A policy that names
--- another table stands behind the policy of that one: a chunk is there where its document is.
+-- another table stands behind the policy of that one: a chunk is there where its document is. Asked for a value, row by row, and never as
+-- a set: plans stay what they are without.
 CREATE OR REPLACE FUNCTION rag.readable(target regclass, shut text, readers text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -58,18 +59,18 @@ BEGIN
         WHEN kind = 'feedback' THEN 'rag.reads_run(tenant_id, run_id, %2$s)'
         WHEN kind = 'communities' THEN 'rag.reads_documents(tenant_id, document_ids, %2$s)'
         WHEN kind = 'run_legs' THEN
-            'EXISTS (SELECT 1 FROM rag.runs r WHERE r.tenant_id = %1$s.tenant_id AND r.started_at = %1$s.started_at AND r.id = %1$s.run_id)'
+            '(SELECT true FROM rag.runs r WHERE r.tenant_id = %1$s.tenant_id AND r.started_at = %1$s.started_at AND r.id = %1$s.run_id)'
         WHEN kind = 'run_events' THEN
-            'EXISTS (SELECT 1 FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
+            '(SELECT true FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
         WHEN kind = 'jobs' THEN  -- whose results and progress name documents
             'kind NOT IN (''index_uploads'', ''fetch_urls'', ''reindex'', ''reread'') OR payload #>> ''{ordered_by,id}'' = ANY (%2$s)'
         WHEN kind = 'uploads' THEN
-            'EXISTS (SELECT 1 FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
+            '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'eval_results' THEN 'false'
         WHEN 'document_id' = ANY (columns) THEN
-            'EXISTS (SELECT 1 FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'
+            '(SELECT true FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'
         WHEN 'passage_id' = ANY (columns) THEN
-            'EXISTS (SELECT 1 FROM rag.passages p WHERE p.tenant_id = %1$s.tenant_id AND p.id = %1$s.passage_id)'
+            '(SELECT true FROM rag.passages p WHERE p.tenant_id = %1$s.tenant_id AND p.id = %1$s.passage_id)'
     END;
     RETURN format('(%3$s OR ' || rule || ')', me, readers, shut);
 END

@@ -5,10 +5,11 @@ SELECT p.id, p.document_id, d.external_id, d.title, p.content, p.char_start, p.c
   p.landmarks, p.token_count, d.version, c.name AS collection, d.media_type, d.metadata,
   k.id AS chunk_id, k.char_start AS matched_start, k.char_end AS matched_end
 FROM unnest($2::uuid[], $3::uuid[]) AS wanted (passage_id, chunk_id)
-JOIN rag.passages p ON p.tenant_id = $1 AND p.id = wanted.passage_id
-JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+-- LIMIT: looked up one by one, by their keys
+CROSS JOIN LATERAL (SELECT p.* FROM rag.passages p WHERE p.tenant_id = $1 AND p.id = wanted.passage_id LIMIT 1) AS p
+CROSS JOIN LATERAL (SELECT d.* FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = p.document_id LIMIT 1) AS d
 JOIN rag.collections c ON c.tenant_id = $1 AND c.id = p.collection_id
-LEFT JOIN rag.chunks k ON k.tenant_id = $1 AND k.id = wanted.chunk_id
+LEFT JOIN LATERAL (SELECT k.* FROM rag.chunks k WHERE k.tenant_id = $1 AND k.id = wanted.chunk_id LIMIT 1) AS k ON true
 
 -- name: openings
 -- The first passage of each of the documents $2.

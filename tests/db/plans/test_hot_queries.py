@@ -248,7 +248,7 @@ async def test_results_are_fetched_by_primary_key(either: Any) -> None:
 
 async def search_at_once(connection: Any, name: str, text: str, *, exact_below: int) -> list[Any]:
     arguments = [
-        tenant(), name, 1, QUERY, 100, False, exact_below, 100, 20000, text, 50, 600, 20000, 0.7, None, 10,
+        tenant(), name, 1, QUERY, 100, False, exact_below, 100, 20000, text, 50, 600, 20000, 0.7, None, 10, "",
     ]  # fmt: skip
     rows: list[Any] = await connection.fetch(load_queries("search")["collection"], *arguments)
     return rows
@@ -291,7 +291,7 @@ async def test_listing_documents_reads_one_page(either: Any) -> None:
     page = queries["wanted"] + queries["page"]
     for external_ids, most in ((None, 50), (["d77"], 1)):
         nodes = await plan(
-            either, page, tenant(), found, None, external_ids, None, None, None, None, None, None, 50, "d5"
+            either, page, tenant(), found, None, external_ids, None, None, None, None, None, None, None, 50, "d5"
         )
         assert "documents_tenant_id_collection_id_external_id_key" in indexes(nodes)
         assert max(node["Actual Rows"] for node in nodes) <= most
@@ -302,12 +302,12 @@ async def test_documents_that_mention_a_word_are_found_by_the_index_of_words(con
     queries = load_queries("documents")
     page = queries["wanted"] + queries["page"]
     sequential, rows = await touched(connection, "passages")
-    nodes = await plan(connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000", 50, "")
+    nodes = await plan(connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000", None, 50, "")
     assert (mentioning := nodes[0]["Actual Rows"]) > 0
     now, read = await touched(connection, "passages")
     assert (now - sequential, read - rows) <= (0, 4 * mentioning), "what does not mention it is not read"
     nodes = await plan(
-        connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000 w7000 w200", 50, ""
+        connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000 w7000 w200", None, 50, ""
     )
     assert nodes[0]["Actual Rows"] == 0
 
