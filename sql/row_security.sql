@@ -50,9 +50,10 @@ BEGIN
         WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
         WHEN kind = 'documents' THEN 'access IS NULL OR access && %2$s'
         WHEN kind = 'runs' THEN
-            'rag.reads_documents(tenant_id, document_ids, %2$s) AND rag.reads_session(tenant_id, session_id, %2$s)'
+            'rag.reads_documents(tenant_id, document_ids, %2$s) AND rag.reads_session(tenant_id, session_id, %2$s)
+             AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
         WHEN kind = 'resumable_runs' THEN  -- what it stands on is known at its end
-            '(asked_by = ANY (%2$s) OR status <> ''running'' AND rag.reads_documents(tenant_id, document_ids, %2$s))
+            'CASE status WHEN ''running'' THEN asked_by = ANY (%2$s) ELSE rag.reads_documents(tenant_id, document_ids, %2$s) END
              AND rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind IN ('messages', 'qa_gaps') THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
@@ -179,6 +180,7 @@ DECLARE
         "rag.ensure_trace_partitions": "as the owner",
         "rag.schema_revision": "as the owner",
         "rag.reads_documents": "asked by policies",
+        "rag.reads_legs": "asked by policies",
         "rag.reads_run": "asked by policies",
         "rag.reads_session": "asked by policies",
         "rag.restricts": "asked by policies",

@@ -102,12 +102,27 @@ END
 $$;
 COMMENT ON FUNCTION rag.reads_session IS 'Whether nothing that a conversation stands on is withheld from whoever has these principals.';
 
+CREATE OR REPLACE FUNCTION rag.reads_legs(tenant bigint, started timestamptz, run uuid, readers text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+BEGIN
+  RETURN NOT EXISTS (
+    SELECT 1 FROM run_legs l CROSS JOIN LATERAL unnest(l.passage_ids) AS found (id)
+    CROSS JOIN LATERAL (
+      SELECT p.document_id FROM passages p WHERE p.tenant_id = tenant AND p.id = found.id OFFSET 0) AS p
+    CROSS JOIN LATERAL (
+      SELECT d.access FROM documents d WHERE d.tenant_id = tenant AND d.id = p.document_id OFFSET 0) AS d
+    WHERE l.tenant_id = tenant AND l.started_at = started AND l.run_id = run AND d.access IS NOT NULL AND NOT d.access && readers);
+END
+$$;
+COMMENT ON FUNCTION rag.reads_legs IS 'Whether nothing that a run found is withheld from whoever has these principals.';
+
 CREATE OR REPLACE FUNCTION rag.reads_run(tenant bigint, run uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
   RETURN NOT EXISTS (
     SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run
-      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers))
+      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
+        AND reads_legs(tenant, r.started_at, r.id, readers))
   ) AND NOT EXISTS (
     SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run
       AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)));

@@ -158,6 +158,7 @@ DECLARE
   known boolean;
   asked text[];
 BEGIN
+  IF withholds() AND NOT reads_session(tenant, session, own_principals()) THEN RETURN false; END IF;
   PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
   known := FOUND;
   asked := ARRAY(

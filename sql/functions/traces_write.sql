@@ -13,7 +13,8 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS 
 #variable_conflict use_column
 BEGIN
   IF alone THEN
-    PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true);
+    PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true),
+      set_config('app.principals', '*', true);  -- it writes down what others asked
   END IF;
   INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
     legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)

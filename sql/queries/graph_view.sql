@@ -91,7 +91,8 @@ WHERE e.tenant_id = $1 AND e.canonical_id = $2 AND e.canonical_id <> e.id
 ORDER BY m.id
 
 -- name: merges
--- The newest first, of one collection $2 or all, before $3; or the one with id $5.
+-- The newest first, of one collection $2 or all, before $3; or the one with id $5. Ids of entities are made of their names: those that are
+-- no more may have been those of a document that is restricted now.
 SELECT m.id, n.name AS collection, m.entity_id AS from_id, e.name AS from_name, m.into_id, i.name AS into_name, m.reason, m.merged_at,
   m.undone_at
 FROM rag.entity_merges m
@@ -100,6 +101,7 @@ LEFT JOIN rag.entities e ON e.tenant_id = $1 AND e.id = m.entity_id
 LEFT JOIN rag.entities i ON i.tenant_id = $1 AND i.id = m.into_id
 WHERE m.tenant_id = $1 AND ($2::uuid IS NULL OR m.collection_id = $2) AND ($3::uuid IS NULL OR m.id < $3)
   AND ($5::uuid IS NULL OR m.id = $5)
+  AND ((SELECT NOT rag.withholds()) OR e.id IS NOT NULL AND i.id IS NOT NULL)
 ORDER BY m.id DESC LIMIT $4
 
 -- name: strongest

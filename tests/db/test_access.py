@@ -179,9 +179,8 @@ async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Se
         async with caller.database.transaction(caller.principal, readonly=True) as connection:
             return [await connection.fetchval(f"SELECT count(*) FROM rag.{table}") for table in tables]
 
-    assert all(await seen(letters))
-    assert all(await seen(hr))
-    assert not any(await seen(nobody))
+    assert await seen(letters) == await seen(hr) == [2, 1, 1, 3]
+    assert await seen(nobody) == [0, 0, 0, 0]
     assert await list_conversations(nobody) == []
     for caller in (nobody, as_caller(letters, name="eve")):  # who left the group
         refused = await answered(caller, "By how much does the salary of Marie Dubois rise?", collection="default")

@@ -504,8 +504,8 @@ class Database:
         isolation: Isolation = "read_committed",
         config: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Any]:
-        """A transaction in which only the principal's rows exist, and of them those that it may read. `config` are settings local to
-        it. One that is `readonly` may be a replica's within `reading_contents`; with `repeatable_read` it may raise
+        """A transaction in which only the principal's rows exist, and of them those that it may read. `config` are settings
+        local to it. One that is `readonly` may be a replica's within `reading_contents`; with `repeatable_read` it may raise
         ReplicaLostError then (cairn.db.replicas.reads_contents)."""
         settings = dict(config or {})
         begin = _begin(

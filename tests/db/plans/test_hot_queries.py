@@ -302,7 +302,9 @@ async def test_documents_that_mention_a_word_are_found_by_the_index_of_words(con
     queries = load_queries("documents")
     page = queries["wanted"] + queries["page"]
     sequential, rows = await touched(connection, "passages")
-    nodes = await plan(connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000", None, 50, "")
+    nodes = await plan(
+        connection, page, tenant(), found, None, None, None, None, None, None, None, "w7000", None, 50, ""
+    )
     assert (mentioning := nodes[0]["Actual Rows"]) > 0
     now, read = await touched(connection, "passages")
     assert (now - sequential, read - rows) <= (0, 4 * mentioning), "what does not mention it is not read"
