@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from cairn.service.documents import (
 )
 from cairn.service.editing import change_document
 from cairn.service.search import make_request, run_search
+from cairn.store import documents as store
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
@@ -185,3 +187,72 @@ async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Se
     for caller in (nobody, as_caller(letters, name="eve")):  # who left the group
         refused = await answered(caller, "By how much does the salary of Marie Dubois rise?", collection="default")
         assert not {"nine", "Zanzibar"} & set(refused.answer.split())
+
+
+GROUPS = ("red", "green", "blue", "white")
+THEMES = ("harbour", "orchard", "library", "railway", "glacier")
+
+
+async def ask_at_random(services: Services, *, documents: int, persons: int, requests: int, seed: int) -> int:
+    """Random requests of persons whose groups change, over documents whose lists change. How many found something restricted."""
+    chance = random.Random(seed)
+    lists: dict[str, tuple[str, ...]] = {}
+
+    def some_list() -> tuple[str, ...]:
+        named = [f"group:{one}" for one in GROUPS] + [f"person:p{n}" for n in range(persons)]
+        return tuple(chance.sample(named, chance.choice((0, 0, 1, 1, 2, 3))))
+
+    texts = []
+    for n in range(documents):
+        lists[f"d{n}"] = some_list()
+        theme = chance.choice(THEMES)
+        texts.append(source(f"d{n}", f"The {theme} of number {n} belongs to Owner{n} Miller.", lists[f"d{n}"]))
+    await index_now(services, "default", texts)
+    ids = {one.external_id: one.id for one in await list_documents(services, "default", limit=documents)}
+    home = (await get_collection(services, "default")).id
+    groups = {n: set(chance.sample(GROUPS, chance.randrange(3))) for n in range(persons)}
+    restricted = 0
+    for _ in range(requests):
+        if chance.random() < 0.2:
+            name = chance.choice(list(ids))
+            lists[name] = some_list()
+            async with services.database.transaction(services.principal) as connection:
+                await store.set_access(connection, home, ids[name], lists[name])
+        person = chance.randrange(persons)
+        if chance.random() < 0.1:
+            groups[person] = set(chance.sample(GROUPS, chance.randrange(3)))
+        caller = as_caller(services, *groups[person], name=f"p{person}")
+        names = {f"group:{one}" for one in groups[person]} | {f"person:p{person}"}
+        may = {name for name, access in lists.items() if not access or names & set(access)}
+        way = chance.choice([*WAYS, "list", "count", "text"])
+        if way == "list":
+            found = {one.external_id for one in await list_documents(caller, "default", limit=documents)}
+            assert found == may
+        elif way == "count":
+            assert (await get_collection(caller, "default")).document_count == len(may)
+            found = set()
+        elif way == "text":
+            name = chance.choice(list(ids))
+            found = {name} & may
+            if not found:
+                with pytest.raises(NotFoundError):
+                    await get_document(caller, "default", ids[name])
+            else:
+                await get_document(caller, "default", ids[name])
+        else:
+            found = await names_found(caller, f"the {chance.choice(THEMES)} of number", **WAYS[way])
+            assert found <= may
+            assert len(found) == min(10, len(may)) or way == "words"
+        restricted += any(lists[name] for name in found)
+    return restricted
+
+
+@pytest.mark.usefixtures("hashed_vectors")
+async def test_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
+    assert await ask_at_random(services, documents=20, persons=6, requests=45, seed=7) > 10
+
+
+@pytest.mark.siege
+@pytest.mark.usefixtures("hashed_vectors")
+async def test_many_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
+    assert await ask_at_random(services, documents=2000, persons=50, requests=20_000, seed=8) > 5000
