@@ -1,0 +1,87 @@
+"""Hybrid search where a caller may read all, a tenth, a hundredth or a thousandth of a collection, against the same search before
+anything was restricted, on the same server with the same vectors.
+
+Goals: p50 before anything is restricted what it was; with access lists at most 1.3 of that, recall@10 of the vectors at least .95
+against comparing all that the caller may read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import asyncpg
+import pytest
+from pgvector import HalfVector
+
+from cairn.domain.passage import SearchRequest
+from cairn.domain.principal import Caller
+from cairn.service.search import run_search
+from cairn.wiring import Services
+from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
+from tests.benchmarks.real_corpus import corpus_of
+from tests.benchmarks.timing import record, sizes, take_turns
+
+SHARES = {"all": 1, "a tenth": 10, "a hundredth": 100, "a thousandth": 1000}
+"""Group, and of how many documents it may read one."""
+RESTRICT = """
+UPDATE rag.documents d SET access = ARRAY(
+  SELECT 'group:' || s.name FROM unnest($1::text[], $2::integer[]) AS s (name, nth) WHERE n.place % s.nth = 0)
+FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM rag.documents) AS n WHERE n.id = d.id
+"""
+FOUND = """
+SELECT vector_passages[:10] AS passages FROM rag.search_collection(
+  $1, 'bench', $2::smallint, $3::halfvec, 40, $4, 3000, 80, 20000, NULL, 50, 600, 1000, 1.0, NULL, 10, $5) LIMIT 1
+"""
+
+
+def member(services: Services, *groups: str) -> Services:
+    caller = Caller("token:bench", "bench", frozenset({"read", "ask"}), groups=frozenset(groups))
+    return replace(services, principal=replace(services.principal, caller=caller))
+
+
+@pytest.mark.parametrize("size", sizes())
+async def test_access(dsn: str, scheduled: Any, size: int) -> None:
+    corpus = corpus_of(size)
+    async with opened(dsn) as services:
+        await bulk_load(services, "bench", list(corpus.documents()))
+        await settled(services)
+        services = with_ready_vectors(services, corpus.queries)
+        callers = {"nobody named": member(services), **{name: member(services, name) for name in SHARES}}
+
+        async def ask(caller: Services, number: int) -> None:
+            text = corpus.queries[number % len(corpus.queries)].text
+            found = await run_search(caller, SearchRequest(text, ("bench",), cache=False))
+            assert not found.legs_failed
+
+        before = await take_turns({name: partial(ask, one) for name, one in callers.items()}, 100, scheduled)
+        owner = await asyncpg.connect(services.owner_dsn)
+        try:
+            await owner.execute(RESTRICT, list(SHARES), list(SHARES.values()))
+            await owner.execute("ANALYZE rag.documents")
+        finally:
+            await owner.close()
+        turns = {"operator": partial(ask, services), **{name: partial(ask, callers[name]) for name in SHARES}}
+        after = await take_turns(turns, 100, scheduled)
+        recalls = {name: await _recall(callers[name], [one.vector for one in corpus.queries[:100]]) for name in SHARES}
+    usual = before["nobody named"].p50
+    report = {
+        name: {"p50_ratio": round(one.p50 / usual, 3), "recall": recalls.get(name)} for name, one in after.items()
+    }
+    print(f"\n{size} chunks, p50 {usual:.2f} ms before anything was restricted; with access lists: {report}")
+    record(f"access_{size}", {"before_ms": usual, "after": report})
+
+
+async def _recall(caller: Services, vectors: list[Any]) -> float:
+    """Of the ten passages nearest, as the statement finds them first, against comparing all."""
+    shared = 0.0
+    async with caller.database.connection(caller.principal) as connection:
+        model = caller.search_deps.model.id
+        for vector in vectors:
+            found = []
+            for scan in (False, True):
+                given = (caller.principal.tenant_id, model, HalfVector(vector), scan, caller.principal.principals)
+                row = await connection.fetchrow(FOUND, *given)
+                found.append({bytes(one.bytes) for one in row["passages"] or ()})
+            shared += len(found[0] & found[1]) / max(1, len(found[1]))
+    return round(shared / len(vectors), 3)
