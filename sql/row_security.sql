@@ -179,11 +179,12 @@ DECLARE
         "rag.end_overdue_analysts": "as the owner",
         "rag.ensure_trace_partitions": "as the owner",
         "rag.schema_revision": "as the owner",
-        "rag.reads_documents": "asked by policies",
-        "rag.reads_legs": "asked by policies",
-        "rag.reads_run": "asked by policies",
-        "rag.reads_session": "asked by policies",
-        "rag.restricts": "asked by policies",
+        "rag.count_restricted": "asked for views",
+        "rag.reads_documents": "asked for views",
+        "rag.reads_legs": "asked for views",
+        "rag.reads_run": "asked for views",
+        "rag.reads_session": "asked for views",
+        "rag.restricts": "asked for views",
         "rag.add_partition": "for the owner",
         "rag.grant_analyst": "for the owner",
         "rag.make_search": "for the owner",
@@ -213,7 +214,7 @@ BEGIN
                       WHEN item.definer AND item.kind <> 'as the owner' THEN 'cairn_definer'
                       ELSE master END;
         caller := CASE WHEN item.analyst THEN 'cairn_analyst'
-                       WHEN item.kind = 'asked by policies' THEN 'cairn_app, cairn_views, cairn_analyst'
+                       WHEN item.kind = 'asked for views' THEN 'cairn_app, cairn_views, cairn_analyst'
                        WHEN item.definer THEN 'cairn_app'
                        WHEN item.kind <> 'for the owner' THEN 'cairn_app, cairn_definer, cairn_views' END;
         EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, cairn_app, cairn_views, cairn_definer, cairn_analyst', item.name);

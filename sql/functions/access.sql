@@ -63,6 +63,21 @@ END
 $$;
 COMMENT ON FUNCTION rag.count_hidden(uuid) IS 'What of the counts of a collection the caller may not read.';
 
+-- For analysts, who see nothing of restricted documents.
+CREATE OR REPLACE FUNCTION rag.count_restricted(
+  tenant bigint, collection uuid, OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+  SELECT count(*) FILTER (WHERE d.status = 'indexed'), coalesce(sum(d.passage_count), 0), coalesce(sum(d.chunk_count), 0),
+    coalesce(sum(d.byte_size) FILTER (WHERE d.status = 'indexed'), 0)
+  INTO documents, passages, chunks, bytes
+  FROM rag.documents d WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION rag.count_restricted(bigint, uuid) IS 'What of the counts of a collection is of restricted documents.';
+
 CREATE OR REPLACE FUNCTION rag.readable_frequency(collection uuid, word integer) RETURNS integer
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_variable

@@ -1,13 +1,13 @@
--- What there is to ask: one row per collection.
+-- What there is to ask: one row per collection. Counts are of what everybody in the tenant may read.
 CREATE OR REPLACE VIEW analyst.collections AS
 SELECT t.name AS tenant,
        c.name AS collection,
-       c.document_count,
+       c.document_count - hidden.documents AS document_count,
        states.failed AS failed_count,
        states.waiting AS waiting_count,
-       c.passage_count,
-       c.chunk_count,
-       c.byte_count,
+       c.passage_count - hidden.passages AS passage_count,
+       c.chunk_count - hidden.chunks AS chunk_count,
+       c.byte_count - hidden.bytes AS byte_count,
        m.name AS embedding_model,
        c.calibration IS NOT NULL AS calibrated,
        c.epoch,
@@ -22,7 +22,8 @@ CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE d.status = 'failed') AS failed,
            count(*) FILTER (WHERE d.status NOT IN ('failed', 'indexed')) AS waiting,
            max(d.updated_at) AS updated_at
-    FROM rag.documents AS d WHERE d.tenant_id = c.tenant_id AND d.collection_id = c.id) AS states;
+    FROM rag.documents AS d WHERE d.tenant_id = c.tenant_id AND d.collection_id = c.id) AS states
+CROSS JOIN LATERAL rag.count_restricted(c.tenant_id, c.id) AS hidden;
 
 COMMENT ON VIEW analyst.collections IS 'Collections with their size, state and model, one row each.';
 COMMENT ON COLUMN analyst.collections.tenant IS 'Name of the tenant that owns the collection.';

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -256,3 +257,22 @@ async def test_random_requests_find_nothing_that_is_withheld(services: Services)
 @pytest.mark.usefixtures("hashed_vectors")
 async def test_many_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
     assert await ask_at_random(services, documents=2000, persons=50, requests=20_000, seed=8) > 5000
+
+
+async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Services) -> None:
+    await answered(letters, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s2")
+    await letters.traces.flush()
+    connection = await asyncpg.connect(letters.owner_dsn)
+    try:
+        await connection.execute("SELECT set_config('app.principals', '*', false)")  # which anybody with SQL can
+        where = f"WHERE tenant = '{letters.principal.tenant}'"
+        assert [row[0] for row in await connection.fetch(f"SELECT external_id FROM analyst.documents {where}")] == [
+            "open.md"
+        ]
+        for view in ("passages", "chunks", "entities", "mentions", "messages", "retrieval_runs", "retrieval_hits"):
+            told = await connection.fetch(f"SELECT v::text FROM analyst.{view} AS v {where}")
+            assert not [row for row in told if "nine percent" in row[0] or "Zanzibar" in row[0]], view
+        counts = await connection.fetchval(f"SELECT document_count FROM analyst.collections {where}")
+    finally:
+        await connection.close()
+    assert counts == 1
