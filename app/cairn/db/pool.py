@@ -96,7 +96,9 @@ def translate(error: BaseException) -> CairnError | None:
         return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
-    if isinstance(error, asyncpg.InsufficientPrivilegeError) and "row-level security policy" in str(error):
+    if isinstance(error, asyncpg.InsufficientPrivilegeError) and "row-level security policy (USING expression)" in str(
+        error
+    ):
         return ConflictError(WITHHELD)
     if has_moved(error):
         return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")
