@@ -6,6 +6,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jwt
@@ -46,6 +47,15 @@ async def test_a_token_names_tenant_caller_and_scopes(issuer: ScriptedIssuer, re
     assert other.caller.key_id != claims.caller.key_id, "limits are counted apart"
     assert (await reader.read(issuer.token())).caller.key_id == claims.caller.key_id
     assert issuer.asked == 1
+
+
+async def test_a_token_names_groups_in_the_claim_of_the_settings(issuer: ScriptedIssuer, reader: IssuerKeys) -> None:
+    assert (await reader.read(issuer.token())).caller.groups == frozenset()
+    claims = await reader.read(issuer.token(groups=["hr", 5, "", " x", "a\nb"], roles="board"))
+    assert claims.caller.groups == {"hr"}
+    assert set(claims.caller.names) == {"group:hr", "person:alice", "token:alice"}
+    reader._issuer = replace(reader._issuer, groups_claim="roles")
+    assert (await reader.read(issuer.token(groups=["hr"], roles="board"))).caller.groups == {"board"}
 
 
 async def test_a_token_for_several_audiences_and_clocks_that_differ_a_little(
