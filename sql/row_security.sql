@@ -63,8 +63,10 @@ BEGIN
             '(SELECT true FROM rag.runs r WHERE r.tenant_id = %1$s.tenant_id AND r.started_at = %1$s.started_at AND r.id = %1$s.run_id)'
         WHEN kind = 'run_events' THEN
             '(SELECT true FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
-        WHEN kind = 'jobs' THEN  -- whose results and progress name documents
-            'kind NOT IN (''index_uploads'', ''fetch_urls'', ''reindex'', ''reread'') OR payload #>> ''{ordered_by,id}'' = ANY (%2$s)'
+        WHEN kind = 'jobs' THEN  -- whose results and progress name and count documents
+            'payload #>> ''{ordered_by,id}'' = ANY (%2$s) AND payload #>> ''{ordered_by,reads_all}'' IS DISTINCT FROM ''true''
+             OR kind NOT IN (''index_uploads'', ''fetch_urls'')
+               AND rag.reads_collection(tenant_id, payload ->> ''collection_id'', %2$s)'
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'eval_results' THEN 'false'
@@ -180,6 +182,7 @@ DECLARE
         "rag.ensure_trace_partitions": "as the owner",
         "rag.schema_revision": "as the owner",
         "rag.count_restricted": "asked for views",
+        "rag.reads_collection": "asked for views",
         "rag.reads_documents": "asked for views",
         "rag.reads_legs": "asked for views",
         "rag.reads_run": "asked for views",

@@ -107,6 +107,16 @@ END
 $$;
 COMMENT ON FUNCTION rag.reads_documents IS 'Whether none of these documents is withheld from whoever has these principals.';
 
+CREATE OR REPLACE FUNCTION rag.reads_collection(tenant bigint, collection text, readers text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+  RETURN NOT EXISTS (
+    SELECT 1 FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection::uuid AND d.access IS NOT NULL AND NOT d.access && readers);
+END
+$$;
+COMMENT ON FUNCTION rag.reads_collection IS 'Whether nothing of a collection is withheld from whoever has these principals; of none, nothing is.';
+
 CREATE OR REPLACE FUNCTION rag.reads_session(tenant bigint, session text, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN

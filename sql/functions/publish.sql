@@ -135,6 +135,7 @@ DECLARE
   keep uuid[] := CASE WHEN replaced = '{}' THEN '{}' ELSE ARRAY(SELECT s.id FROM pg_temp.stage_passages s) END;
   shrinks boolean;
 BEGIN
+  PERFORM keep_withheld(replaced);
   WITH gone AS (
     DELETE FROM lexical_index WHERE tenant_id = tenant AND document_id = ANY (replaced) AND passage_id <> ALL (keep)
     RETURNING regconfig, length, keys

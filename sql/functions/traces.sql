@@ -12,6 +12,60 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION rag.wordless_plan IS 'The plan of a run without what may hold words of documents or conversations.';
 
+-- Runs that found passages of restricted documents stand on these from then on: the passages go, and with them what says so.
+CREATE OR REPLACE FUNCTION rag.keep_withheld(documents uuid[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  secret uuid[]; parts uuid[];
+BEGIN
+  secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (keep_withheld.documents) AND d.access IS NOT NULL);
+  IF secret = '{}' THEN RETURN; END IF;
+  parts := ARRAY(SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (secret));
+  WITH found AS MATERIALIZED (
+    SELECT l.started_at, l.run_id, array_agg(DISTINCT p.document_id) AS documents
+    FROM run_legs l CROSS JOIN LATERAL unnest(l.passage_ids) AS f (id) JOIN passages p ON p.tenant_id = tenant AND p.id = f.id
+    WHERE l.tenant_id = tenant AND l.passage_ids && parts AND p.document_id = ANY (secret) GROUP BY 1, 2
+  ), held AS MATERIALIZED (
+    SELECT r.id, r.started_at, f.documents FROM runs r JOIN found f ON f.started_at = r.started_at AND f.run_id = r.id
+    WHERE r.tenant_id = tenant ORDER BY r.id FOR UPDATE OF r
+  )
+  UPDATE runs r SET document_ids = ARRAY(SELECT unnest(r.document_ids) UNION SELECT unnest(h.documents))
+  FROM held h WHERE r.tenant_id = tenant AND r.started_at = h.started_at AND r.id = h.id;
+END
+$$;
+COMMENT ON FUNCTION rag.keep_withheld IS
+  'Notes which restricted documents of the current tenant runs have found, before passages of these go.';
+
+-- What was asked of a restricted document names what nobody else may know of, and when the document is gone nothing withholds it:
+-- conversations and runs that stand on it go with it.
+CREATE OR REPLACE FUNCTION rag.forget_withheld(documents uuid[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+  secret uuid[]; told text[]; asked uuid[];
+BEGIN
+  secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
+  IF secret = '{}' THEN RETURN; END IF;
+  PERFORM keep_withheld(secret);
+  told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
+  asked := ARRAY(
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.document_ids && secret OR r.session_id = ANY (told))
+    UNION SELECT r.id FROM resumable_runs r
+    WHERE r.tenant_id = tenant AND r.status <> 'running' AND (r.document_ids && secret OR r.session_id = ANY (told)));
+  PERFORM 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id FOR UPDATE;
+  DELETE FROM run_legs l WHERE l.tenant_id = tenant AND l.run_id = ANY (asked);
+  DELETE FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked);
+  PERFORM 1 FROM messages m WHERE m.tenant_id = tenant AND m.session_id = ANY (told) ORDER BY m.id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told);
+  DELETE FROM feedback f WHERE f.tenant_id = tenant AND (f.session_id = ANY (told) OR f.run_id = ANY (asked));
+  PERFORM blank_run_events('{}', told);
+  DELETE FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked);
+END
+$$;
+COMMENT ON FUNCTION rag.forget_withheld IS
+  'Removes conversations and runs of the current tenant that stand on restricted documents, which are about to be deleted.';
+
 -- Blanks what cites or quotes documents, in the transaction that deletes them. Returns how many runs were touched.
 -- A follow-up is rewritten with words of earlier answers: where one of a conversation stood on a document, rewritten
 -- questions of the conversation lose those words too.
@@ -22,9 +76,10 @@ AS $$
 DECLARE
   tenant bigint := current_tenant();
   touched integer;
-  told text[] := ARRAY(SELECT DISTINCT m.session_id FROM messages m
-    WHERE m.tenant_id = tenant AND m.document_ids && documents);
+  told text[];
 BEGIN
+  PERFORM forget_withheld(documents);
+  told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && documents);
   PERFORM 1 FROM runs r
   WHERE r.tenant_id = tenant AND (r.document_ids && documents OR r.session_id = ANY (told)) ORDER BY r.id FOR UPDATE;
   UPDATE runs r SET plan = wordless_plan(r.plan)

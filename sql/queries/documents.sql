@@ -17,6 +17,9 @@ WITH known AS (
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
 
+-- name: is_distributed
+SELECT rag.is_distributed()
+
 -- name: set_access
 SELECT rag.set_document_access($1, $2, $3)
 

@@ -40,6 +40,12 @@ SELECT coalesce(sum(document_count), 0)::bigint AS documents, coalesce(sum(byte_
   coalesce(sum(chunk_count), 0)::bigint AS chunks
 FROM rag.collections WHERE tenant_id = $1
 
+-- name: readable_usage
+-- The same of what the caller may read; null where nothing can be withheld.
+SELECT count(*) AS documents, coalesce(sum(byte_size), 0)::bigint AS bytes, coalesce(sum(chunk_count), 0)::bigint AS chunks
+FROM rag.documents WHERE tenant_id = $1 AND status = 'indexed'
+HAVING (SELECT rag.withholds())
+
 -- name: key_usage
 -- Of a key ($2), or of every key that did something this minute, has runs, or used a model today.
 WITH today AS (

@@ -55,6 +55,10 @@ WHERE tenant_id = $1 AND chunk_count > $2 AND model_id IS NOT NULL
 INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state, chunk_count, exclusive)
 VALUES ($1, $2, $3, $4, 'building', $5, true)
 
+-- name: unkept_access
+-- A document whose access list this database cannot keep.
+SELECT external_id FROM rag.documents WHERE tenant_id = $1 AND access IS NOT NULL AND rag.is_distributed() LIMIT 1
+
 -- name: miscounted
 -- Counts decide which collections of all tenants have an index of their own, and what a tenant may keep.
 SELECT c.name FROM rag.collections AS c

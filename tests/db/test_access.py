@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -21,11 +22,15 @@ from cairn.service.documents import (
     find_document_id,
     get_collection,
     get_document,
+    index_later,
     index_now,
     list_documents,
 )
-from cairn.service.editing import change_document
-from cairn.service.search import make_request, run_search
+from cairn.service.editing import change_document, delete_documents
+from cairn.service.jobs import get_job
+from cairn.service.limits import get_usage
+from cairn.service.models import start_reindex, start_reread
+from cairn.service.search import explain_passage, make_request, run_search
 from cairn.store import documents as store
 from cairn.wiring import Services
 from tests.db.runs import answered
@@ -188,6 +193,101 @@ async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Se
     for caller in (nobody, as_caller(letters, name="eve")):  # who left the group
         refused = await answered(caller, "By how much does the salary of Marie Dubois rise?", collection="default")
         assert not {"nine", "Zanzibar"} & set(refused.answer.split())
+
+
+async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:
+    nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
+    question = "By how much does the salary of Marie Dubois rise?"
+    await answered(hr, question, collection="default", session_id="asked")
+    await answered(hr, question, collection="default")  # in no conversation
+    await answered(nobody, "When does the cafeteria open?", collection="default", session_id="other")
+    await letters.traces.flush()
+    await index_now(letters, "default", [source("pay.md", "Nothing rises.", None)])  # what found it still is withheld
+    tables = ("messages", "sessions", "runs")
+
+    async def told(caller: Services) -> list[str]:
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            rows = [await connection.fetch(f"SELECT t::text FROM rag.{name} AS t") for name in tables]
+        return [row[0] for found in rows for row in found]
+
+    assert not [row for row in await told(nobody) if "salary" in row]
+    for name in ("pay.md", "board.md"):
+        hidden = await find_document_id(letters, "default", name)
+        await delete_documents(letters, "default", DocumentFilter(ids=[hidden]))
+    left = await told(nobody)
+    assert [row for row in left if "cafeteria" in row]
+    assert not [row for row in left if "salary" in row]
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_others_read_a_document_when_its_new_content_is_there(letters: Services, later: bool) -> None:
+    nobody = as_caller(letters)
+    hidden = await find_document_id(letters, "default", "pay.md")
+
+    async def hand_over(text: bytes, access: tuple[str, ...]) -> None:
+        given = replace(source("pay.md", "", access), content=text)
+        if later:
+            job = await index_later(letters, "default", [given])
+            assert await names_found(nobody, "salary nine percent", legs=["lexical"]) == set()
+            await letters.worker(kinds={"index_uploads"}).run_until_idle()
+            assert (await get_job(letters, job.id)).ended
+        else:
+            await index_now(letters, "default", [given])
+
+    await hand_over(b"", ())  # cannot be read
+    assert (await get_document(letters, "default", hidden))[0].access == ["group:hr"]
+    assert await names_found(nobody, "salary nine percent", legs=["lexical"]) == set()
+    await hand_over(b"The salary is a secret no more.", ())
+    assert await names_found(nobody, "salary secret", legs=["lexical"]) == {"pay.md"}
+    await hand_over(b"", ("group:board",))  # fewer: at once
+    assert await names_found(nobody, "salary secret", legs=["lexical"]) == set()
+    async with letters.database.transaction(letters.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT detail -> 'access' AS access FROM rag.audit_events WHERE action = 'document.access' AND target = $1"
+            " ORDER BY occurred_at, id",
+            str(hidden),
+        )
+    assert [row["access"] for row in rows] == [["group:hr"], [], ["group:board"]]
+
+
+async def test_what_is_done_with_all_of_a_collection_is_for_who_reads_all_of_it(letters: Services) -> None:
+    writer = as_caller(letters, scopes=("read", "write"))
+    with pytest.raises(ForbiddenError):
+        await start_reindex(writer, "default", force=False)
+    with pytest.raises(ForbiddenError):
+        await start_reread(writer, "default")
+    both = as_caller(letters, "hr", "board", name="eve", scopes=("read", "write"))
+    job = await start_reindex(both, "default", force=False)
+    with pytest.raises(NotFoundError):
+        await get_job(writer, job.id)
+    own = await index_later(writer, "default", [source("mine.md", "Mine.", None)])
+    await letters.worker(kinds={"index_uploads", "reindex"}).run_until_idle()
+    assert (await get_job(both, job.id)).status == (await get_job(writer, own.id)).status == "succeeded"
+    assert [(await get_usage(one)).tenant.kept.documents for one in (letters, writer)] == [4, 2]
+
+
+async def test_a_job_reads_what_who_ordered_it_reads(letters: Services) -> None:
+    writer = as_caller(letters, scopes=("read", "write"))
+    job = await index_later(writer, "default", [source("new.md", "Ours.", None)])
+    await index_now(letters, "default", [source("new.md", "Theirs.", ("group:hr",))])
+    worker = letters.worker(kinds={"index_uploads"})
+    await worker.run_until_idle()
+    assert "uploaded" not in ((await get_job(writer, job.id)).result or {})
+    hidden = await find_document_id(letters, "default", "new.md")
+    assert "Theirs." in ((await get_document(letters, "default", hidden))[1] or "")
+
+
+async def test_a_withheld_passage_is_explained_as_one_that_is_not_there(letters: Services) -> None:
+    nobody = as_caller(letters)
+    await answered(nobody, "When does the cafeteria open?", collection="default")
+    await letters.traces.flush()
+    async with letters.database.transaction(letters.principal) as connection:
+        run = await connection.fetchval("SELECT id FROM rag.runs ORDER BY started_at DESC LIMIT 1")
+        hidden = await connection.fetchval(
+            "SELECT p.id FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id WHERE d.external_id = 'pay.md'"
+        )
+    told = [await explain_passage(nobody, run, one) for one in (hidden, uuid4())]
+    assert told[0] == told[1] != await explain_passage(letters, run, hidden)
 
 
 GROUPS = ("red", "green", "blue", "white")

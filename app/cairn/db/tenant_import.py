@@ -180,6 +180,11 @@ class _Import:
             if part := parts.get(table.name):
                 self._progress(f"importing {table.name}: {part.rows:,} rows")
                 left_out += part.rows - await self._load(tenant, table, part)
+        if unkept := await connection.fetchval(SQL["unkept_access"], tenant):
+            raise TenantFileError(
+                f"{unkept[:100]!r} has an access list, and a distributed database (Citus) keeps none; open or remove such "
+                "documents where the file was made, or import it into a database that is not distributed"
+            )
         if manifest.revision < PORTABLE_KEYS:
             self._progress("hashing words anew")
             await connection.execute(SQL["rebuild_postings"], str(tenant))

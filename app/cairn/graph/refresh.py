@@ -85,7 +85,7 @@ async def follow(
     database: Database, principal: Principal, collection_id: UUID, settings: Settings
 ) -> Literal["current", "refreshed", "ordered"]:
     """After documents came or went: refresh a small collection at once, order a job for a large one, at most one each."""
-    wanted = settings.graph.communities
+    wanted, principal = settings.graph.communities, principal.house
     async with database.transaction(principal) as connection:
         state = await due(connection, principal, collection_id, settings)
         if state is None:

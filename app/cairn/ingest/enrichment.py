@@ -19,8 +19,8 @@ ATTEMPTS = 10
 async def order_enrichment(database: Database, target: Target) -> None:
     """Enqueue the job where the settings ask for it and there is a model; at most one waits or runs at a time."""
     if target.has_enricher:
-        async with database.transaction(target.principal) as connection:
-            await enqueue_enrichment(connection, target.principal, target.collection_id)
+        async with database.transaction(target.principal.house) as connection:
+            await enqueue_enrichment(connection, target.principal.house, target.collection_id)
 
 
 async def enqueue_enrichment(connection: object, principal: Principal, collection_id: UUID) -> Job:

@@ -20,8 +20,8 @@ async def order_extraction(database: Database, target: Target) -> None:
     """Enqueue the job where the settings ask for it and there is a model; at most one waits or runs at a time."""
     graph = target.settings.graph
     if graph.enabled and graph.model.enabled and target.has_chat:
-        async with database.transaction(target.principal) as connection:
-            await enqueue(connection, target.principal, target.collection_id)
+        async with database.transaction(target.principal.house) as connection:
+            await enqueue(connection, target.principal.house, target.collection_id)
 
 
 async def enqueue(connection: object, principal: Principal, collection_id: UUID) -> Job:

@@ -302,6 +302,7 @@ async def _register(
 
 async def _keep_as_it_is(connection: Any, target: Target, source: Source, known: documents.KnownDocument) -> Indexed:
     """Nothing changes but what the caller says of it, and that its file is kept."""
+    await documents.take_access(connection, target.principal, target.collection_id, source, known)
     if updated := known.metadata != source.metadata:
         await documents.update_metadata(connection, target.collection_id, known.id, source.metadata)
     if target.settings.ingest.keep_original and not known.has_file and not source.is_text:
@@ -433,8 +434,9 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
     principal, prepared = target.principal, [item.document for item in items]
     async with database.transaction(principal) as connection:
         registered = await documents.register_all(
-            connection, principal, target.collection_id, [(one.source, one.content_hash) for one in prepared]
-        )
+            connection, principal, target.collection_id, [(one.source, one.content_hash) for one in prepared],
+            publishes=True,
+        )  # fmt: skip
         outcomes: dict[str, Outcome] = {}
         versions, grows = [], []
         for known, item in zip(registered, items, strict=True):

@@ -32,7 +32,7 @@ async def reweight_if_drifted(database: Database, principal: Principal, collecti
 
     Those with more than `lexical.reweightInline` passages are left to a job and not counted.
     """
-    ratio, inline = settings.lexical.reweight_drift, settings.lexical.reweight_inline
+    ratio, inline, principal = settings.lexical.reweight_drift, settings.lexical.reweight_inline, principal.house
     async with database.transaction(principal) as connection:
         drifted = await lexical.find_drifted(connection, principal, collection_id, ratio)
         for config, passages in drifted:

@@ -164,8 +164,7 @@ async def delete_collection(services: Services, name: str) -> None:
     """Remove it with all its documents. Raises NotFoundError; ForbiddenError where it has some that the caller may not read."""
     collection = await get_collection(services, name)
     async with services.database.transaction(services.principal) as connection:
-        if await collections.withholds(connection, services.principal, collection.id):
-            raise ForbiddenError("admin")
+        await require_reader_of_all(services, connection, collection)
         await traces.forget_collection(connection, services.principal, collection.id)
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
@@ -174,6 +173,12 @@ async def delete_collection(services: Services, name: str) -> None:
         await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
         if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
             await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
+
+
+async def require_reader_of_all(services: Services, connection: Any, collection: Collection) -> None:
+    """For what is done with a collection as a whole. Raises ForbiddenError where it has documents that the caller may not read."""
+    if await collections.withholds(connection, services.principal, collection.id):
+        raise ForbiddenError("admin")
 
 
 async def get_recall(services: Services, collection: Collection) -> RecallCheck | None:

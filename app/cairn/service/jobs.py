@@ -11,7 +11,7 @@ from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.ingest.enrichment import enqueue_enrichment
 from cairn.ingest.extraction import enqueue
 from cairn.jobs import vector_indexes
-from cairn.service.documents import get_collection
+from cairn.service.documents import get_collection, require_reader_of_all
 from cairn.store import jobs
 from cairn.store import vector_indexes as vector_store
 from cairn.wiring import Services
@@ -123,7 +123,8 @@ async def expire_jobs(services: Services) -> int:
 async def extract_with_model(services: Services, collection: str | None = None) -> Job:
     """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
 
-    Raises NotFoundError; InputError where the settings do not allow it or no chat model is configured.
+    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not allow it
+    or no chat model is configured.
     """
     now = services.settings.current
     if not (now.graph.enabled and now.graph.model.enabled):
@@ -134,13 +135,15 @@ async def extract_with_model(services: Services, collection: str | None = None) 
         raise InputError("extraction with a model needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
+        await require_reader_of_all(services, connection, found)
         return await enqueue(connection, services.principal, found.id)
 
 
 async def enrich_collection(services: Services, collection: str | None = None) -> Job:
     """Order contexts for the chunks of a collection; what was written already costs nothing (docs/adr/0053).
 
-    Raises NotFoundError; InputError where the settings do not allow it or no chat model is configured.
+    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not allow it
+    or no chat model is configured.
     """
     now = services.settings.current
     if not now.rag.contextual_enrichment_enabled:
@@ -149,4 +152,5 @@ async def enrich_collection(services: Services, collection: str | None = None) -
         raise InputError("enrichment needs a chat model: set OPENAI_API_KEY or OPENAI_BASE_URL")
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
+        await require_reader_of_all(services, connection, found)
         return await enqueue_enrichment(connection, services.principal, found.id)

@@ -15,7 +15,7 @@ from cairn.ingest.prepare import RULES
 from cairn.jobs.reindex import BACKFILL, REINDEX
 from cairn.jobs.reread import REREAD
 from cairn.jobs.vector_indexes import enqueue_plan
-from cairn.service.documents import find_document, get_collection
+from cairn.service.documents import find_document, get_collection, require_reader_of_all
 from cairn.store import audit, collections, documents, jobs, models, vectors
 from cairn.store.documents import OlderDocuments
 from cairn.store.models import CollectionModel
@@ -82,6 +82,7 @@ async def start_backfill(services: Services, collection: str, name: str) -> Job:
     found = await get_collection(services, collection)
     model = await add_model(services, name)
     async with services.database.transaction(services.principal) as connection:
+        await require_reader_of_all(services, connection, found)
         locked = await _lock(connection, services, found)
         if locked.model_id is None:
             raise ConflictError(f"collection {collection} is empty: it will be served by the model of the settings")
@@ -137,9 +138,11 @@ async def forget_model(services: Services, collection: str, name: str) -> None:
 
 
 async def start_reindex(services: Services, collection: str, *, force: bool) -> Job:
-    """Order that all documents are cut and embedded anew with the settings in force. Raises NotFoundError."""
+    """Order that all documents are cut and embedded anew with the settings in force. Raises NotFoundError,
+    and ForbiddenError where some of them are withheld from the caller."""
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
+        await require_reader_of_all(services, connection, found)
         payload = {"collection_id": str(found.id), "collection": found.name, "force": force}
         return await jobs.enqueue(
             connection, services.principal, REINDEX, payload, dedupe_key=f"{REINDEX}:{found.id}:{force}",
@@ -148,10 +151,13 @@ async def start_reindex(services: Services, collection: str, *, force: bool) -> 
 
 
 async def start_reread(services: Services, collection: str, document_id: UUID | None = None) -> Job:
-    """Order that the documents are read anew that loaders of an earlier release read, or one of them. Raises NotFoundError."""
+    """Order that the documents are read anew that loaders of an earlier release read, or one of them. Raises NotFoundError,
+    and ForbiddenError where it is about all and some are withheld from the caller."""
     found = await get_collection(services, collection)
     one = None if document_id is None else (await find_document(services, collection, document_id)).id
     async with services.database.transaction(services.principal) as connection:
+        if one is None:
+            await require_reader_of_all(services, connection, found)
         payload = {"collection_id": str(found.id), "collection": found.name}
         payload |= {} if one is None else {"document_id": str(one)}
         return await jobs.enqueue(

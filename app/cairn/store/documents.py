@@ -26,7 +26,8 @@ from cairn.domain.document import (
 from cairn.domain.document_list import DocumentFilter, ListOrder
 from cairn.domain.ids import new_id
 from cairn.domain.principal import Principal, array_of
-from cairn.store import code_calls, graph_stage, tables
+from cairn.errors import InputError
+from cairn.store import audit, code_calls, collections, graph_stage, tables
 
 SQL = load_queries("documents")
 PAGE, PAGE_SORTED = f"{SQL['wanted']}\n{SQL['page']}", f"{SQL['wanted']}\n{SQL['page_sorted']}"
@@ -141,16 +142,21 @@ async def register_all(
     collection_id: UUID,
     identities: Sequence[tuple[Source, bytes]],
     status: Status = "pending",
+    *,
+    publishes: bool = False,
 ) -> list[KnownDocument]:
     """Of several at once, each another one: source and hash of the content. In the order given. Where a source says who may read
-    it, that is so from here on."""
+    it, that is so from here on if it is fewer than before; others too, only where the transaction `publishes` the content."""
     sources = [source for source, _ in identities]
+    if any(source.access for source in sources):
+        await _require_access_lists(connection)
+    ids = [new_id() for _ in sources]
     rows = await connection.fetch(
         SQL["register"],
         principal.tenant_id,
         collection_id,
         status,
-        [new_id() for _ in sources],
+        ids,
         [source.external_id for source in sources],
         [source.title or source.name for source in sources],
         [content_hash for _, content_hash in identities],
@@ -167,14 +173,50 @@ async def register_all(
         found[external_id] = KnownDocument(**fields)
     for source in sources:
         known = found[source.external_id]
-        if source.access is not None and sorted(source.access) != sorted(known.access or ()):
-            await set_access(connection, collection_id, known.id, source.access)
+        if source.access and known.id in ids:
+            await _record_access(connection, principal, collection_id, known.id, source.access)
+        if publishes or _narrows(known.access, source.access):
+            await take_access(connection, principal, collection_id, source, known)
     return [found[source.external_id] for source in sources]
+
+
+def _narrows(old: Collection[str] | None, new: Collection[str] | None) -> bool:
+    """Whether nobody may read by the new list who may not by the old one."""
+    return bool(new) and (old is None or set(new or ()) <= set(old))
+
+
+async def take_access(
+    connection: Any, principal: Principal, collection_id: UUID, source: Source, known: KnownDocument
+) -> None:
+    """Let those read the document whom the source names, where it says who. What it holds is, or becomes in this transaction, the
+    content of the source."""
+    if source.access is not None and set(source.access) != set(known.access or ()):
+        if await set_access(connection, collection_id, known.id, source.access):
+            await _record_access(connection, principal, collection_id, known.id, source.access)
+
+
+async def _record_access(
+    connection: Any, principal: Principal, collection_id: UUID, document_id: UUID, access: Collection[str]
+) -> None:
+    found = await collections.by_id(connection, principal, collection_id)
+    detail = {"collection": found.name if found else "", "access": sorted(access)}
+    await audit.record(connection, principal, "document.access", str(document_id), detail)
+
+
+async def _require_access_lists(connection: Any) -> None:
+    """Raises InputError on a distributed database, which would show everybody what has one."""
+    if await connection.fetchval(SQL["is_distributed"]):
+        raise InputError(
+            "a distributed database (Citus) keeps no access lists; give what only some may read a tenant of its own"
+        )
 
 
 async def set_access(connection: Any, collection_id: UUID, document_id: UUID, access: Collection[str]) -> bool | None:
     """Say who may read it, nobody: everybody in the tenant. Whether that changed; None where there is no such document. One that
-    becomes restricted leaves the graph; one that opens has to be reindexed to come back into it."""
+    becomes restricted leaves the graph; one that opens has to be reindexed to come back into it. Raises InputError where the
+    database keeps no lists."""
+    if access:
+        await _require_access_lists(connection)
     changed: bool | None = await connection.fetchval(SQL["set_access"], document_id, collection_id, list(access))
     return changed
 

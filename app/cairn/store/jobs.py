@@ -18,7 +18,7 @@ from cairn.db.queries import load_queries
 from cairn.domain.document import Source
 from cairn.domain.ids import new_id
 from cairn.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload, WaitingFile
-from cairn.domain.principal import Caller, KeyLimits, Principal
+from cairn.domain.principal import ALL_SCOPES, Caller, KeyLimits, Principal
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
 
@@ -69,20 +69,34 @@ async def enqueue(
 
 
 def _ordered_by(principal: Principal) -> dict[str, Any]:
-    """The key that orders a job, and what it may spend in a day, as they stand in the payload; nothing without a key."""
+    """Who orders a job, what of documents it reads, and what its key may spend in a day, as they stand in the payload."""
     caller = principal.caller
-    if caller.key_id is None:
-        return {}
     limits = {name: getattr(caller.limits, name) for name in _COUNTED}
-    return {ORDERED_BY: {"id": caller.id, "name": caller.name, "key_id": str(caller.key_id), "limits": limits}}
+    return {
+        ORDERED_BY: {
+            "id": caller.id,
+            "name": caller.name,
+            "key_id": caller.key_id and str(caller.key_id),
+            "limits": limits,
+            "groups": sorted(caller.groups),
+            "reads_all": caller.reads_all,
+        }
+    }
 
 
 def _caller(job: Job) -> Caller:
-    """Who ordered it: a key with the limits that it had then, else nobody who is counted."""
+    """Who ordered it, with the limits and groups that it had then; the house, where that is not on record."""
     found = job.payload.get(ORDERED_BY)
     if found is None:
         return Caller()
-    return Caller(found["id"], found["name"], key_id=UUID(found["key_id"]), limits=KeyLimits(**found["limits"]))
+    return Caller(
+        found["id"],
+        found["name"],
+        ALL_SCOPES if found.get("reads_all", True) else ALL_SCOPES - {"admin"},
+        key_id=found["key_id"] and UUID(found["key_id"]),
+        limits=KeyLimits(**found["limits"]),
+        groups=frozenset(found.get("groups", ())),
+    )
 
 
 async def get(connection: Any, principal: Principal, job_id: UUID) -> Job | None:

@@ -100,5 +100,6 @@ async def tenant_limits(connection: Any, principal: Principal) -> Holding:
 
 
 async def tenant_usage(connection: Any, principal: Principal) -> Holding:
-    """What it keeps."""
-    return Holding(**dict(await connection.fetchrow(SQL["tenant_usage"], principal.tenant_id)))
+    """What it keeps, of which the caller is told what it may read."""
+    readable = await connection.fetchrow(SQL["readable_usage"], principal.tenant_id)
+    return Holding(**dict(readable or await connection.fetchrow(SQL["tenant_usage"], principal.tenant_id)))
