@@ -372,6 +372,8 @@ async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Servi
         for view in ("passages", "chunks", "entities", "mentions", "messages", "retrieval_runs", "retrieval_hits"):
             told = await connection.fetch(f"SELECT v::text FROM analyst.{view} AS v {where}")
             assert not [row for row in told if "nine percent" in row[0] or "Zanzibar" in row[0]], view
+        deeds = await connection.fetch(f"SELECT action FROM analyst.audit {where}")
+        assert "document.access" not in [row[0] for row in deeds]
         counts = await connection.fetchval(f"SELECT document_count FROM analyst.collections {where}")
     finally:
         await connection.close()

@@ -129,6 +129,7 @@ async def test_functions_belong_to_the_right_role_and_nobody_else_calls_them(adm
     # what policies ask, with the rights of whoever reads a view: yes, no or a number, not to be named without USAGE on the schema
     asked = [
         "count_restricted(bigint,uuid)",
+        "reads_collection(bigint,text,text[])",
         "reads_documents(bigint,uuid[],text[])",
         "reads_legs(bigint,timestamp with time zone,uuid,text[])",
         "reads_run(bigint,uuid,text[])",

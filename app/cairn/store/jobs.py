@@ -18,7 +18,7 @@ from cairn.db.queries import load_queries
 from cairn.domain.document import Source
 from cairn.domain.ids import new_id
 from cairn.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Upload, WaitingFile
-from cairn.domain.principal import ALL_SCOPES, Caller, KeyLimits, Principal
+from cairn.domain.principal import ALL_SCOPES, LOCAL, Caller, KeyLimits, Principal
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
 
@@ -69,8 +69,11 @@ async def enqueue(
 
 
 def _ordered_by(principal: Principal) -> dict[str, Any]:
-    """Who orders a job, what of documents it reads, and what its key may spend in a day, as they stand in the payload."""
+    """Who orders a job, what of documents it reads, and what its key may spend in a day, as they stand in the payload; nothing where
+    it is the house itself."""
     caller = principal.caller
+    if caller == LOCAL:
+        return {}
     limits = {name: getattr(caller.limits, name) for name in _COUNTED}
     return {
         ORDERED_BY: {
