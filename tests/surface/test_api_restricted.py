@@ -1,5 +1,5 @@
-"""Who may read what, asked of every operation of the OpenAPI document by a key of the same tenant whose group was taken off the access
-lists, so that none names it; and of keys that they name. A new route is in it by itself."""
+"""Who may read what, asked of every operation of the OpenAPI document by a key of the same tenant whose group was taken off the
+access lists, so that none names it; and of keys that they name. A new route is in it by itself."""
 
 from __future__ import annotations
 

@@ -175,8 +175,8 @@ async def delete_collection(services: Services, name: str) -> None:
             await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
 
 
-async def require_reader_of_all(services: Services, connection: Any, collection: Collection) -> None:
-    """For what is done with a collection as a whole. Raises ForbiddenError where it has documents that the caller may not read."""
+async def require_reader_of_all(services: Services, connection: object, collection: Collection) -> None:
+    """For what is done with a collection as a whole. Raises ForbiddenError where some of it is withheld from the caller."""
     if await collections.withholds(connection, services.principal, collection.id):
         raise ForbiddenError("admin")
 

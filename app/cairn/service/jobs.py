@@ -123,8 +123,8 @@ async def expire_jobs(services: Services) -> int:
 async def extract_with_model(services: Services, collection: str | None = None) -> Job:
     """Order what a chat model adds to the graph; what it has read already costs nothing (docs/adr/0028).
 
-    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not allow it
-    or no chat model is configured.
+    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not
+    allow it or no chat model is configured.
     """
     now = services.settings.current
     if not (now.graph.enabled and now.graph.model.enabled):
@@ -142,8 +142,8 @@ async def extract_with_model(services: Services, collection: str | None = None) 
 async def enrich_collection(services: Services, collection: str | None = None) -> Job:
     """Order contexts for the chunks of a collection; what was written already costs nothing (docs/adr/0053).
 
-    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not allow it
-    or no chat model is configured.
+    Raises NotFoundError; ForbiddenError where some of it is withheld from the caller; InputError where the settings do not
+    allow it or no chat model is configured.
     """
     now = services.settings.current
     if not now.rag.contextual_enrichment_enabled:

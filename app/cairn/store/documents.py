@@ -190,9 +190,10 @@ async def take_access(
 ) -> None:
     """Let those read the document whom the source names, where it says who. What it holds is, or becomes in this transaction, the
     content of the source."""
-    if source.access is not None and set(source.access) != set(known.access or ()):
-        if await set_access(connection, collection_id, known.id, source.access):
-            await _record_access(connection, principal, collection_id, known.id, source.access)
+    if source.access is None or set(source.access) == set(known.access or ()):
+        return
+    if await set_access(connection, collection_id, known.id, source.access):
+        await _record_access(connection, principal, collection_id, known.id, source.access)
 
 
 async def _record_access(

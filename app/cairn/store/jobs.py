@@ -69,8 +69,8 @@ async def enqueue(
 
 
 def _ordered_by(principal: Principal) -> dict[str, Any]:
-    """Who orders a job, what of documents it reads, and what its key may spend in a day, as they stand in the payload; nothing where
-    it is the house itself."""
+    """Who orders a job, what of documents it reads, and what its key may spend in a day, as they stand in the payload;
+    nothing where it is the house itself."""
     caller = principal.caller
     if caller == LOCAL:
         return {}
