@@ -23,10 +23,10 @@ from tests.benchmarks.real_corpus import corpus_of
 from tests.benchmarks.timing import record, sizes, take_turns
 
 SHARES = {"all": 1, "a tenth": 10, "a hundredth": 100, "a thousandth": 1000}
-"""Group, and of how many documents it may read one."""
+"""Group, and of how many documents it may read one, the first always."""
 RESTRICT = """
 UPDATE rag.documents d SET access = ARRAY(
-  SELECT 'group:' || s.name FROM unnest($1::text[], $2::integer[]) AS s (name, nth) WHERE n.place % s.nth = 0)
+  SELECT 'group:' || s.name FROM unnest($1::text[], $2::integer[]) AS s (name, nth) WHERE n.place % s.nth = 1 % s.nth)
 FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM rag.documents) AS n WHERE n.id = d.id
 """
 FOUND = """

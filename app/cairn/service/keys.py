@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from cairn.domain.access import check_groups
@@ -45,7 +45,11 @@ async def create_key(
     async with services.database.transaction(services.principal) as connection:
         expires_at = await keys.from_now(connection, expires_in) if expires_in else None
         made = await keys.create(connection, services.principal, secret, name, scopes, limits, expires_at, groups)
-        detail = {"name": name, "scopes": sorted(scopes), "expires_at": expires_at.isoformat() if expires_at else None}
+        detail: dict[str, Any] = {
+            "name": name,
+            "scopes": sorted(scopes),
+            "expires_at": expires_at.isoformat() if expires_at else None,
+        }
         detail |= {"groups": list(groups)} if groups else {}
         await audit.record(connection, services.principal, "key.create", str(made.id), detail)
     return made, secret
