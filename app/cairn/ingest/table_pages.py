@@ -92,7 +92,7 @@ def _is_carried(above: Sequence[Row], below: Row) -> bool:
 
     def numbers(row: Row) -> list[Decimal | None]:
         read = (read_number(plain_cell(cell), mark or ".") for cell in row.cells[1:])
-        return [one and one.number for one in read]
+        return [None if one is None else one.number for one in read]
 
     *before, last = [numbers(row) for row in above]
     return _adds_up(last, before) or _adds_up(numbers(below), [*before, last])
