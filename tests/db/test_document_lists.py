@@ -24,12 +24,12 @@ async def test_a_page_in_the_usual_order_is_read_from_the_index(services: Servic
         )  # fmt: skip
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         await connection.execute(
-            "PREPARE page (bigint, uuid, uuid[], text[], text, text[], text, jsonb, timestamptz, text, bigint, text) AS "
+            "PREPARE page (bigint, uuid, uuid[], text[], text, text[], text, jsonb, timestamptz, text, text[], bigint, text) AS "
             + PAGE
         )
         explained = await connection.fetchval(
             "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page"
-            f" ({tenant}, '{collection.id}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 50, 'd-001000')"
+            f" ({tenant}, '{collection.id}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 50, 'd-001000')"
         )
     plan = (json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"]
     read = [node["Actual Rows"] for node in _nodes(plan) if node.get("Relation Name") == "documents"]

@@ -145,6 +145,7 @@ SCHEMA = """
 ALTER TABLE rag.tenants ADD CONSTRAINT struck CHECK (rag.strike());
 ALTER TABLE rag.run_legs ADD CONSTRAINT struck CHECK (rag.strike());
 CREATE DOMAIN rag.struck AS text CHECK (rag.strike());
+DROP POLICY app ON rag.jobs; DROP POLICY views ON rag.jobs;
 ALTER TABLE rag.jobs ALTER kind TYPE rag.struck;
 CREATE TRIGGER struck BEFORE INSERT ON rag.tenants FOR EACH ROW EXECUTE FUNCTION rag.strike_at_rows();
 ALTER TABLE rag.tenants ENABLE ALWAYS TRIGGER struck;

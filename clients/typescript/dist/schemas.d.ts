@@ -135,6 +135,11 @@ export interface Body_upload_chat_documents {
 export interface Body_upload_documents {
     /** PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity. */
     files: string[];
+    /**
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. Left
+     * out: as it is. Repeat it; needs the scope admin.
+     */
+    access?: string[];
     /** A JSON object, stored with each document. */
     metadata?: string | null;
 }
@@ -536,6 +541,8 @@ export interface DocumentOut {
     has_file: boolean;
     /** Set once contexts were written (rag.contextualEnrichmentEnabled). */
     enrichment?: EnrichmentOut | null;
+    /** Who may read it; null: everybody in the tenant. */
+    access?: string[] | null;
 }
 export interface DocumentPage {
     items: DocumentOut[];
@@ -548,6 +555,11 @@ export interface DocumentPatch {
     title?: string | null;
     /** Merged into what is there; null removes a member (RFC 7396). */
     metadata?: Record<string, unknown> | null;
+    /**
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. From
+     * now on; needs the scope admin.
+     */
+    access?: string[] | null;
 }
 export interface DocumentWithText {
     id: string;
@@ -570,6 +582,8 @@ export interface DocumentWithText {
     has_file: boolean;
     /** Set once contexts were written (rag.contextualEnrichmentEnabled). */
     enrichment?: EnrichmentOut | null;
+    /** Who may read it; null: everybody in the tenant. */
+    access?: string[] | null;
     /** Normalised text that all spans count in; only with ?include=text. */
     text?: string | null;
 }
@@ -738,6 +752,11 @@ export interface IndexDocument {
     title?: string | null;
     text: string;
     metadata?: Record<string, unknown>;
+    /**
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant.
+     * Null: as it is. Needs the scope admin.
+     */
+    access?: string[] | null;
 }
 /** What became of each document. */
 export interface IndexOut {
@@ -797,6 +816,8 @@ export interface KeyOut {
     revoked_at: string | null;
     /** Exact to a minute. */
     last_used_at: string | null;
+    /** Groups that its holder belongs to, by access lists of documents. */
+    groups: string[];
 }
 export interface KeyPage {
     items: KeyOut[];
@@ -852,6 +873,8 @@ export interface MadeKey {
     revoked_at: string | null;
     /** Exact to a minute. */
     last_used_at: string | null;
+    /** Groups that its holder belongs to, by access lists of documents. */
+    groups: string[];
     /** The key. It is shown here and never again. */
     key: string;
 }
@@ -1013,6 +1036,8 @@ export interface NewKey {
     /** Null: it does not expire. */
     expires_in_days?: number | null;
     limits?: LimitsOfKey;
+    /** Groups that its holder belongs to, by access lists of documents. */
+    groups?: string[];
 }
 /** Take the entity `from` for the entity `into`; each by id or name. */
 export interface NewMerge {

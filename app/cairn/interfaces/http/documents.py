@@ -200,12 +200,17 @@ async def upload_documents(
             json_schema_extra={"minItems": 1},
         ),
     ],
+    access: Annotated[
+        list[str],
+        Form(
+            default_factory=list,
+            max_length=MOST_NAMES,
+            description=f"{ACCESS} Left out: as it is. Repeat it; needs the scope admin.",
+            examples=[["group:personnel"]],
+        ),
+    ],
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
-    ] = None,
-    access: Annotated[
-        list[str] | None,
-        Form(max_length=MOST_NAMES, description=f"{ACCESS} Left out: as it is. Repeat it; needs the scope admin."),
     ] = None,
     wait: Annotated[bool, Query(description="Answer when the files are indexed instead of at once.")] = False,
 ) -> Response:
