@@ -67,8 +67,8 @@ COMMENT ON FUNCTION rag.cached_is_current(uuid[], bigint[]) IS
   'Whether collections (ids ascending) still have these epochs.';
 
 -- Stored only if the collections are still in the state that was searched, and held there until commit (FOR SHARE): a writer who
--- comes later finds the entry and removes it. Nothing is kept of collections with restricted documents. SKIP LOCKED: while a writer is at work, nothing is stored. Then what has expired goes,
--- and beyond the capacity the least recently used. Whether it was stored.
+-- comes later finds the entry and removes it. Nothing is kept of collections with restricted documents. SKIP LOCKED: while a writer is
+-- at work, nothing is stored. Then what has expired goes, and beyond the capacity the least recently used. Whether it was stored.
 CREATE OR REPLACE FUNCTION rag.store_cached(
   tenant bigint, stored text, scope text, query text, query_vector halfvec, guards text[], ids uuid[], seen bigint[], result jsonb,
   capacity integer, ttl_seconds double precision

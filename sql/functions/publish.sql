@@ -220,8 +220,8 @@ END
 $$;
 COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
 
--- What becomes of documents that everybody in the tenant may read, for analyst.changes. Without names: those of a deleted document go with it. Under the lock of the
--- collection, so that who reads them in order misses none.
+-- What becomes of documents that everybody in the tenant may read, for analyst.changes. Without names: those of a deleted document
+-- go with it. Under the lock of the collection, so that who reads them in order misses none.
 CREATE OR REPLACE FUNCTION rag.note_changes(documents uuid[], deleted boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE

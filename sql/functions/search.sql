@@ -6,8 +6,6 @@ DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, i
   integer, integer, text, integer, integer, integer, float8, integer, integer);
 DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, boolean, integer, integer, integer, text,
   integer, integer, integer, float8, integer, integer);
-DROP FUNCTION IF EXISTS rag.search_collection(bigint, text, smallint, halfvec, integer, boolean, integer, integer, integer, text,
-  integer, integer, integer, float8, integer, integer);
 DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec, integer, integer, integer, integer, integer,
   integer, integer);
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);

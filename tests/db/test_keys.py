@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from uuid import uuid4
 
 import asyncpg
@@ -223,6 +224,31 @@ async def test_expiry_is_by_the_clock_of_the_database(services: Services) -> Non
     await admin.close()
     with pytest.raises(UnauthenticatedError):
         await ring.authenticate(secret)
+
+
+@ALONE
+async def test_what_begins_while_revocations_are_asked_for_goes_on(services: Services) -> None:
+    """The database is asked about the keys that had something under way; of another it has said nothing."""
+    (revoked, one), (_, other) = [await create_key(services, name, ["read"]) for name in ("one", "other")]
+    async with listening(services) as ring:
+        grants = [await ring.authenticate(secret) for secret in (one, other)]
+        first_ended, second_ended = asyncio.Event(), asyncio.Event()
+        holds, looks = await asyncpg.connect(services.owner_dsn), await asyncpg.connect(services.owner_dsn)
+        try:
+            with ExitStack() as under_way, ring.watch(grants[0], first_ended.set):
+                async with holds.transaction():
+                    await holds.execute("LOCK TABLE rag.api_keys IN ACCESS EXCLUSIVE MODE")
+                    await looks.execute("SELECT pg_notify('cairn_keys', $1)", str(revoked.id))
+                    waiting = "SELECT count(*) FROM pg_locks WHERE relation = 'rag.api_keys'::regclass AND NOT granted"
+                    await until(partial(looks.fetchval, waiting))
+                    await holds.execute("UPDATE rag.api_keys SET revoked_at = now() WHERE id = $1", revoked.id)
+                    await holds.execute("SELECT pg_notify('cairn_keys', $1)", str(revoked.id))
+                    under_way.enter_context(ring.watch(grants[1], second_ended.set))
+                await until(first_ended.is_set)
+                assert not second_ended.is_set()
+        finally:
+            await holds.close()
+            await looks.close()
 
 
 async def test_what_is_under_way_ends_when_its_key_expires(services: Services) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import version
 from threading import Event
 from typing import Any
@@ -36,7 +37,7 @@ from websockets.sync.client import connect
 from cairn.domain.key import new_secret
 from cairn.interfaces.http.authenticate import COOKIE
 from cairn.interfaces.http.policy import PAGE_FILES, POLICIES
-from tests.waiting import patience
+from tests.waiting import patience, until
 
 HIDDEN = {
     "POST /chat", "POST /session", "DELETE /session", "POST /ui/collections/{name}/documents",
@@ -252,8 +253,7 @@ def test_a_key_that_ends_while_its_room_is_drawn_leads_to_where_to_sign_in(
                 await holds.execute("LOCK TABLE rag.collections IN ACCESS EXCLUSIVE MODE")
                 opening.set()
                 waits = "SELECT count(*) FROM pg_locks WHERE relation = 'rag.collections'::regclass AND NOT granted"
-                while not await looks.fetchval(waits):
-                    await asyncio.sleep(0.02)
+                await until(partial(looks.fetchval, waits), 60)
                 await asyncio.to_thread(keyed.client.delete, f"/keys/{key_id}", headers=bearer(secrets.victim))
                 await asyncio.wrap_future(opened)
         finally:

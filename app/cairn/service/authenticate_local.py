@@ -271,8 +271,9 @@ class KeyRing:
         """End what is under way for keys that count no more. The database is asked: anybody there can notify."""
         if not self._watched:
             return
-        live = await keys.live(connection, tuple(self._watched))
-        for key_id in set(self._watched) - live:
+        asked = tuple(self._watched)  # what comes meanwhile was not asked about
+        live = await keys.live(connection, asked)
+        for key_id in set(asked) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()
 
