@@ -58,6 +58,12 @@ def test_small_words_may_stand_between_as_many_as_there_are_others(text: str, fo
     assert len([*phrases_of("USA", text)]) == found
 
 
+def test_marks_that_are_words_of_no_letter_begin_nothing() -> None:
+    text = "\uff9e United \uff9f States of America"
+    assert [*phrases_of("USA", text)] == []
+    assert spell_out("What is the USA?", [text]) == "What is the USA?"
+
+
 async def test_what_spells_an_acronym_out_is_quoted() -> None:
     text = "The office of Halden is in Oslo.\n\nThe Chief Executive Officer is Ingrid Moen.\n\nShe came in May."
     draft = await extract("Who is the CEO of Halden?", [passage(text)], WordEmbedder(), SETTINGS, enough=0.0)

@@ -39,14 +39,14 @@ def phrases_of(acronym: str, text: str) -> Iterator[str]:
     letters = acronym.casefold()
     words = [*_WORD.finditer(text)]
     for at, word in enumerate(words):
-        if fold(word[0])[0] != letters[0] or is_stop_word(fold(word[0])):
+        if fold(word[0])[:1] != letters[0] or is_stop_word(fold(word[0])):
             continue
         last, taken = word, 1
         for following in words[at + 1 : at + 2 * len(letters)]:
             if taken == len(letters) or not _BETWEEN.fullmatch(text, last.end(), following.start()):
                 break
             small = is_stop_word(fold(following[0]))
-            if not small and fold(following[0])[0] != letters[taken]:
+            if not small and fold(following[0])[:1] != letters[taken]:
                 break
             last, taken = following, taken + (not small)
         if taken == len(letters) and not is_stop_word(fold(last[0])):
