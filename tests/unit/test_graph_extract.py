@@ -109,6 +109,35 @@ def test_a_name_is_whole_and_a_common_word_is_none(text: str, language: str, wan
     assert named(text, language) == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted", "unwanted"),
+    [
+        # a word that the document writes in small letters, too, begins a sentence or a line, and the name
+        ("The best offer. We buy it.\n\nBest Buy Canada Ltd. sold more.", "Best Buy Canada Ltd", "Buy Canada Ltd"),
+        ("Put a mark there.\n\nMark A. Pallot, a writer, sold more.", "Mark A. Pallot", "A. Pallot"),
+        ("The federal rate is published by the\nFederal Reserve Board in time.", "Federal Reserve Board", "Reserve Board"),
+        ("Every actor came.\n\nActor Tom Hanks came, too.", "Tom Hanks", "Actor Tom Hanks"),
+        # words that are written as no other word is begin names of firms
+        ("We own Spirit AeroSystems Holdings, Inc. by now.", "Spirit AeroSystems Holdings, Inc.", "Holdings, Inc."),
+        ("We own 3M India Limited by now.", "3M India Limited", "India Limited"),
+        ("We like AeroSystems so. We asked Mary Shaw, a writer.", "AeroSystems", "AeroSystems. We asked Mary Shaw"),
+        # the seat behind the legal form
+        ("It works in Delaware.\n\nCorning Tropel Corporation Delaware", "Corning Tropel Corporation",
+         "Corning Tropel Corporation Delaware"),
+        ("They like the Walt Disney Company Store.", "Walt Disney Company Store", "Store"),
+        # a full line that ends within a name, and a list of names
+        ("It was paid to the trustee in time, and then it was paid to Kestrel\nNational Bank of Chicago by us.",
+         "Kestrel National Bank of Chicago", "National Bank of Chicago"),
+        ("We own these:\n\nAcme Widgets\nNational Bank of Chicago\n", "National Bank of Chicago",
+         "Acme Widgets National Bank of Chicago"),
+    ],
+)  # fmt: skip
+def test_names_of_firms_and_people_are_whole(text: str, wanted: str, unwanted: str) -> None:
+    found = named(text)
+    assert wanted in found
+    assert unwanted not in found
+
+
 def test_a_place_is_told_by_more_than_one_preposition() -> None:
     text = "Draw it in Photoshop. We sell Photoshop. They buy Photoshop. All use Photoshop. She lives in Lyon. We like Lyon."
     kinds = {m.name: m.kind for m in read(text).entities}

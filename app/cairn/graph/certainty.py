@@ -49,6 +49,8 @@ _MOST: Final = 0.5
 _MODIFIER: Final = 0.6
 _SHORT: Final = 2
 """Letters of an acronym that may mean anything."""
+_SHORTENED: Final = 6
+"""Letters of an abbreviation at most; what is longer ends a sentence."""
 _SILENT: Final = CONNECTORS | STOPS | LEGAL_FORMS
 _GENERIC: Final = LABELS | ORGANISATIONS | PLACES
 """Words that name nothing together, either: "District Court"."""
@@ -58,8 +60,11 @@ _SHOUTED: Final = bounded(r"[A-Z]{4,} [A-Z]{4,},? [A-Z.]+$")
 """The end of a name in capitals; behind words in small letters, two lines of a heading: "Balance Sheets GENERAL MILLS, INC."."""
 _WHOLE: Final = bounded(r"[^\W\d_]+|[^\W_]+(?:_[^\W_]+)+|www\..+")
 """Identifiers that stand for one thing: "YouTube", "max_connections", an address."""
+_TERM_OF_ART: Final = bounded(r"[a-z]{1,2}[A-Z]{3,}|[A-Z]{2,}s|.[a-z].")
+"""Short forms of common nouns, "mRNA", "ISPs", "QoS": what may name something, too."""
 _CODED: Final = bounded(
-    r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|.*\.(?:png|jpe?g|gif|svg|docx?|pdf)|.{41,}|(?:\d{1,2}|[A-Z]|[ivx]{1,4}|[IVX]{1,4}|No)\.\w+"
+    r"[A-Za-z]{1,2}\d{1,4}|[A-Z]-\d|\d+(?:-\w+){2,5}|"
+    r".*\.(?:png|jpe?g|gif|svg|docx?|pdf)|.{41,}|(?:\d{1,2}|[A-Z]|[ivx]{1,4}|[IVX]{1,4}|No)\.\w+"
 )
 """Numbers of things ("Q1", "FY25"), names of files, hashes, and a number that sticks to what follows it ("2.Revenue")."""
 _LONGEST_FORM: Final = 4
@@ -80,6 +85,9 @@ class _Signs:
     determined: int = 0
     told: int = 0
     """Before a comma or a possessive, or behind a preposition of places."""
+
+    shortened: int = 0
+    """Before a full stop that ends no sentence: "Treas. Reg. 1.409A", "W. Dist. Ct."."""
 
     modifies: int = 0
     """Right before a word in small letters that tells something, or before a capital: "European markets"."""
@@ -131,6 +139,11 @@ def _read_signs(
         )
         if after < len(tokens) and text[one.end : tokens[after].start] == " ":
             sign.modifies += tokens[after].folded not in STOPS and tokens[after].folded not in ASSERTS
+        sign.shortened += (
+            after < len(tokens)
+            and text[one.end : tokens[after].start] == ". "
+            and (tokens[after].word.isdigit() or tokens[after].word[:1].isupper())
+        )
         sign.told += (after < len(tokens) and text[one.end : one.end + 1] in (",", "'", "’")) or (
             before is not None and before.folded in PLACE_PREPOSITIONS
         )
@@ -159,7 +172,7 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
             return UNLIKELY if common else LIKELY if told else OPEN
         return OPEN if len(words) == 1 and (nouns or sign.modifies >= _MODIFIER * sign.times) else SURE
     if len(words) > 1:
-        return _step_of_phrase(sign, words, telling, written, expanded=expanded, told=told, nouns=nouns)
+        return _step_of_phrase(sign, name, words, telling, written, expanded=expanded, told=told, nouns=nouns)
     return _step_of_word(sign, name, common=common, nouns=nouns)
 
 
@@ -192,18 +205,27 @@ def _step_of_identifier(sign: _Signs, name: str, *, nouns: bool) -> float:
     code and cells alone may be anything, and "3D-Drucker" is a noun."""
     if name.startswith("_") or name.endswith("_") or "/" in name or "._" in name or _CODED.fullmatch(name):
         return UNLIKELY
-    if not sign.inside or (nouns and "-" in name):
+    if not sign.inside or (nouns and "-" in name) or _TERM_OF_ART.fullmatch(name):
         return OPEN
     return SURE if _WHOLE.fullmatch(name) else LIKELY
 
 
 def _step_of_phrase(
-    sign: _Signs, words: Sequence[str], telling: Sequence[str], written: int, *, expanded: bool, told: bool, nouns: bool
+    sign: _Signs,
+    name: str,
+    words: Sequence[str],
+    telling: Sequence[str],
+    written: int,
+    *,
+    expanded: bool,
+    told: bool,
+    nouns: bool,
 ) -> float:
     if words[-1] in LABELS:
         return UNLIKELY
     if written == len(telling):
-        return LIKELY if expanded else UNLIKELY
+        # "IRS", but not "RSU", which the document spells out in small letters
+        return OPEN if name.islower() else LIKELY if expanded else UNLIKELY
     again = sign.inside >= _INSIDE - 1
     if nouns:
         return OPEN if again and not written else UNLIKELY
@@ -213,9 +235,11 @@ def _step_of_phrase(
 def _step_of_word(sign: _Signs, name: str, *, common: bool, nouns: bool) -> float:
     again = sign.inside >= _INSIDE - 1
     if _ACRONYM.fullmatch(name):
-        if fold(name) in OCCUPATIONS:
+        if fold(name) in OCCUPATIONS or name.endswith("s"):  # "RSUs": several of something have no name
             return UNLIKELY
-        return LIKELY if again and len(name.rstrip("s")) > _SHORT else OPEN
+        return LIKELY if again and len(name) > _SHORT else OPEN
+    if sign.shortened == sign.times and len(name) <= _SHORTENED:
+        return UNLIKELY
     if common or sign.inside == 0 or sign.determined >= _SHARE * sign.times:
         return UNLIKELY
     if nouns:

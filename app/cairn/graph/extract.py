@@ -58,6 +58,7 @@ from cairn.language.names import (
     NameSpan,
     NameToken,
     identifiers,
+    is_identifier,
     loud,
     names,
     nouns_of,
@@ -98,8 +99,13 @@ _FORM: Final = re.compile(r"(?:, ?| )([A-Za-z](?:[A-Za-z]|\.(?=[A-Za-z])){1,11})
 """A legal form behind a name, with its full stop."""
 MOST_FORMS: Final = 2
 """Of one name, as in "Best Buy Co., Inc."."""
+_NUMBERED_NAME: Final = re.compile(r"\d{1,2}(?:[A-Z]|-[A-Z][a-z]+)")
+"""Of a firm: "3M", "7-Eleven"."""
+_INITIAL: Final = re.compile(r"[A-Z]\. ")
 _LABEL_BEFORE: Final = re.compile(r"(?<!\w)([A-Z]\w{2,20}) (?:and|et|y|und|e) $")
 _LONGEST_LABEL: Final = 30
+_FULL_LINE: Final = 60
+"""Characters, from which on a line ended for want of room: lists of names have short ones."""
 _NO_IDENTIFIER: Final = re.compile(r"(?:0x)?(?:[0-9a-f]{4,80}|[0-9A-F]{4,80})|_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3
@@ -188,6 +194,7 @@ def _entities(text: str, bare: str, tokens: Sequence[NameToken], language: str |
     ]
     if not loud(bare):
         proper = [_whole_name(one, bare) for one in _join_lines(list(_proper_names(tokens, bare, language)), bare)]
+        proper = [*_part_seats(_join_coined(proper, tokens, bare))]
         found += _carry_kinds(list(_names_proper(proper, tokens, bare, lines)))
     taken = sorted(found, key=lambda one: (one.start, -one.end))
     taken += _terms(tokens, bare, {(one.start, one.end) for one in taken})
@@ -228,19 +235,76 @@ def _identifiers(tokens: Sequence[NameToken], text: str) -> Iterator[NameSpan]:
 
 
 def _join_lines(found: Sequence[_Named], text: str) -> Iterator[_Named]:
-    """A name that is broken between two lines is one where the document has it unbroken too."""
+    """A name that is broken between two lines is one where the document has it unbroken too, or where its second half is an
+    organisation's behind a line that was full."""
     known = {one.name for one in found}
     before: _Named | None = None
     for one in found:
         whole = f"{before.name} {one.name}" if before and text[before.end : one.start] == "\n" else ""
-        if before and whole in known:
-            before = replace(before, end=one.end, name=whole)
+        full = before is not None and before.end - text.rfind("\n", 0, before.end) > _FULL_LINE
+        if (
+            before
+            and whole
+            and (whole in known or (full and one.kind == "organisation" and before.kind in ("name", "place")))
+        ):
+            before = replace(one, start=before.start, name=whole)
             continue
         if before:
             yield before
         before = one
     if before:
         yield before
+
+
+def _join_coined(found: Sequence[_Named], tokens: Sequence[NameToken], text: str) -> list[_Named]:
+    """Organisations and persons with the word before them that is written as no other word is: "JPMorgan Chase Bank",
+    "Spirit AeroSystems Holdings", "3M India Limited"."""
+    coined = {
+        token.end: token.start
+        for token in tokens
+        if (token.word.isalpha() and is_identifier(token)) or _NUMBERED_NAME.fullmatch(token.word)
+    }
+    ends = {one.end: one.start for one in found}
+    joined = []
+    for one in found:
+        firm = one.kind == "organisation" or fold(one.name.rsplit(None, 1)[-1]) in LEGAL_FORMS
+        told = (firm or one.kind == "person") and text[one.start - 1 : one.start] in (" ", "\n")
+        start = coined.get(one.start - 1) if told else None
+        if start is not None:
+            start = ends.get(start - 1, start) if text[start - 1 : start] == " " else start
+            one = replace(one, start=start, name=_spell(text[start : one.end]))
+        joined.append(one)
+    return joined
+
+
+def _spell(written: str) -> str:
+    """On one line."""
+    return " ".join(written.split())
+
+
+def _part_seats(found: Sequence[_Named]) -> Iterator[_Named]:
+    """A list of firms says behind the legal form where each has its seat, which the document names alone, too: "Wyeth LLC
+    Delaware" is a firm and a state."""
+    known = {one.name for one in found}
+    for one in found:
+        words = [(word.start(), fold(word.group())) for word in _WORD.finditer(one.name)]
+        cut = next(
+            (
+                at
+                for (_, form), (at, after) in pairwise(words[1:])
+                if form in LEGAL_FORMS
+                and form not in CONNECTORS
+                and after not in LEGAL_FORMS
+                and one.name[at:] in known
+            ),
+            None,
+        )
+        if cut is None:
+            yield one
+            continue
+        firm = one.name[:cut].rstrip(" ,")
+        yield replace(one, end=one.start + len(firm), name=firm, kind="organisation")
+        yield _Named(one.start + cut, one.end, one.name[cut:], "name")
 
 
 def _whole_name(one: _Named, text: str) -> _Named:
@@ -250,7 +314,7 @@ def _whole_name(one: _Named, text: str) -> _Named:
         before := _LABEL_BEFORE.search(text, max(0, one.start - _LONGEST_LABEL), one.start)
     ):
         joined = fold(before[1]) in LABELS
-        one = replace(one, start=before.start(), name=text[before.start() : one.end]) if joined else one
+        one = replace(one, start=before.start(), name=_spell(text[before.start() : one.end])) if joined else one
     last = one.name.rsplit(None, 1)[-1]
     end = one.end + (_DOTTED.fullmatch(last) is not None and text.startswith(".", one.end))
     if longer := CONTINUED.match(text, one.start):
@@ -263,7 +327,9 @@ def _whole_name(one: _Named, text: str) -> _Named:
         end, legal = form.end(), True
     if end == one.end:
         return one
-    return replace(one, end=end, name=text[one.start : end], kind="organisation" if legal or longer else one.kind)
+    return replace(
+        one, end=end, name=_spell(text[one.start : end]), kind="organisation" if legal or longer else one.kind
+    )
 
 
 def _names_proper(found: Sequence[_Named], tokens: Sequence[NameToken], text: str, lines: Lines) -> Iterator[_Named]:
@@ -335,23 +401,47 @@ def _proper_names(tokens: Sequence[NameToken], text: str, language: str | None) 
     reading = NameRules(stops=STOPS, questions=CALENDAR, known=frozenset(known), nouns=nouns)
     common = lower | _find_determined(tokens, nouns)
     opening = {token.start: token for token in tokens if token.opens}
+    wrapped = _find_wrapped(tokens, text)
     spans = list(names(tokens, text, reading))
     inside = {spelled for start, _, spelled in spans if start not in opening}
     for start, end, spelled in spans:
         first = opening.get(start)
         at, name = start, spelled
-        # "Actor Tom Hanks" beginning a sentence, but not "A. P. Gema"
+        # "Actor Tom Hanks" beginning a sentence, but not "A. P. Gema", "Mark A. Pallot" or "Best Buy Canada Ltd."
         if (
             first
             and first.folded in lower
+            and start not in wrapped
             and spelled not in inside
             and spelled[len(first.word) : len(first.word) + 1] == " "
+            and not _ends_name(spelled[len(first.word) :].lstrip(), text, end)
         ):
             name = spelled[len(first.word) :].lstrip()
             at = end - len(name)
         if len(name) > 1 and name[:1].isupper() and fold(name) not in STOPS | ALONE:
             kind = _kind(text, at, end, name)
             yield _Named(at, end, name, "name" if kind == "place" and _is_common(name, common) else kind)
+
+
+def _find_wrapped(tokens: Sequence[NameToken], text: str) -> set[int]:
+    """Where words start that open a line, but no sentence: the line before it ends in a small word ("of the", a line further
+    "Federal Reserve")."""
+    return {
+        token.start
+        for before, token in pairwise(tokens)
+        if token.opens and not before.capital and before.word.isalpha() and text[before.end : token.start] == "\n"
+    }
+
+
+def _ends_name(rest: str, text: str, end: int) -> bool:
+    """Whether a name without its first word is the rest of one: it begins with an initial, or has a legal form."""
+    form = _FORM.match(text, end)
+    formed = form is not None and form[1][0].isupper() and fold(form[1].replace(".", "")) in LEGAL_FORMS
+    return (
+        formed
+        or _INITIAL.match(rest) is not None
+        or not LEGAL_FORMS.isdisjoint(fold(word) for word in _WORD.findall(rest))
+    )
 
 
 def _carry_kinds(found: Sequence[_Named]) -> Iterator[_Named]:
