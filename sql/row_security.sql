@@ -49,6 +49,7 @@ BEGIN
     rule := CASE
         WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
         WHEN kind = 'documents' THEN 'access IS NULL OR access && %2$s'
+        WHEN kind = 'access_rules' THEN 'access && %2$s'
         WHEN kind = 'runs' THEN
             'rag.reads_documents(tenant_id, document_ids, %2$s) AND rag.reads_session(tenant_id, session_id, %2$s)
              AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
@@ -70,7 +71,7 @@ BEGIN
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'audit_events' THEN  -- which documents are restricted, to whom, and who is in these groups
-            'action <> ''document.access'' AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
+            'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
         WHEN kind = 'eval_results' THEN 'false'
         WHEN 'document_id' = ANY (columns) THEN
             '(SELECT true FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'

@@ -179,45 +179,154 @@ END
 $$;
 COMMENT ON FUNCTION rag.unstage_restricted(uuid) IS 'Takes mentions and evidence of restricted documents out of what is staged.';
 
--- Says who may read a document; `readers` empty: everybody in the tenant. Whether that is another list than it had, null where there is no
--- such document. One that becomes restricted leaves the graph; one that opens is to be read anew by the caller, which brings it back.
--- The caller locks nothing before it.
+CREATE OR REPLACE FUNCTION rag.lies_in(external_id text, prefix text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN $2 = '' OR $1 = $2 OR starts_with($1, $2 || '/');
+COMMENT ON FUNCTION rag.lies_in IS 'Whether a document is in a folder, or is called so; in the empty one are all.';
+
+-- Whoever adds documents asks before it adds them, and holds the collection from then on: a rule that is made meanwhile waits for it, and
+-- looks again (rag.await_writers), so that no document escapes it.
+CREATE OR REPLACE FUNCTION rag.rules_of(collection uuid, external_ids text[])
+RETURNS TABLE (external_id text, prefix text, access text[])
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF is_distributed() THEN RETURN; END IF;
+  PERFORM 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection FOR KEY SHARE;
+  RETURN QUERY
+    SELECT DISTINCT ON (n.external_id) n.external_id, r.prefix, r.access
+    FROM access_rules r JOIN unnest(external_ids) AS n (external_id) ON lies_in(n.external_id, r.prefix)
+    WHERE r.tenant_id = tenant AND r.collection_id = collection
+    ORDER BY n.external_id, length(r.prefix) DESC;
+END
+$$;
+COMMENT ON FUNCTION rag.rules_of IS 'Of external ids that a rule gives an access list: the rule with the longest prefix.';
+
+CREATE OR REPLACE FUNCTION rag.await_writers(collection uuid) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  PERFORM 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION rag.await_writers IS 'Waits until nobody adds documents who has asked for rules before. The caller locks nothing else.';
+
+-- Gives documents an access list: `readers`, or where these are nobody what the rules of the collection say of each. `ruled`: only those
+-- that have none of their own. Returns those whose list is another one now; `opened`: everybody in the tenant may read it, who might not.
+-- What becomes restricted leaves the graph; what opens is to be read anew by the caller, which brings it back. The caller locks nothing
+-- before it.
+CREATE OR REPLACE FUNCTION rag.write_access(collection uuid, ids uuid[], readers text[], ruled boolean)
+RETURNS TABLE (document uuid, opened boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  own text[] := nullif(ARRAY(SELECT DISTINCT r FROM unnest(readers) AS r ORDER BY r), '{}');
+  item record;
+  changed uuid[] := '{}'; shut uuid[] := '{}'; open uuid[] := '{}';
+BEGIN
+  IF is_distributed() THEN
+    RAISE EXCEPTION 'a distributed database keeps no access lists' USING ERRCODE = 'feature_not_supported';
+  END IF;
+  PERFORM 1 FROM documents d WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.id = ANY (ids)
+  ORDER BY d.external_id COLLATE "C" FOR UPDATE;
+  FOR item IN
+    WITH known AS MATERIALIZED (
+      SELECT d.id, d.external_id, d.access, d.access_from FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.id = ANY (ids)
+        AND (NOT ruled OR d.access IS NULL OR d.access_from IS NOT NULL)
+    ), wanted AS (
+      SELECT k.id, k.access AS old, k.access_from AS old_from, coalesce(own, nullif(r.access, '{}')) AS access,
+        CASE WHEN own IS NULL THEN r.prefix END AS prefix
+      FROM known k LEFT JOIN rules_of(collection, CASE WHEN own IS NULL THEN ARRAY(SELECT k.external_id FROM known k) ELSE '{}' END) AS r
+        ON r.external_id = k.external_id
+    )
+    SELECT w.access, w.prefix, array_agg(w.id) AS ids, coalesce(array_agg(w.id) FILTER (WHERE w.old IS NULL), '{}') AS were_open,
+      coalesce(array_agg(w.id) FILTER (WHERE w.old IS NOT NULL), '{}') AS were_shut
+    FROM wanted w WHERE (w.old, w.old_from) IS DISTINCT FROM (w.access, w.prefix)
+    GROUP BY w.access, w.prefix
+  LOOP
+    changed := changed || item.ids;
+    IF item.access IS NULL THEN
+      open := open || item.were_shut;
+    ELSE
+      shut := shut || item.were_open;
+      PERFORM note_changes(item.were_open, true);
+    END IF;
+    UPDATE documents d
+    SET access = item.access, access_from = item.prefix, updated_at = now(),
+      derived_revision = CASE WHEN d.access IS NOT NULL AND item.access IS NULL THEN 0 ELSE d.derived_revision END
+    WHERE d.tenant_id = tenant AND d.id = ANY (item.ids);
+  END LOOP;
+  IF changed = '{}' THEN RETURN; END IF;
+  -- from here on the lock of the collection is held, until the commit
+  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
+  IF shut <> '{}' THEN
+    PERFORM prepare_stage();
+    PERFORM settle_graph(shut, collection, '{}');
+    DELETE FROM community_sentences s
+    WHERE s.tenant_id = tenant AND s.collection_id = collection
+      AND s.passage_id IN (SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (shut));
+    DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+  END IF;
+  PERFORM note_changes(open, false);
+  PERFORM forget_cached(collection);
+  RETURN QUERY SELECT c.id, c.id = ANY (open) FROM unnest(changed) AS c (id);
+END
+$$;
+COMMENT ON FUNCTION rag.write_access IS 'Says who may read documents of the current tenant; those whose list is another one now.';
+
+-- Says who may read a document; `readers` nobody: as the rules of its collection say, without any everybody in the tenant. Whether that
+-- is another list than it had, null where there is no such document.
 CREATE OR REPLACE FUNCTION rag.set_document_access(document uuid, collection uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   tenant bigint := current_tenant();
-  wanted text[] := nullif(ARRAY(SELECT DISTINCT r FROM unnest(readers) AS r ORDER BY r), '{}');
-  old text[];
 BEGIN
-  IF is_distributed() THEN
-    RAISE EXCEPTION 'a distributed database keeps no access lists' USING ERRCODE = 'feature_not_supported';
-  END IF;
-  SELECT d.access INTO old FROM documents d
-  WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection FOR UPDATE;
-  IF NOT FOUND THEN RETURN NULL; END IF;
-  IF old IS NOT DISTINCT FROM wanted THEN RETURN false; END IF;
-  IF old IS NULL THEN PERFORM note_changes(ARRAY[document], true); END IF;
-  UPDATE documents d
-  SET access = wanted, updated_at = now(), derived_revision = CASE WHEN wanted IS NULL THEN 0 ELSE d.derived_revision END
-  WHERE d.tenant_id = tenant AND d.id = document;
-  -- from here on the lock of the collection is held, until the commit
-  UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
-  IF old IS NULL THEN
-    PERFORM prepare_stage();
-    PERFORM settle_graph(ARRAY[document], collection, '{}');
-    DELETE FROM community_sentences s
-    WHERE s.tenant_id = tenant AND s.collection_id = collection
-      AND s.passage_id IN (SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = document);
-    DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
-  END IF;
-  IF wanted IS NULL THEN PERFORM note_changes(ARRAY[document], false); END IF;
-  PERFORM forget_cached(collection);
-  RETURN true;
+  IF NOT EXISTS (
+    SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = document AND d.collection_id = collection
+  ) THEN RETURN NULL; END IF;
+  RETURN EXISTS (SELECT 1 FROM write_access(collection, ARRAY[document], readers, false));
 END
 $$;
 COMMENT ON FUNCTION rag.set_document_access(uuid, uuid, text[]) IS
   'Says who may read a document of the current tenant; whether that changed, null where there is none.';
+
+-- `readers` null: there is no rule. Else it is kept, also for nobody, which is an exception to the rule of a folder above.
+CREATE OR REPLACE FUNCTION rag.set_access_rule(collection uuid, prefix text, readers text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  IF readers IS NULL OR (prefix = '' AND readers = '{}') THEN
+    DELETE FROM access_rules r WHERE r.tenant_id = tenant AND r.collection_id = collection AND r.prefix = set_access_rule.prefix;
+  ELSE
+    INSERT INTO access_rules AS r (tenant_id, collection_id, prefix, access) VALUES (tenant, collection, prefix, readers)
+    ON CONFLICT ON CONSTRAINT access_rules_pkey DO UPDATE SET access = excluded.access;
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION rag.set_access_rule IS 'Says who may read the documents of a folder that have no access list of their own.';
+
+CREATE OR REPLACE FUNCTION rag.follow_access_rules(collection uuid, prefix text) RETURNS TABLE (document uuid, opened boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN QUERY SELECT w.document, w.opened FROM write_access(collection, ARRAY(
+    SELECT d.id FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND lies_in(d.external_id, prefix)
+      AND (d.access IS NULL OR d.access_from IS NOT NULL)), '{}', true) AS w;
+END
+$$;
+COMMENT ON FUNCTION rag.follow_access_rules IS
+  'Gives the documents of a folder that have no access list of their own that of the rules; those whose list is another one now.';
 
 CREATE OR REPLACE FUNCTION rag.holds_restricted(collections uuid[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$

@@ -5,15 +5,17 @@
 -- assignment is also what locks and returns a row that is there already.
 WITH known AS (
   INSERT INTO rag.documents AS d (tenant_id, id, collection_id, external_id, title, version, status, content_hash,
-    media_type, metadata, byte_size, origin, access)
+    media_type, metadata, byte_size, origin, access, access_from)
   SELECT $1, n.id, $2, n.external_id, n.title, 0, $3, n.content_hash, n.media_type, n.metadata, n.byte_size, n.origin,
-    nullif(n.access::text[], '{}')
+    coalesce(nullif(n.access::text[], '{}'), nullif(r.access, '{}')),
+    CASE WHEN coalesce(n.access::text[], '{}') = '{}' THEN r.prefix END
   FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::jsonb[], $10::bigint[], $11::text[], $12::text[])
     AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin, access)
+  LEFT JOIN rag.rules_of($2, $5::text[]) AS r ON r.external_id = n.external_id
   ORDER BY n.external_id COLLATE "C"
   ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
   RETURNING id, external_id, title, version, status, content_hash, media_type, passage_count, chunk_count, byte_size, metadata,
-    loader_revision, access
+    loader_revision, access, access_from
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
 
@@ -76,7 +78,8 @@ SELECT rag.remove_document($1, $2)
 -- name: get
 SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
   d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-  EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access
+  EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access,
+  d.access_from
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id = $3
 
@@ -101,7 +104,8 @@ WITH mentioning AS MATERIALIZED (
 ), wanted AS (
   SELECT d.id, c.name AS collection, d.external_id, d.title, d.version, d.status, d.media_type, d.language, d.metadata,
     d.error, d.byte_size, d.passage_count, d.chunk_count, d.token_count, d.created_at, d.updated_at, d.enrichment,
-    EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access
+    EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = d.tenant_id AND o.document_id = d.id) AS has_file, d.access,
+    d.access_from
   FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
   WHERE d.tenant_id = $1 AND d.collection_id = $2
     AND ($3::uuid[] IS NULL OR d.id = ANY ($3::uuid[]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from dataclasses import replace
 from typing import Any
@@ -11,14 +12,17 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from cairn.domain.access import MOST_RULES, AccessRule
 from cairn.domain.document import Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.conversations import list_conversations
 from cairn.service.documents import (
     delete_collection,
+    ensure_collection,
     find_document_id,
     get_collection,
     get_document,
@@ -35,6 +39,7 @@ from cairn.store import documents as store
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
+from tests.waiting import hang_guard
 
 pytestmark = SHARED
 
@@ -288,6 +293,164 @@ async def test_a_withheld_passage_is_explained_as_one_that_is_not_there(letters:
         )
     told = [await explain_passage(nobody, run, one) for one in (hidden, uuid4())]
     assert told[0] == told[1] != await explain_passage(letters, run, hidden)
+
+
+# --- rules ----------------------------------------------------------------------------------------------------------------
+
+
+async def lists_of(services: Services) -> dict[str, tuple[list[str] | None, str | None]]:
+    """Of each document, who may read it and the folder that says so."""
+    found = await list_documents(services, "default", limit=100)
+    return {one.external_id: (one.access and list(one.access), one.access_from) for one in found}
+
+
+async def test_the_rule_of_the_nearest_folder_gives_a_document_its_list(services: Services) -> None:
+    names = ("a.md", "hr/b.md", "hr/pay/c.md", "hr/pay.md", "hrs/d.md")
+    await index_now(services, "default", [source(name, f"The cafeteria of {name}.", None) for name in names])
+    own = ("person:ada",)
+    await index_now(services, "default", [source("hr/own.md", "The cafeteria of Ada.", own)])
+    await set_folder_access(services, "default", "hr/", ["group:hr"])
+    assert await lists_of(services) == {
+        "a.md": (None, None), "hr/b.md": (["group:hr"], "hr"), "hr/own.md": (["person:ada"], None),
+        "hr/pay.md": (["group:hr"], "hr"), "hr/pay/c.md": (["group:hr"], "hr"), "hrs/d.md": (None, None),
+    }  # fmt: skip
+    assert await names_found(as_caller(services), "cafeteria") == {"a.md", "hrs/d.md"}
+    # a nearer folder beats it, whichever comes first; everybody is an exception
+    await set_folder_access(services, "default", "", ["group:house"])
+    await set_folder_access(services, "default", "hr/pay", ["group:pay"])
+    await set_folder_access(services, "default", "hrs", [])
+    assert await lists_of(services) == {
+        "a.md": (["group:house"], ""), "hr/b.md": (["group:hr"], "hr"), "hr/own.md": (["person:ada"], None),
+        "hr/pay.md": (["group:hr"], "hr"), "hr/pay/c.md": (["group:pay"], "hr/pay"), "hrs/d.md": (None, "hrs"),
+    }  # fmt: skip
+    # what comes later, and what is handed over with nobody in its list
+    later = [("hr/pay/new.md", None), ("hrs/new.md", None), ("b/new.md", None), ("hr/own.md", ())]
+    await index_now(services, "default", [source(name, f"The cafeteria of {name}.", said) for name, said in later])
+    found = await lists_of(services)
+    assert [found[name] for name, _ in later] == [
+        (["group:pay"], "hr/pay"), (None, "hrs"), (["group:house"], ""), (["group:hr"], "hr"),
+    ]  # fmt: skip
+    assert await list_access_rules(services, "default") == [
+        AccessRule("", ["group:house"]), AccessRule("hr", ["group:hr"]), AccessRule("hr/pay", ["group:pay"]),
+        AccessRule("hrs", []),
+    ]  # fmt: skip
+    assert await list_access_rules(as_caller(services, "pay"), "default") == [AccessRule("hr/pay", ["group:pay"])]
+    assert await list_access_rules(as_caller(services), "default") == []
+    # rules taken away
+    await set_folder_access(services, "default", "hr/pay", None)
+    assert (await lists_of(services))["hr/pay/c.md"] == (["group:hr"], "hr")
+    await set_folder_access(services, "default", "", [])
+    done = await set_folder_access(services, "default", "hr", None)
+    assert done.changed == 5
+    assert {said for said, _ in (await lists_of(services)).values()} == {None}
+
+
+async def test_a_list_of_its_own_is_not_the_rules(letters: Services) -> None:
+    document = await find_document_id(letters, "default", "pay.md")
+    await set_folder_access(letters, "default", "", ["group:house"])
+    assert (await lists_of(letters))["pay.md"] == (["group:hr"], None)
+    changed = await change_document(letters, "default", document, access=[])
+    assert (changed.access, changed.access_from) == (["group:house"], "")
+    changed = await change_document(letters, "default", document, access=["group:house"])
+    assert (changed.access, changed.access_from) == (["group:house"], None)
+    await set_folder_access(letters, "default", "", None)
+    assert await lists_of(letters) == {
+        "open.md": (None, None), "pay.md": (["group:house"], None), "board.md": (sorted(LETTERS["board.md"][1] or ()), None),
+    }  # fmt: skip
+
+
+async def test_a_document_that_is_moved_has_the_list_of_where_it_is(services: Services) -> None:
+    await set_folder_access(services, "default", "hr", ["group:hr"])
+    await index_now(services, "default", [source("hr/plan.md", "The cafeteria opens.", None)])
+    await delete_documents(services, "default", DocumentFilter(external_ids=["hr/plan.md"]))
+    await index_now(services, "default", [source("plan.md", "The cafeteria opens.", None)])
+    assert await names_found(as_caller(services), "cafeteria") == {"plan.md"}
+
+
+async def test_a_new_document_of_a_folder_is_withheld_from_its_first_statement_on(services: Services) -> None:
+    await set_folder_access(services, "default", "hr", ["group:hr"])
+    await index_later(services, "default", [source("hr/plan.md", "The cafeteria opens.", None)])
+    assert await list_documents(as_caller(services), "default") == []
+    assert len(await list_documents(as_caller(services, "hr"), "default")) == 1
+    outsider = as_caller(services, scopes=("read", "write"))
+    for name in ("hr/plan.md", "hr/other.md"):  # there, or not: the same is said
+        with pytest.raises(ConflictError, match="not yours to read"):
+            await index_now(outsider, "default", [source(name, "Nothing.", None)])
+    await index_now(as_caller(services, "hr", scopes=("read", "write")), "default", [source("hr/mine.md", "I.", None)])
+    await services.worker(kinds={"index_uploads"}).run_until_idle()
+    assert await lists_of(services) == {"hr/mine.md": (["group:hr"], "hr"), "hr/plan.md": (["group:hr"], "hr")}
+    for action in (
+        set_folder_access(outsider, "default", "", []),
+        set_folder_access(outsider, "default", "hr", None),
+    ):
+        with pytest.raises(ForbiddenError):
+            await action
+
+
+async def test_no_document_escapes_a_rule_that_is_made_while_it_is_added(services: Services) -> None:
+    home = (await ensure_collection(services, "default")).id
+    added, made = asyncio.Event(), asyncio.Event()
+
+    async def add() -> None:
+        async with services.database.transaction(services.principal) as connection:
+            await store.register(connection, services.principal, home, source("hr/late.md", "Late.", None), b"\0" * 32)
+            added.set()
+            await made.wait()
+
+    adding = asyncio.create_task(add())
+    async with hang_guard(30):
+        await added.wait()
+        ruling = asyncio.create_task(set_folder_access(services, "default", "hr", ["group:hr"]))
+        while not await list_access_rules(services, "default"):  # the rule is there and waits for who was before it
+            await asyncio.sleep(0.01)
+        assert not ruling.done()
+        made.set()
+        await adding
+        assert (await ruling).changed == 1
+    assert await lists_of(services) == {"hr/late.md": (["group:hr"], "hr")}
+
+
+async def test_what_a_rule_restricts_leaves_the_graph_and_comes_back(services: Services) -> None:
+    await index_now(services, "default", [source("hr/a.md", LETTERS["open.md"][0], None)])
+
+    async def entities() -> int:
+        async with services.database.transaction(services.principal) as connection:
+            return int(await connection.fetchval("SELECT count(*) FROM rag.entities"))
+
+    known = await entities()
+    assert known
+    assert (await set_folder_access(services, "default", "", ["group:hr"])).job is None
+    assert await entities() == 0
+    opened = await set_folder_access(services, "default", "hr", [])
+    assert opened.job
+    await services.worker(kinds={"reindex"}).run_until_idle()
+    assert await entities() == known
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT detail FROM rag.audit_events WHERE action = 'collection.access' ORDER BY occurred_at, id"
+        )
+    assert [row["detail"] for row in rows] == [
+        {"folder": "", "access": ["group:hr"], "documents": 1}, {"folder": "hr", "access": [], "documents": 1},
+    ]  # fmt: skip
+
+
+async def test_what_no_rule_can_be(services: Services) -> None:
+    for prefix, access in (("/", ["group:hr"]), ("a/../b", []), ("x" * 600, []), ("hr", ["hr"])):
+        with pytest.raises(InputError):
+            await set_folder_access(services, "default", prefix, access)
+    with pytest.raises(NotFoundError):
+        await list_access_rules(services, "nowhere")
+    await index_now(services, "default", [source("a.md", "A.", None)])
+    home = (await get_collection(services, "default")).id
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.access_rules SELECT $1, $2, 'f' || n, '{}' FROM generate_series(1, $3) AS n",
+            services.principal.tenant_id, home, MOST_RULES,
+        )  # fmt: skip
+    with pytest.raises(InputError, match="at most 1,000"):
+        await set_folder_access(services, "default", "one more", [])
+    await set_folder_access(services, "default", "f1", None)
+    await set_folder_access(services, "default", "one more", [])
 
 
 GROUPS = ("red", "green", "blue", "white")

@@ -62,8 +62,16 @@ _LIMITS = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 # With any other, filtered vector search silently returns too few rows.
 _SCAN = {"hnsw.iterative_scan": "relaxed_order"}
 
-WITHHELD: Final = "what has this name or id already is not yours to read: choose another one, or ask an administrator"
-"""Said of a row that somebody would write in the place of one that is withheld from them."""
+WITHHELD: Final = (
+    "what has this name or id already, or the folder that it would be in, is not yours to read: choose another one, or ask an "
+    "administrator"
+)
+"""Said of a row that somebody would write in the place of one that is withheld from them, or in a folder that is."""
+_OF_ANOTHER: Final = (
+    "row-level security policy (USING expression)",
+    'new row violates row-level security policy for table "documents"',
+)
+"""What PostgreSQL says then."""
 
 _BYTES = ("uuid_list", "float8_list", "text_list")
 """Domains over arrays: arguments of these types are arrays in binary already (cairn/store/arrays.py)."""
@@ -96,9 +104,7 @@ def translate(error: BaseException) -> CairnError | None:
         return ConflictError("what this belongs to was deleted meanwhile; look at it and try again")
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
-    if isinstance(error, asyncpg.InsufficientPrivilegeError) and "row-level security policy (USING expression)" in str(
-        error
-    ):
+    if isinstance(error, asyncpg.InsufficientPrivilegeError) and any(said in str(error) for said in _OF_ANOTHER):
         return ConflictError(WITHHELD)
     if has_moved(error):
         return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")

@@ -1,17 +1,44 @@
 """Access lists: who may read a document that not everybody in the tenant may read. An entry is group:<name>, person:<subject of a
-token> or key:<id>; empty, or no list: everybody."""
+token> or key:<id>; empty, or no list: everybody.
+
+A document has a list of its own, or that of the rule about the nearest folder above it; the whole collection is the farthest."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from cairn.domain.names import check_external_id
 from cairn.errors import InputError
+from cairn.language.text import normalise
 
 KINDS: Final = ("group", "person", "key")
 MOST_NAMES: Final = 100
 """Entries of a list, and groups of a key."""
 LONGEST_NAME: Final = 200
+MOST_RULES: Final = 1000
+"""Of a collection: each new document is held against all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """Who may read the documents of a folder that have no list of their own; nobody: everybody in the tenant. `prefix`: of their
+    external ids, without a slash at its end; empty: the whole collection."""
+
+    prefix: str
+    access: Sequence[str]
+
+
+def check_prefix(prefix: str) -> str:
+    """The folder as rules have it: what external ids begin with, without a slash at its end. Raises InputError."""
+    if not prefix:
+        return ""
+    if not (bare := prefix.rstrip("/")):
+        raise InputError(
+            "a folder is what ids of documents begin with, such as hr/; leave it out for the whole collection"
+        )
+    return check_external_id(normalise(bare))
 
 
 def is_name(text: str) -> bool:

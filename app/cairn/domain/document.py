@@ -106,8 +106,8 @@ class Source:
     `external_id` is its identity within a collection (the caller's id, or the relative path of a file). `is_text`: the
     content is text that the caller wrote out, UTF-8; it is never taken for a file of another kind. `origin`: the absolute
     path of the file it was read from on this machine; None where it was handed over otherwise. `size`: bytes of the content
-    where it was left behind when the document was prepared. `access`: who may read it (cairn/domain/access.py), nobody: everybody
-    in the tenant; None: as it is.
+    where it was left behind when the document was prepared. `access`: who may read it (cairn/domain/access.py), nobody: whom the
+    rules of its folder name, without any everybody in the tenant; None: as it is.
     """
 
     external_id: str
@@ -199,7 +199,8 @@ class PassageDraft:
 class Document:
     """A stored document as the API lists it. Sizes are counts; times are ISO 8601 at the edge. `enrichment`: who wrote contexts
     for its chunks, for how many, and why not for the others; None where it is embedded without. `has_file`: its file is kept as
-    it came. `access`: who may read it; None: everybody in the tenant."""
+    it came. `access`: who may read it; None: everybody in the tenant. `access_from`: folder whose rule says so
+    (cairn/domain/access.py); None: it has a list of its own, or no rule is about it."""
 
     id: UUID
     collection: str
@@ -220,6 +221,7 @@ class Document:
     enrichment: Mapping[str, Any] | None = None
     has_file: bool = False
     access: Sequence[str] | None = None
+    access_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ class KnownDocument:
     loader_revision: int
     has_file: bool
     access: Sequence[str] | None = None
+    access_from: str | None = None
 
     def has_content(self, content_hash: bytes) -> bool:
         """Whether this content is indexed, whichever loaders read it."""
@@ -149,7 +150,7 @@ async def register_all(
     it, that is so from here on if it is fewer than before; others too, only where the transaction `publishes` the content."""
     sources = [source for source, _ in identities]
     if any(source.access for source in sources):
-        await _require_access_lists(connection)
+        await require_access_lists(connection)
     ids = [new_id() for _ in sources]
     rows = await connection.fetch(
         SQL["register"],
@@ -190,7 +191,9 @@ async def take_access(
 ) -> None:
     """Let those read the document whom the source names, where it says who. What it holds is, or becomes in this transaction, the
     content of the source."""
-    if source.access is None or set(source.access) == set(known.access or ()):
+    if source.access is None:
+        return
+    if set(source.access) == set(known.access or ()) and known.access_from is None:
         return
     if await set_access(connection, collection_id, known.id, source.access):
         await _record_access(connection, principal, collection_id, known.id, source.access)
@@ -204,7 +207,7 @@ async def _record_access(
     await audit.record(connection, principal, "document.access", str(document_id), detail)
 
 
-async def _require_access_lists(connection: Any) -> None:
+async def require_access_lists(connection: Any) -> None:
     """Raises InputError on a distributed database, which would show everybody what has one."""
     if await connection.fetchval(SQL["is_distributed"]):
         raise InputError(
@@ -213,11 +216,11 @@ async def _require_access_lists(connection: Any) -> None:
 
 
 async def set_access(connection: Any, collection_id: UUID, document_id: UUID, access: Collection[str]) -> bool | None:
-    """Say who may read it, nobody: everybody in the tenant. Whether that changed; None where there is no such document. One that
-    becomes restricted leaves the graph; one that opens has to be reindexed to come back into it. Raises InputError where the
-    database keeps no lists."""
+    """Say who may read it, nobody: whom the rules of its folder name, without any everybody in the tenant. Whether that changed;
+    None where there is no such document. One that becomes restricted leaves the graph; one that opens has to be reindexed to
+    come back into it. Raises InputError where the database keeps no lists."""
     if access:
-        await _require_access_lists(connection)
+        await require_access_lists(connection)
     changed: bool | None = await connection.fetchval(SQL["set_access"], document_id, collection_id, list(access))
     return changed
 

@@ -161,6 +161,7 @@ documents = Table(
         "Who may read it (group:<name>, person:<subject>, key:<id>); null: everybody in the tenant.",
         nullable=True,
     ),
+    col("access_from", Text, "Folder whose rule gives its access list; null: it has its own, or none.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(
@@ -170,6 +171,21 @@ documents = Table(
     Index(None, "metadata", postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}),
     Index("documents_restricted_idx", "tenant_id", "collection_id", postgresql_where=text("access IS NOT NULL")),
     comment="Documents with their state; the text is in rag.document_texts.",
+)
+
+
+access_rules = Table(
+    "access_rules",
+    metadata,
+    tenant_id(),
+    col("collection_id", UUID, "The collection."),
+    col("prefix", Text, "Folder of external ids, or one of them, without a slash at its end; empty: the collection."),
+    col("access", ARRAY(Text), "Who may read what is there; nobody: everybody in the tenant."),
+    PrimaryKeyConstraint("tenant_id", "collection_id", "prefix"),
+    ForeignKeyConstraint(
+        ["tenant_id", "collection_id"], ["rag.collections.tenant_id", "rag.collections.id"], ondelete="CASCADE"
+    ),
+    comment="Who may read documents that have no access list of their own: the rule with the longest prefix counts.",
 )
 
 

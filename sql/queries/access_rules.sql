@@ -1,0 +1,17 @@
+-- Rules that give the documents of a folder, or of a collection, their access list (sql/functions/access.sql).
+
+-- name: list
+-- Those that the caller may know of: all for who reads everything, else those that name it.
+SELECT prefix, access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 ORDER BY prefix COLLATE "C"
+
+-- name: count
+SELECT count(*) FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2
+
+-- name: set
+SELECT rag.set_access_rule($1, $2, $3)
+
+-- name: follow
+SELECT count(*) AS changed, count(*) FILTER (WHERE opened) AS opened FROM rag.follow_access_rules($1, $2)
+
+-- name: await_writers
+SELECT rag.await_writers($1)
