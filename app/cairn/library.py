@@ -23,6 +23,7 @@ from uuid import UUID
 
 import structlog
 
+from cairn.domain.access import check_access
 from cairn.domain.answer import Answer
 from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.event import Event, Failed
@@ -30,6 +31,7 @@ from cairn.domain.ids import new_id
 from cairn.domain.passage import FusionForm, Mode, SearchResult
 from cairn.domain.question import Question
 from cairn.errors import ConflictError, InputError
+from cairn.service.access import remove_folder_access, set_folder_access
 from cairn.service.ask import ask, held, start
 from cairn.service.bulk import PreparedRow, load_prepared, open_folder, prepare_one
 from cairn.service.bulk import write_prepared as write_rows
@@ -135,6 +137,7 @@ class Cairn:
         prefix: str | None = None,
         replace_others: bool = False,
         prune: bool = False,
+        access: Sequence[str] | None = None,
         on_progress: OnProgress | None = None,
     ) -> IngestReport:
         """Make files, folders with all below them, and documents given as `Source` searchable; searchable when it returns.
@@ -142,17 +145,22 @@ class Cairn:
         What is indexed already costs nothing. A file that cannot be read stands in `failed`, and the others go on. The
         collection is created if need be; without a name it is that of the settings. Ids of files begin with `prefix`.
         `replace_others`: files may take the place of others with the same ids. `prune`: documents whose files are gone from
-        the given paths are removed. Raises InputError for a path that does not exist and for a name that cannot be one,
-        ConflictError where ids belong to other files, ProviderError when the embedding model fails.
+        the given paths are removed. `access`: who may read them (`group:hr`, `person:ada`), nobody: as `set_access` says; None:
+        as they are, and of a `Source` as it says. Raises InputError for a path that does not exist and for a name that cannot be
+        one, ConflictError where ids belong to other files, ProviderError when the embedding model fails.
         """
         given = [what] if isinstance(what, str | PathLike | Source) else list(what)
         name = self._collection(collection)
         sources = [_checked(one, self._services.settings.current) for one in given if isinstance(one, Source)]
         selection = select_files([Path(one) for one in given if not isinstance(one, Source)], prefix=prefix)
         step = _counting(on_progress, len(sources) + len(selection.files))
-        report = await ingest_files(self._services, name, selection, step, replace=replace_others, prune=prune)
+        report = await ingest_files(
+            self._services, name, selection, step, replace=replace_others, prune=prune, access=access
+        )
         if not sources:
             return report
+        if access is not None:
+            sources = [replace(one, access=check_access(access)) for one in sources]
         started = time.monotonic()
         outcomes = await index_now(self._services, name, sources, lambda outcome: step(outcome.external_id))
         return replace(
@@ -167,6 +175,15 @@ class Cairn:
         InputError."""
         self._check_open()
         await rename_collection(self._services, collection, display_name)
+
+    async def set_access(self, access: Sequence[str] | None, *, collection: str | None = None, folder: str = "") -> int:
+        """Say who may read the documents of a collection, or of a folder of it, that have no access list of their own, now and
+        later; how many have another list now. `access`: `group:hr`, `person:ada`, `key:<id>`; nobody: everybody in the tenant,
+        also where a folder above is restricted; None: as the folder above. Raises InputError, NotFoundError."""
+        name = self._collection(collection)
+        if access is None:
+            return (await remove_folder_access(self._services, name, folder)).changed
+        return (await set_folder_access(self._services, name, folder, access)).changed
 
     async def load(
         self,

@@ -18,7 +18,7 @@ from cairn.domain.document_list import DocumentFilter
 from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
-from cairn.service.access import list_access_rules, set_folder_access
+from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.conversations import list_conversations
 from cairn.service.documents import (
     delete_collection,
@@ -337,10 +337,10 @@ async def test_the_rule_of_the_nearest_folder_gives_a_document_its_list(services
     assert await list_access_rules(as_caller(services, "pay"), "default") == [AccessRule("hr/pay", ["group:pay"])]
     assert await list_access_rules(as_caller(services), "default") == []
     # rules taken away
-    await set_folder_access(services, "default", "hr/pay", None)
+    await remove_folder_access(services, "default", "hr/pay")
     assert (await lists_of(services))["hr/pay/c.md"] == (["group:hr"], "hr")
     await set_folder_access(services, "default", "", [])
-    done = await set_folder_access(services, "default", "hr", None)
+    done = await remove_folder_access(services, "default", "hr")
     assert done.changed == 5
     assert {said for said, _ in (await lists_of(services)).values()} == {None}
 
@@ -353,7 +353,7 @@ async def test_a_list_of_its_own_is_not_the_rules(letters: Services) -> None:
     assert (changed.access, changed.access_from) == (["group:house"], "")
     changed = await change_document(letters, "default", document, access=["group:house"])
     assert (changed.access, changed.access_from) == (["group:house"], None)
-    await set_folder_access(letters, "default", "", None)
+    await remove_folder_access(letters, "default", "")
     assert await lists_of(letters) == {
         "open.md": (None, None), "pay.md": (["group:house"], None), "board.md": (sorted(LETTERS["board.md"][1] or ()), None),
     }  # fmt: skip
@@ -381,7 +381,7 @@ async def test_a_new_document_of_a_folder_is_withheld_from_its_first_statement_o
     assert await lists_of(services) == {"hr/mine.md": (["group:hr"], "hr"), "hr/plan.md": (["group:hr"], "hr")}
     for action in (
         set_folder_access(outsider, "default", "", []),
-        set_folder_access(outsider, "default", "hr", None),
+        remove_folder_access(outsider, "default", "hr"),
     ):
         with pytest.raises(ForbiddenError):
             await action
@@ -449,7 +449,7 @@ async def test_what_no_rule_can_be(services: Services) -> None:
         )  # fmt: skip
     with pytest.raises(InputError, match="at most 1,000"):
         await set_folder_access(services, "default", "one more", [])
-    await set_folder_access(services, "default", "f1", None)
+    await remove_folder_access(services, "default", "f1")
     await set_folder_access(services, "default", "one more", [])
 
 

@@ -21,7 +21,10 @@ from keyed import (
     operations,
     settled,
 )  # fmt: skip
+from scripted_web import ScriptedWeb
 from serving import Api, serving
+
+from tests.waiting import wait_until
 
 GROUP = "vault"
 
@@ -37,14 +40,22 @@ class Readers:
 
 
 @pytest.fixture(scope="module")
+def web() -> Iterator[ScriptedWeb]:
+    page = f"<html><head><title>Pay</title></head><body><p>The {MARKER} is paid on Mondays.</p></body></html>"
+    with ScriptedWeb({"/pay": page, "/new": page}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def place(
-    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Any
+    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Any, web: ScriptedWeb
 ) -> Iterator[tuple[Api, Readers, Victim, str]]:
     """A tenant that has everything, all of it restricted after it was asked about, to one group and then to another."""
     dsn = fresh_database()
     keys = make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
     environment = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model)}
-    with serving(dsn, tmp_path_factory.mktemp("restricted"), **environment) as api:
+    hosts = {"allowedHosts": [f"localhost:{web.port}"], "privateNetworks": ["127.0.0.0/8", "::1/128"]}
+    with serving(dsn, tmp_path_factory.mktemp("restricted"), settings={"urls": hosts}, **environment) as api:
         victim = furnish(api, keys.victim)
         settled(dsn)
         secrets = []
@@ -61,6 +72,9 @@ def place(
                         headers=bearer(keys.victim),
                     )  # fmt: skip
                     assert changed.json()["access"] == sorted(access), changed.text
+        rule = {"folder": f"{MARKER}/", "access": [f"group:{GROUP}"]}
+        ruled = api.client.put(f"/collections/{COLLECTION}/access", json=rule, headers=bearer(keys.victim))
+        assert ruled.status_code == 200, ruled.text
         yield api, Readers(keys.victim, *secrets), victim, dsn
 
 
@@ -100,3 +114,71 @@ def test_who_is_named_reads_them(place: tuple[Api, Readers, Victim, str]) -> Non
     mine = bearer(readers.outsider)  # counts are of what one may read: what the operations above have written
     count = api.client.get(f"/collections/{COLLECTION}", headers=mine).json()["document_count"]
     assert count == len(api.client.get(f"/collections/{COLLECTION}/documents", headers=mine).json()["items"]) < 4
+
+
+def test_a_rule_restricts_a_folder_for_whoever_writes_there(place: tuple[Api, Readers, Victim, str]) -> None:
+    api, readers, _, _ = place
+    rules, whole = f"/collections/{COLLECTION}/access", bearer(readers.whole)
+    kept = {"folder": MARKER, "access": [f"group:{GROUP}"]}
+    for key, known in ((readers.whole, [kept]), (readers.member, [kept]), (readers.former, [])):
+        assert api.client.get(rules, headers=bearer(key)).json() == {"items": known}
+    for key in (readers.member, readers.outsider):
+        assert api.client.put(rules, json={"access": []}, headers=bearer(key)).status_code == 403
+        assert api.client.delete(rules, headers=bearer(key)).status_code == 403
+
+    def write(name: str, key: str, **more: Any) -> httpx2.Response:
+        body = {"collection": "ruled", "documents": [{"external_id": name, "text": f"A {name}.", **more}]}
+        return api.client.post("/index", json=body, headers=bearer(key))
+
+    def seen(key: str) -> dict[str, Any]:
+        listed = api.client.get("/collections/ruled/documents", headers=bearer(key)).json()["items"]
+        return {one["external_id"]: (one["access"], one["access_from"]) for one in listed}
+
+    made = api.client.put("/collections/ruled/access", json=kept | {"folder": "hr/"}, headers=whole)
+    assert made.json() == {"items": [kept | {"folder": "hr"}], "changed": 0, "job_id": None}
+    assert write("hr/a", readers.member).json()["counts"]["added"] == 1
+    refused = write("hr/b", readers.outsider)
+    assert (refused.status_code, "not yours to read" in refused.json()["detail"]) == (409, True), refused.text
+    assert write("b", readers.outsider).json()["counts"]["added"] == 1
+    assert seen(readers.outsider) == {"b": (None, None)}
+    assert seen(readers.member) == {"b": (None, None), "hr/a": ([f"group:{GROUP}"], "hr")}
+    both = api.client.put("/collections/ruled/access", json={"access": ["group:left"]}, headers=whole).json()
+    assert (both["items"], both["changed"]) == ([{"folder": "", "access": ["group:left"]}, kept | {"folder": "hr"}], 1)
+    assert seen(readers.outsider) == {}
+    gone = api.client.delete("/collections/ruled/access", params={"folder": "hr/"}, headers=whole).json()
+    assert (gone["items"], gone["changed"], gone["job_id"]) == ([{"folder": "", "access": ["group:left"]}], 1, None)
+    opened = api.client.delete("/collections/ruled/access", headers=whole).json()
+    assert (opened["items"], opened["changed"], bool(opened["job_id"])) == ([], 2, True)
+    assert seen(readers.outsider) == {"b": (None, None), "hr/a": (None, None)}
+    assert api.client.delete("/collections/nowhere/access", headers=whole).status_code == 404
+    assert api.client.put("/collections/ruled/access", json={"access": ["hr"]}, headers=whole).status_code == 422
+
+
+def test_a_page_at_the_address_of_a_restricted_one_is_not_indexed(
+    place: tuple[Api, Readers, Victim, str], web: ScriptedWeb
+) -> None:
+    api, readers, _, _ = place
+    here = f"http://localhost:{web.port}"
+    rule = {"folder": here, "access": [f"group:{GROUP}"]}
+    assert api.client.put("/collections/pages/access", json=rule, headers=bearer(readers.whole)).status_code == 200
+
+    def fetch(page: str, key: str) -> dict[str, Any]:
+        path = api.client.post(
+            "/collections/pages/urls", json={"urls": [f"{here}{page}"]}, headers=bearer(key)
+        ).headers["location"]
+        jobs: list[dict[str, Any]] = []
+
+        def ended() -> bool:
+            jobs.append(api.client.get(path, headers=bearer(key)).json())
+            return jobs[-1]["finished_at"] is not None
+
+        wait_until(ended, told=lambda: str(jobs[-1]))
+        return jobs[-1]
+
+    assert fetch("/pay", readers.member)["result"]["counts"]["added"] == 1
+    for page in ("/pay", "/new"):  # there, and not there: the same is said
+        job = fetch(page, readers.outsider)
+        assert (job["status"], "not yours to read" in job["error"]) == ("failed", True), job
+        assert not {MARKER, "Mondays", "Pay"} & set(str(job).split())
+    listed = api.client.get("/collections/pages/documents", headers=bearer(readers.whole)).json()["items"]
+    assert [(one["external_id"], one["access"]) for one in listed] == [(f"{here}/pay", [f"group:{GROUP}"])]

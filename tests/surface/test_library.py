@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 import cairn
+from cairn.service.documents import list_documents
 from tests.sharing import SHARED
 
 pytestmark = SHARED
@@ -55,6 +56,20 @@ async def test_ingesting_reports_files_documents_failures_and_progress(rag: cair
     assert [Path(one.path).name for one in report.skipped] == [".hidden"]
     assert [done for done, _, _ in steps] == [1, 2, 3]
     assert {total for _, total, _ in steps} == {3}
+
+
+async def test_who_may_read_is_said_of_files_folders_and_collections(rag: cairn.Cairn, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Bridges span rivers.")
+    text = cairn.Source("hr/b", "b.md", b"Rivers run.")
+    assert await rag.set_access(["group:hr"], collection="lists", folder="hr/") == 0
+    await rag.ingest([tmp_path / "a.md", cairn.Source("c", "c.md", b"C.")], collection="lists", access=["person:ada"])
+    await rag.ingest(text, collection="lists")
+    found = await list_documents(rag._services, "lists")
+    assert [one.access for one in found if one.external_id == "hr/b"] == [["group:hr"]]
+    assert [one.access for one in found if one.external_id != "hr/b"] == 2 * [["person:ada"]]
+    assert await rag.set_access(None, collection="lists", folder="hr") == 1
+    with pytest.raises(cairn.InputError):
+        await rag.set_access(["hr"], collection="lists")
 
 
 async def test_searching_takes_what_the_api_takes(rag: cairn.Cairn) -> None:

@@ -247,6 +247,13 @@ async def test_tools_respect_scopes_and_tenants(keyed: Api, secrets: Keys) -> No
     async with talking(keyed, secrets.without["write"]) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == [*TOOLS[:8], "get_job"]
         assert "scope write" in await refused(client, "index_document", text="x")
+    async with talking(keyed, secrets.without["admin"]) as client:
+        assert "scope admin" in await refused(client, "index_document", text="x", access=["group:hr"])
+    async with talking(keyed, secrets.victim) as client:
+        assert "nobody who may read" in await refused(client, "index_document", text="x", access=["hr"])
+        await call(client, "index_document", text="x", external_id="pay", collection="lists", access=["group:hr"])
+        listed = (await call(client, "list_documents", collection="lists"))["documents"]
+        assert [(one["external_id"], one["access"]) for one in listed] == [("pay", ["group:hr"])]
         passage = (await call(client, "search_documents", query=MARKER, collection=COLLECTION))["results"][0]
     async with talking(keyed, secrets.without["ask"]) as client:
         assert "scope ask" in await refused(client, "answer_research_question", question="x")

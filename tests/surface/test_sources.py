@@ -153,7 +153,7 @@ class Watch:
 
 
 @contextmanager
-def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]:
+def watching(folder: Path, dsn: str, model: Path, home: Path, *options: str) -> Iterator[Watch]:
     """Ends it by SIGTERM, which is no failure."""
     own = {
         "CAIRN_DATABASE_URL": dsn,
@@ -164,7 +164,8 @@ def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]
     said = home / "said"
     home.mkdir(exist_ok=True)
     said.write_bytes(b"")
-    process = starter().start({**os.environ, **own}, said, "watch", str(folder), "-c", "notes", folder=home)
+    given = ("watch", str(folder), "-c", "notes", *options)
+    process = starter().start({**os.environ, **own}, said, *given, folder=home)
     try:
         yield Watch(process, said)
         if process.poll() is None:
@@ -176,11 +177,12 @@ def watching(folder: Path, dsn: str, model: Path, home: Path) -> Iterator[Watch]
             process.wait()
 
 
-async def indexed(dsn: str) -> set[str]:
+async def indexed(dsn: str) -> dict[str, list[str] | None]:
+    """Each document with its access list."""
     connection = await asyncpg.connect(dsn)
     try:
-        rows = await connection.fetch("SELECT external_id FROM rag.documents WHERE status = 'indexed'")
-        return {row["external_id"] for row in rows}
+        rows = await connection.fetch("SELECT external_id, access FROM rag.documents WHERE status = 'indexed'")
+        return {row["external_id"]: row["access"] for row in rows}
     finally:
         await connection.close()
 
@@ -192,9 +194,10 @@ async def test_a_collection_follows_a_folder(database: str, model: Path, tmp_pat
     (folder / "old" / "pay.md").write_text("Pay day is the 25th.")
     (folder / "once.md").write_text("This is here once.")
 
-    with watching(folder, database, model, home) as watch:
+    ours = ["group:hr"]
+    with watching(folder, database, model, home, "--reader", *ours) as watch:
         watch.wait_for("added: notes/once.md")
-        assert await indexed(database) == {"notes/leave.md", "notes/old/pay.md", "notes/once.md"}
+        assert await indexed(database) == dict.fromkeys(("notes/leave.md", "notes/old/pay.md", "notes/once.md"), ours)
         (folder / ".draft.md").write_text("hidden")
         (folder / "new" / "deep").mkdir(parents=True)
         (folder / "new" / "deep" / "travel.md").write_text("Trips are paid.")
@@ -204,7 +207,8 @@ async def test_a_collection_follows_a_folder(database: str, model: Path, tmp_pat
         (folder / "old" / "pay.md").unlink()
         (folder / "old").rmdir()
         watch.wait_for("removed: notes/old/pay.md")
-        assert await indexed(database) == {"notes/leave.md", "notes/new/deep/travel.md", "notes/once.md"}
+        kept = ("notes/leave.md", "notes/new/deep/travel.md", "notes/once.md")
+        assert await indexed(database) == dict.fromkeys(kept, ours)
     assert watch.said.count("added: notes/once.md") == 1
 
     (folder / "once.md").unlink()
@@ -216,10 +220,10 @@ async def test_a_collection_follows_a_folder(database: str, model: Path, tmp_pat
         for file in sorted(folder.rglob("*.md")):
             file.unlink()
         wait_until(lambda: watch.said.count("removed:") == 4, told=lambda: watch.said)
-        assert await indexed(database) == set()  # it was seen to become empty
+        assert await indexed(database) == {}  # it was seen to become empty
         (folder / "kept.md").write_text("This is kept.")
         watch.wait_for("added: notes/kept.md")
         folder.rename(tmp_path / "unmounted")
         watch.wait_for("its documents are kept")
         assert watch.process.wait(patience(10)) == 2
-    assert await indexed(database) == {"notes/kept.md"}
+    assert await indexed(database) == {"notes/kept.md": None}

@@ -24,6 +24,7 @@ from cairn.distribution import install_command, release
 from cairn.errors import CairnError
 from cairn.interfaces.guardian import GuardedProcess
 from cairn.interfaces.http import (
+    access_rules,
     agent,
     audit,
     chat,
@@ -97,9 +98,9 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
-    collections, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs, proofs,
-    conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses, embeddings,
-    dify, health, docs_page, widget,
+    collections, access_rules, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
+    proofs, conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses,
+    embeddings, dify, health, docs_page, widget,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cairn.domain.access import AccessRule, check_access, check_prefix
+from cairn.domain.document import Collection
 from cairn.domain.job import Job
 from cairn.graph.refresh import follow
 from cairn.service.documents import ensure_collection, get_collection, require_access_giver
@@ -30,22 +31,30 @@ async def list_access_rules(services: Services, collection: str) -> list[AccessR
         return await access_rules.list_rules(connection, services.principal, found.id)
 
 
-async def set_folder_access(
-    services: Services, collection: str, prefix: str, access: Sequence[str] | None
-) -> FolderAccess:
+async def set_folder_access(services: Services, collection: str, prefix: str, access: Sequence[str]) -> FolderAccess:
     """Say who may read the documents below a folder that have no access list of their own, now and those that come later.
 
     `collection` is made if there is none. `prefix`: what external ids begin with, `hr/` or `hr`; empty: the whole collection. Of
     several rules that of the nearest folder counts. `access`: group:<name>, person:<subject>, key:<id>; nobody is everybody in
-    the tenant, an exception where a folder above is restricted; None takes the rule away. The lists of all documents change in
-    one transaction, and when this returns no document that was being added meanwhile has escaped it.
+    the tenant, an exception where a folder above is restricted. The lists of all documents change in one transaction, and when
+    this returns no document that was being added meanwhile has escaped it.
 
     Raises ForbiddenError from who does not operate, InputError for entries or a prefix that cannot be, too many rules, and on a
     distributed database."""
     require_access_giver(services)
     prefix = check_prefix(prefix)
-    access = None if access is None else check_access(access)
-    found = await ensure_collection(services, collection)
+    named = check_access(access)
+    return await _set(services, await ensure_collection(services, collection), prefix, named)
+
+
+async def remove_folder_access(services: Services, collection: str, prefix: str) -> FolderAccess:
+    """Take the rule of a folder away, if there is one; its documents have the list of the folder above from then on. Raises
+    NotFoundError, ForbiddenError, InputError."""
+    require_access_giver(services)
+    return await _set(services, await get_collection(services, collection), check_prefix(prefix), None)
+
+
+async def _set(services: Services, found: Collection, prefix: str, access: Sequence[str] | None) -> FolderAccess:
     database, principal = services.database, services.principal
     async with database.transaction(principal) as connection:
         followed = await access_rules.set_folder_access(connection, principal, found, prefix, access)

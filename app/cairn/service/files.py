@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
 from cairn.ingest.loaders import sniff, supported_formats
@@ -170,12 +171,14 @@ def _tooling(folder: Path) -> str | None:
 
 
 def read_files(
-    selection: Selection, settings: Settings, on_skip: Callable[[Skipped], None], on_failure: Callable[[Rejected], None]
-) -> Iterator[Source]:
-    """The documents, each read when it is asked for; what is not one goes to the callbacks."""
+    selection: Selection, settings: Settings, on_skip: Callable[[Skipped], None], on_failure: Callable[[Rejected], None],
+    access: tuple[str, ...] | None = None,
+) -> Iterator[Source]:  # fmt: skip
+    """The documents, each read when it is asked for, for whom `access` names; what is not one goes to the callbacks."""
     for found in selection.files:
         try:
-            yield check_source(_source(found, settings.ingest.max_file_bytes), settings)
+            source = _source(found, settings.ingest.max_file_bytes)
+            yield check_source(replace(source, access=access), settings)
         except (EmptyDocumentError, UnsupportedTypeError) as error:
             if found.named:
                 on_failure(_rejected(found, error))
@@ -189,13 +192,14 @@ def read_files(
 
 async def ingest_files(
     services: Services, collection: str, selection: Selection, step: Callable[[str], None], *, replace: bool = False,
-    prune: bool = False,
+    prune: bool = False, access: Sequence[str] | None = None,
 ) -> IngestReport:  # fmt: skip
     """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
     need be. `replace`: files may take the place of other files, in other folders, under the same ids. `prune`: documents
-    whose files are gone from the named paths go too. Raises InputError for its name, ConflictError where ids belong to
-    other files, and what ingestion raises when it cannot go on."""
+    whose files are gone from the named paths go too. `access`: who may read them; None: as they are. Raises InputError for its
+    name, ConflictError where ids belong to other files, and what ingestion raises when it cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
+    named = None if access is None else check_access(access)
     if not replace:
         await refuse_taken(services, collection, selection.files)
 
@@ -203,7 +207,7 @@ async def ingest_files(
         failed.append(outcome)
         step(outcome.external_id)
 
-    sources = read_files(selection, services.settings.current, lambda file: step(file.path), refuse)
+    sources = read_files(selection, services.settings.current, lambda file: step(file.path), refuse, named)
     outcomes: list[Outcome] = []
     if selection.files:
         writing = writing_of(is_code(found.path.name) for found in selection.files)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from cairn.domain.access import check_access
 from cairn.errors import CairnError, DatabaseUnavailableError, InputError, ProviderError, QueryTimeoutError
 from cairn.service.documents import check_collection_name, delete_document
 from cairn.service.file_identity import find_gone
@@ -29,11 +30,13 @@ OUTAGES = (DatabaseUnavailableError, QueryTimeoutError, ProviderError)
 
 @dataclass(frozen=True, slots=True)
 class WatchedFolder:
-    """`place` tells it from another one that takes its name, such as the folder that a disk was mounted on."""
+    """`place` tells it from another one that takes its name, such as the folder that a disk was mounted on. `access`: who may
+    read its documents; None: as they are."""
 
     path: Path
     prefix: str | None
     place: tuple[int, int]
+    access: tuple[str, ...] | None = None
 
     @property
     def is_there(self) -> bool:
@@ -47,12 +50,12 @@ class WatchedFolder:
         return not any(part.startswith(".") for part in Path(path).relative_to(self.path).parts)
 
 
-def find_folder(path: Path, prefix: str | None = None) -> WatchedFolder:
-    """Raises InputError where there is no such folder."""
+def find_folder(path: Path, prefix: str | None = None, access: Sequence[str] | None = None) -> WatchedFolder:
+    """Raises InputError where there is no such folder, and for entries of an access list that cannot be."""
     folder = Path(os.path.normpath(path.expanduser().absolute()))
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}")
-    return WatchedFolder(folder, prefix, _place(folder))
+    return WatchedFolder(folder, prefix, _place(folder), None if access is None else check_access(access))
 
 
 def _place(folder: Path) -> tuple[int, int]:
@@ -98,7 +101,7 @@ async def _bring_up_to_date(
     become so: at the start it may be one that a disk is mounted on."""
     there = select_files([folder.path], prefix=folder.prefix)
     files = [one for one in there.files if changed is None or not changed.isdisjoint((one.path, *one.path.parents))]
-    report = await ingest_files(services, collection, replace(there, files=files), lambda _: None)
+    report = await ingest_files(services, collection, replace(there, files=files), lambda _: None, access=folder.access)
     gone = await find_gone(services, collection, there, may_be_empty=changed is not None)
     for document_id in gone:
         await delete_document(services, collection, document_id)

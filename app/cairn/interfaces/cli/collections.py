@@ -40,6 +40,54 @@ def rename(
     return asyncio.run(_rename(name, display_name))
 
 
+@group.command()
+def access(
+    name: Name,
+    folder: Annotated[
+        str,
+        typer.Option(metavar="FOLDER", help="What ids of documents begin with: hr/. Default: the whole collection."),
+    ] = "",
+    reader: Annotated[
+        list[str] | None,
+        typer.Option("--reader", "-r", metavar="WHO", help="group:NAME, person:SUBJECT or key:ID; repeat it."),
+    ] = None,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="Everybody in the tenant, also where a folder above is restricted.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the rule away: as the folder above.")] = False,
+) -> int:
+    """Say who may read what is in a collection or a folder, and what comes later; without an option show the rules. Documents
+    with an access list of their own keep it."""
+    if (everybody, bool(reader), remove).count(True) > 1:
+        raise typer.BadParameter("say one of --reader (repeated for each), --everybody and --remove")
+    readers = reader if reader or not everybody else []
+    return asyncio.run(_access(name, folder, readers, remove))
+
+
+async def _access(name: str, folder: str, readers: list[str] | None, remove: bool) -> int:
+    """Raises InputError, NotFoundError."""
+    from cairn.interfaces.cli.terminal import count, say, services
+    from cairn.service import access as rules
+
+    async with services() as opened:
+        done = None
+        if remove:
+            done = await rules.remove_folder_access(opened, name, folder)
+        elif readers is not None:
+            done = await rules.set_folder_access(opened, name, folder, readers)
+        found = await rules.list_access_rules(opened, name)
+    if done:
+        say(f"{count(done.changed, 'document')} changed.")
+    if done and done.job:
+        say(f"A worker brings them back into the graph: cairn jobs show {done.job.id}")
+    for one in found:
+        place = f"{one.prefix}/" if one.prefix else "all"
+        say(f"{place}  {'only for ' + ', '.join(one.access) if one.access else 'everybody in the tenant'}")
+    if not found:
+        say("No access rules: everybody in the tenant reads what has no access list of its own.")
+    return 0
+
+
 async def _list(json: bool) -> int:
     from dataclasses import asdict
 

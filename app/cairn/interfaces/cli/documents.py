@@ -155,4 +155,11 @@ def _contexts(document: Document) -> str:
 
 def _readers(document: Document) -> str:
     """Who may read it, where that is not everybody in the tenant."""
-    return f"only for {', '.join(document.access)}" if document.access else ""
+    if not document.access:
+        return ""
+    place = (
+        ""
+        if document.access_from is None
+        else f" (as {document.access_from or 'all'}{'/' * bool(document.access_from)})"
+    )
+    return f"only for {', '.join(document.access)}{place}"

@@ -20,7 +20,7 @@ SHOWN = 20
 
 async def ingest(
     given: Sequence[str], collection: str | None, as_json: bool, verbose: bool, *, prefix: str | None = None,
-    replace: bool = False, prune: bool = False,
+    replace: bool = False, prune: bool = False, access: Sequence[str] | None = None,
 ) -> int:  # fmt: skip
     """Exit code 1 when a document failed or there was none."""
     urls = [text for text in given if is_url(text)]
@@ -28,6 +28,10 @@ async def ingest(
         raise InputError("files and addresses of pages go by themselves: call it once for each kind")
     if urls and (prefix or replace or prune):
         raise InputError("--prefix, --replace and --prune are for files: the address of a page is its id")
+    if urls and access:
+        raise InputError(
+            "--reader is for files; for pages say it of their site: cairn collections access NAME --folder URL"
+        )
     selection = select_files([Path(text) for text in given if not is_url(text)], prefix=prefix)
     if collection is not None:
         check_collection_name(collection)
@@ -35,7 +39,7 @@ async def ingest(
         name = collection or opened.settings.current.rag.collection_name
         if urls:
             return await _fetch(opened, name, urls, as_json)
-        report = await ingest_selection(opened, name, selection, replace=replace, prune=prune)
+        report = await ingest_selection(opened, name, selection, replace=replace, prune=prune, access=access)
         await build_indexes(opened)
     if as_json:
         say_report(report)
@@ -58,11 +62,12 @@ def say_report(report: IngestReport) -> None:
 
 
 async def ingest_selection(
-    opened: Services, collection: str, selection: Selection, *, replace: bool = False, prune: bool = False
-) -> IngestReport:
+    opened: Services, collection: str, selection: Selection, *, replace: bool = False, prune: bool = False,
+    access: Sequence[str] | None = None,
+) -> IngestReport:  # fmt: skip
     """Index the files with a progress bar."""
     with progress("Indexing", len(selection.files)) as step:
-        return await ingest_files(opened, collection, selection, step, replace=replace, prune=prune)
+        return await ingest_files(opened, collection, selection, step, replace=replace, prune=prune, access=access)
 
 
 async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json: bool) -> int:

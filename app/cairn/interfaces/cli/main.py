@@ -55,6 +55,15 @@ class SearchMode(StrEnum):
 Collection = Annotated[
     str | None, typer.Option("--collection", "-c", metavar="NAME", help="Default: rag.collectionName (default).")
 ]
+Reader = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader",
+        "-r",
+        metavar="WHO",
+        help="Who may read these documents: group:NAME, person:SUBJECT, key:ID; repeat it.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Words = Annotated[list[str], typer.Argument(metavar="TEXT", help="Words or a question; quotes are not needed.")]
 
@@ -173,12 +182,13 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents whose files are gone from these paths.")
     ] = False,
+    reader: Reader = None,
 ) -> int:
     """Index documents: PDF, Word, HTML, Markdown, text, source code. Unchanged ones cost nothing. Pages come from hosts of the
     setting urls.allowedHosts only."""
     from cairn.interfaces.cli.ingest import ingest as run
 
-    return _run(run(sources, collection, json, verbose, prefix=prefix, replace=replace, prune=prune))
+    return _run(run(sources, collection, json, verbose, prefix=prefix, replace=replace, prune=prune, access=reader))
 
 
 @app.command()
@@ -221,11 +231,12 @@ def watch(
     prefix: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the ids of these documents begin with.")
     ] = None,
+    reader: Reader = None,
 ) -> int:
     """Keep a collection as a folder is: what is added, changed and removed there, until stopped."""
     from cairn.interfaces.cli import watch as command
 
-    return command.watch(folder, collection, prefix)
+    return command.watch(folder, collection, prefix, reader)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,20 +13,19 @@ from cairn.interfaces.cli.terminal import note, say, services
 from cairn.interfaces.guardian import GuardedProcess
 from cairn.service.audit import follow_settings
 from cairn.service.files import IngestReport
-from cairn.service.watching import find_folder, follow_folder
+from cairn.service.watching import WatchedFolder, find_folder, follow_folder
 
 GRACE_SECONDS = 5.0
 """What is being indexed may go on for so long after a stop; the rest is found at the next start."""
 
 
-def watch(folder: Path, collection: str | None, prefix: str | None) -> int:
+def watch(folder: Path, collection: str | None, prefix: str | None, access: Sequence[str] | None = None) -> int:
     """Follow it until SIGTERM or Ctrl-C; a stop that was asked for is no failure. Raises InputError."""
     with GuardedProcess() as ending:
-        return asyncio.run(_watch(folder, collection, prefix, ending))
+        return asyncio.run(_watch(find_folder(folder, prefix, access), collection, ending))
 
 
-async def _watch(path: Path, collection: str | None, prefix: str | None, ending: GuardedProcess) -> int:
-    folder = find_folder(path, prefix)
+async def _watch(folder: WatchedFolder, collection: str | None, ending: GuardedProcess) -> int:
     async with services() as opened:
         name = collection or opened.settings.current.rag.collection_name
         stop, loop = asyncio.Event(), asyncio.get_running_loop()

@@ -70,13 +70,14 @@ _DOCUMENT = {
     "version": 1, "status": "indexed", "media_type": "text/markdown", "language": "en", "metadata": {"team": "people"},
     "error": None, "byte_size": 5120, "passage_count": 3, "chunk_count": 14, "token_count": 1210,
     "created_at": "2026-11-21T10:00:00Z", "updated_at": "2026-11-21T10:00:01Z", "has_file": True, "enrichment": None,
-    "access": None,
+    "access": None, "access_from": None,
 }  # fmt: skip
 
 
 EPOCH: Final = Field(description="Of the collection, with this written: `min_epoch` of a request that must see it.")
 ACCESS: Final = (
-    "Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant."
+    "Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder "
+    "say (`PUT /collections/{name}/access`), without any everybody in the tenant."
 )
 EPOCH_HEADER: Final = "X-Collection-Epoch"
 """The same, of what is answered with something else."""
@@ -153,6 +154,9 @@ class DocumentOut(BaseModel):
         None, description="Set once contexts were written (rag.contextualEnrichmentEnabled)."
     )
     access: list[str] | None = Field(None, description="Who may read it; null: everybody in the tenant.")
+    access_from: str | None = Field(
+        None, description="Folder whose access rule says so, empty: the collection; null: it has its own list, or none."
+    )
 
 
 class DocumentWithText(DocumentOut):

@@ -3,6 +3,7 @@ read all of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -113,6 +114,7 @@ class DocumentInfo(BaseModel):
     metadata: dict[str, Any]
     updated_at: datetime
     error: str | None
+    access: Sequence[str] | None = Field(description="Who may read it; null: everybody in the tenant.")
     uri: str
 
     @classmethod

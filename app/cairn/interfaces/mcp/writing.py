@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 
+from cairn.domain.access import MOST_NAMES, check_access
 from cairn.domain.document import Indexed, Source
 from cairn.domain.job import Job
 from cairn.errors import InputError
@@ -37,6 +39,11 @@ class NewDocument(ToolInput):
     )
     collection: str | None = Field(None, description="Created if need be; default: the configured one.")
     metadata: dict[str, Any] = Field({}, description="Searches can filter by it.")
+    access: list[str] | None = Field(
+        None, max_length=MOST_NAMES,
+        description="Who may read it: group:<name>, person:<subject>, key:<id>; nobody: as the rules of its folder say. Left "
+        "out: as it is. Needs the scope admin.",
+    )  # fmt: skip
 
 
 async def index_document(work: ToolWork, new: NewDocument) -> ToolAnswer:
@@ -45,6 +52,8 @@ async def index_document(work: ToolWork, new: NewDocument) -> ToolAnswer:
     collection = check_collection_name(new.collection or settings.rag.collection_name)
     key = new.external_id or _key_of(new.title or "", content)
     source = Source(key, key, content, title=new.title, media_type="text/plain", metadata=new.metadata, is_text=True)
+    if new.access is not None:
+        source = replace(source, access=check_access(new.access))
     (outcome,) = await index_now(services, collection, [check_source(source, settings)])
     if not isinstance(outcome, Indexed):
         raise InputError(f"{outcome.external_id} was not indexed: {outcome.error}", reason=outcome.code)
