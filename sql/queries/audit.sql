@@ -4,6 +4,12 @@
 INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 
+-- name: read_by_right_alone
+-- Of documents $2 those whose access list names none of the principals $3.
+SELECT d.id FROM rag.documents d
+WHERE d.tenant_id = $1 AND d.id = ANY ($2::uuid[]) AND d.access IS NOT NULL AND NOT d.access && $3::text[]
+ORDER BY d.id
+
 -- name: list
 -- Newest first, after the event ($5, $6) where there is one.
 SELECT id, occurred_at, caller, caller_name, action, target, detail FROM rag.audit_events

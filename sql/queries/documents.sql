@@ -25,6 +25,10 @@ SELECT rag.is_distributed()
 -- name: set_access
 SELECT rag.set_document_access($1, $2, $3)
 
+-- name: access_of_passage
+SELECT d.access FROM rag.passages p JOIN rag.documents d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
+WHERE p.tenant_id = $1 AND p.id = $2
+
 -- name: set_metadata
 SELECT rag.set_document_metadata($1, $2, $3)
 

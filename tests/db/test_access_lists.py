@@ -29,6 +29,7 @@ from cairn.service.documents import (
     index_later,
     index_now,
     list_documents,
+    read_text,
 )
 from cairn.service.editing import change_document, delete_documents
 from cairn.service.jobs import get_job
@@ -293,6 +294,69 @@ async def test_a_withheld_passage_is_explained_as_one_that_is_not_there(letters:
         )
     told = [await explain_passage(nobody, run, one) for one in (hidden, uuid4())]
     assert told[0] == told[1] != await explain_passage(letters, run, hidden)
+
+
+async def test_an_administrator_is_told_what_is_withheld_from_somebody(letters: Services) -> None:
+    admin, hr = as_caller(letters, name="root", scopes=("read", "admin")), as_caller(letters, "hr")
+    told = await answered(letters, "When does the cafeteria open?", collection="default")
+    async with letters.database.transaction(letters.principal) as connection:
+        passages = dict(await connection.fetch(
+            "SELECT d.external_id, p.id FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
+        ))  # fmt: skip
+    own = await explain_passage(admin, told.run_id, passages["pay.md"])
+    asked = await explain_passage(admin, told.run_id, passages["pay.md"], ["person:bob"])
+    assert asked[0] == own[0]
+    assert [(one.stage, one.verdict) for one in asked[1:]] == [
+        ("access", "withheld by access: its document is only for group:hr")
+    ]
+    assert await explain_passage(admin, told.run_id, passages["pay.md"], ["person:bob", "group:hr"]) == own
+    open_to_all = await explain_passage(admin, told.run_id, passages["open.md"])
+    assert await explain_passage(admin, told.run_id, passages["open.md"], ["person:bob"]) == open_to_all
+    with pytest.raises(ForbiddenError):
+        await explain_passage(hr, told.run_id, passages["pay.md"], ["person:bob"])
+    with pytest.raises(InputError):
+        await explain_passage(admin, told.run_id, passages["pay.md"], ["bob"])
+
+
+async def reads_recorded(services: Services) -> list[tuple[str, str, list[str]]]:
+    """Who read how, and which documents, in order."""
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch(
+            "SELECT caller, detail FROM rag.audit_events WHERE action = 'document.read_restricted' ORDER BY occurred_at, id"
+        )
+        names = dict(await connection.fetch("SELECT id::text, external_id FROM rag.documents"))
+    assert all(row["detail"]["count"] == len(row["detail"]["documents"]) for row in rows)
+    return [
+        (row["caller"], row["detail"]["way"], sorted(names[one] for one in row["detail"]["documents"])) for row in rows
+    ]
+
+
+async def test_what_is_read_by_the_scope_admin_alone_is_recorded(letters: Services) -> None:
+    root = as_caller(letters, name="root", scopes=("read", "ask", "admin"))
+    member = as_caller(letters, "hr", "board", name="boss", scopes=("read", "ask", "admin"))
+    pay, free = [await find_document_id(letters, "default", name) for name in ("pay.md", "open.md")]
+    question = "By how much does the salary of Marie Dubois rise?"
+    for caller in (letters, as_caller(letters, "hr"), member):  # who has no name, or is named
+        await get_document(caller, "default", pay)
+        await names_found(caller, "Zanzibar Logistics salary")
+        await answered(caller, question, collection="default")
+    await get_document(root, "default", free)
+    await list_documents(root, "default")
+    await names_found(root, "cafeteria", legs=["lexical"])
+    assert await reads_recorded(letters) == []
+    await get_document(root, "default", pay)
+    await read_text(root, "default", pay)
+    await names_found(root, "Zanzibar Logistics salary", legs=["lexical"])
+    await answered(root, question, collection="default", session_id="s3")
+    [*direct, answer] = await reads_recorded(letters)
+    both = ["board.md", "pay.md"]
+    assert direct == [
+        ("token:root", "text", ["pay.md"]), ("token:root", "text", ["pay.md"]), ("token:root", "search", both),
+    ]  # fmt: skip
+    assert answer[:2] == ("token:root", "answer")
+    assert "pay.md" in answer[2]
+    async with as_caller(letters).database.transaction(as_caller(letters).principal) as connection:
+        assert not await connection.fetch("SELECT 1 FROM rag.audit_events WHERE action = 'document.read_restricted'")
 
 
 # --- rules ----------------------------------------------------------------------------------------------------------------

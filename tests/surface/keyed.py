@@ -131,7 +131,7 @@ def furnish(api: Api, key: str) -> Victim:
     ask("POST", "/index", json={"collection": COLLECTION, "documents": documents})
     ask("POST", f"/collections/{COLLECTION}/documents", files=[("files", ("a.pdf", one_page()))], params={"wait": True})
     ask("POST", f"/chat/{CHAT}/documents", files=[("files", ("note.txt", TEXT.encode()))], params={"wait": True})
-    ask("POST", "/search", json={"query": f"{MARKER} of the vault", "collection": COLLECTION})
+    found = ask("POST", "/search", json={"query": f"{MARKER} of the vault", "collection": COLLECTION})
     question = {"question": f"How heavy is the {MARKER}?", "collection": COLLECTION}
     run = ask("POST", "/query", json={**question, "session_id": SESSION, "resumable": True})
     ask("POST", "/chat/", json={"message": f"What about the {MARKER}?", "session_id": SESSION})
@@ -149,7 +149,7 @@ def furnish(api: Api, key: str) -> Victim:
             "chat_id": CHAT, "page": "1", "job_id": job, "key_id": key_id, "code": "not-found",
             "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
             "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
-            "model": COLLECTION, "owner": "cairn",
+            "model": COLLECTION, "owner": "cairn", "passage_id": found["results"][0]["passage_id"],
         }
     )  # fmt: skip
 

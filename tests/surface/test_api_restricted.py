@@ -182,3 +182,31 @@ def test_a_page_at_the_address_of_a_restricted_one_is_not_indexed(
         assert not {MARKER, "Mondays", "Pay"} & set(str(job).split())
     listed = api.client.get("/collections/pages/documents", headers=bearer(readers.whole)).json()["items"]
     assert [(one["external_id"], one["access"]) for one in listed] == [(f"{here}/pay", [f"group:{GROUP}"])]
+
+
+def test_what_the_scope_admin_shows_is_recorded_whichever_way(place: tuple[Api, Readers, Victim, str]) -> None:
+    api, readers, victim, _ = place
+    whole, document = bearer(readers.whole), f"/collections/{COLLECTION}/documents/{victim.ids['document_id']}"
+
+    def recorded() -> list[dict[str, Any]]:
+        wanted = {"action": "document.read_restricted", "limit": 200}
+        return list(api.client.get("/audit", params=wanted, headers=whole).json()["items"])
+
+    def lines_of(path: str) -> set[str]:
+        before = recorded()
+        answer = api.client.get(path, headers=whole)
+        assert answer.status_code == 200, answer.text
+        new = [one for one in recorded() if one not in before]
+        assert all(victim.ids["document_id"] in one["detail"]["documents"] for one in new)
+        return {one["detail"]["way"] for one in new}
+
+    ways = {
+        "": set(), "?include=text": {"text"}, "/text": {"text"}, "/file": {"file"}, "/pages": set(), "/pages/1.png": {"file"},
+    }  # fmt: skip
+    assert {path: lines_of(f"{document}{path}") for path in ways} == ways
+    asked = f"/traces/{victim.ids['trace_id']}/passages/{victim.ids['passage_id']}"
+    told = api.client.get(asked, params={"readable_by": "group:left"}, headers=whole).json()["stages"]
+    assert [one["stage"] for one in told] == ["collection", "access"]
+    for key, status in ((readers.member, 403), (readers.former, 403)):
+        assert api.client.get(asked, params={"readable_by": "group:x"}, headers=bearer(key)).status_code == status
+    assert api.client.get(asked, headers=bearer(readers.former)).status_code == 404

@@ -7,7 +7,7 @@ so of two questions asked at once that one comes first which was answered first,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
@@ -20,7 +20,7 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import CairnError
 from cairn.runs.sources import sources_of
-from cairn.store import memory
+from cairn.store import audit, memory
 from cairn.store.memory import NewMessage
 from cairn.store.session import Database
 
@@ -59,6 +59,25 @@ async def save_end(
             return end
         note = f"memory: this exchange could not be saved ({problem.code}: {problem.detail})"
         return replace(end, answer=replace(end.answer, degraded=(*end.answer.degraded, note)))
+
+
+async def record_reads(
+    database: Database, principal: Principal, run_id: UUID, end: Event, shown: Collection[UUID]
+) -> Event:
+    """Record which restricted documents the caller read by the scope admin alone (cairn/store/audit.py): those `shown` on the
+    way, and what an answer has words of. The terminal event; an answer of which that failed says so in `degraded`."""
+    read = set(shown)
+    if isinstance(end, Answered):
+        read |= {one.document_id for one in (*end.answer.sources, *end.answer.citations) if one.url is None}
+        read.update(end.answer.drew_on)
+    try:
+        await audit.record_restricted_reads(database, principal, "answer", read, run_id)
+    except CairnError as problem:
+        log.warning("run.read_not_recorded", run_id=str(run_id), error=problem.detail)
+        if isinstance(end, Answered):
+            note = f"audit: what was read could not be recorded ({problem.code}: {problem.detail})"
+            return replace(end, answer=replace(end.answer, degraded=(*end.answer.degraded, note)))
+    return end
 
 
 async def save_exchange(

@@ -19,14 +19,25 @@ from uuid import UUID
 import structlog
 
 from cairn.domain.answer import Answer
-from cairn.domain.event import Answered, Cancelled, Event, Failed, Numbered, Progress, RunStarted, Surface, Token
+from cairn.domain.event import (
+    Answered,
+    Cancelled,
+    Event,
+    Failed,
+    Numbered,
+    Progress,
+    RunStarted,
+    SourcesFound,
+    Surface,
+    Token,
+)
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.domain.trace import RunTrace
 from cairn.errors import CairnError, ConflictError, StoppingError
 from cairn.runs.context import Report, StepEvent
 from cairn.runs.log import DurableLog, EventLog, MemoryLog
-from cairn.runs.save import save_end
+from cairn.runs.save import record_reads, save_end
 from cairn.settings import RunSettings
 from cairn.store.session import Database
 
@@ -57,7 +68,7 @@ class Task:
     """One question being answered. Exactly one terminal event ends it on every path, and it is the last.
 
     `progress`: the step that it is at. `give_up_model`: wait for the chat model no longer, and quote. `resumable`: it goes on
-    when who asked leaves, and its events are stored. `asked_by`: Caller.id.
+    when who asked leaves, and its events are stored. `asked_by`: Caller.id. `shown`: documents of its sources.
     """
 
     def __init__(
@@ -71,6 +82,7 @@ class Task:
         self.progress: Progress | None = None
         self.give_up_model = give_up_model
         self.steps: list[Progress] = []
+        self.shown: set[UUID] = set()
         self._shown: list[str] = []
         self._log = event_log
         self._save = save
@@ -114,6 +126,8 @@ class Task:
             self.steps.append(event)
         if isinstance(event, Token):
             self._shown.append(event.text)
+        if isinstance(event, SourcesFound):
+            self.shown.update(one.document_id for one in event.passages if one.url is None)
         self._log.append(event)
 
     async def _end(self) -> None:
@@ -212,6 +226,7 @@ class Runs:
         self._take(key, question.run_id)
 
         async def save(end: Event) -> Event:
+            end = await record_reads(self._database, principal, question.run_id, end, task.shown)
             return await save_end(self._database, principal, question, end, task.steps)
 
         lease = timedelta(seconds=self._settings().lease_seconds)

@@ -322,6 +322,7 @@ async def get_document(services: Services, collection: str, document_id: UUID) -
     document = await find_document(services, collection, document_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         text = await documents.text(connection, services.principal, document_id)
+    await audit.record_restricted_reads(services.database, services.principal, "text", [document_id])
     return document, text[1] if text else None
 
 
@@ -348,6 +349,7 @@ async def read_text(
         )
     if found is None:
         raise NotFoundError(f"{document.external_id[:200]} has no text: it is {document.status}")
+    await audit.record_restricted_reads(services.database, services.principal, "text", [document_id])
     return found
 
 

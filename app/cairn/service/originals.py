@@ -8,7 +8,7 @@ from cairn.domain.original import Mark, Original, PagePicture, PageSpan
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.ingest import pages
 from cairn.service.documents import find_document, read_text
-from cairn.store import originals
+from cairn.store import audit, originals
 from cairn.wiring import Services
 
 PDF = "application/pdf"
@@ -18,6 +18,12 @@ NARROWEST, WIDEST, USUAL_WIDTH = 100, 2400, 1000
 
 async def read_original(services: Services, collection: str, document_id: UUID) -> Original:
     """Raises NotFoundError where there is no such document, or where its file is not kept."""
+    found = await _read(services, collection, document_id)
+    await audit.record_restricted_reads(services.database, services.principal, "file", [document_id])
+    return found
+
+
+async def _read(services: Services, collection: str, document_id: UUID) -> Original:
     document = await find_document(services, collection, document_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await originals.get(connection, services.principal, document_id)
@@ -45,6 +51,7 @@ async def draw_page(
     if not NARROWEST <= width <= WIDEST:
         raise InputError(f"a picture is {NARROWEST} to {WIDEST:,} pixels wide, not {width:,}")
     original = await _read_pdf(services, collection, document_id)
+    await audit.record_restricted_reads(services.database, services.principal, "file", [document_id])
     return await pages.draw_page(original.content, page, width, services.settings.current.ingest)
 
 
@@ -68,7 +75,7 @@ async def find_marks(
 
 
 async def _read_pdf(services: Services, collection: str, document_id: UUID) -> Original:
-    original = await read_original(services, collection, document_id)
+    original = await _read(services, collection, document_id)
     if original.media_type != PDF:
         raise NotFoundError(
             f"{original.name[:200]} is {original.media_type}: only pages of a PDF have pictures; read its text instead"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from cairn.domain.passage import Passage
 from cairn.errors import NotFoundError
-from cairn.store import passages
+from cairn.store import audit, passages
 from cairn.store.session import reads_contents
 from cairn.wiring import Services
 
@@ -18,4 +18,6 @@ async def get_passage(services: Services, passage_id: UUID) -> Passage:
         found = await passages.fetch(connection, services.principal, {passage_id: None})
     if passage_id not in found:
         raise NotFoundError(f"no passage {passage_id}; a document that changes gets new passages, so search again")
+    document = found[passage_id].document_id
+    await audit.record_restricted_reads(services.database, services.principal, "passage", [document])
     return found[passage_id]

@@ -30,7 +30,7 @@ from cairn.language.text import normalise, plain_characters
 from cairn.service.runs import get_run
 from cairn.settings import Settings
 from cairn.settings.store import changed_keys, flatten_settings
-from cairn.store import originals, proofs, traces
+from cairn.store import audit, originals, proofs, traces
 from cairn.wiring import Services
 
 ANSWERING: Final = (
@@ -72,6 +72,7 @@ async def prove_run(services: Services, run_id: UUID) -> dict[str, Any]:
         _check(run_id, trace)
         assert trace is not None
         found = await _find(services, connection, trace)
+    await audit.record_restricted_reads(services.database, services.principal, "proof", found.documents, run_id)
     return seal(_sections(trace, found, services.settings.current))
 
 

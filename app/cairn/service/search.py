@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from cairn.domain.access import check_access
 from cairn.domain.document import check_filters
 from cairn.domain.ids import new_id
 from cairn.domain.passage import CacheStats, FusionForm, Leg, Mode, Passage, SearchRequest, SearchResult
@@ -18,10 +19,10 @@ from cairn.providers.metered import Meter
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.plan import default_legs, legs_of
 from cairn.retrieve.trace import complete_trace, sample_trace, search_trace
-from cairn.service.documents import get_collection
+from cairn.service.documents import get_collection, require_access_giver
 from cairn.service.epochs import check_reached, of_one_state
 from cairn.settings import Settings
-from cairn.store import audit, passages, traces
+from cairn.store import audit, documents, passages, traces
 from cairn.store import cache as cache_store
 from cairn.wiring import Services
 
@@ -97,17 +98,32 @@ async def get_trace(services: Services, run_id: UUID) -> RunTrace:
     return found
 
 
-async def explain_passage(services: Services, run_id: UUID, passage_id: UUID) -> list[StageVerdict]:
-    """Why a run returned a passage or not, stage by stage. Raises NotFoundError for an unknown run."""
+async def explain_passage(
+    services: Services, run_id: UUID, passage_id: UUID, readable_by: Collection[str] = ()
+) -> list[StageVerdict]:
+    """Why a run returned a passage or not, stage by stage. `readable_by`: principals of somebody else, on whose behalf an
+    administrator asks: where these may not read it, a stage `access` says that it is withheld, and that ends it. Raises
+    NotFoundError for an unknown run, ForbiddenError for `readable_by` from who does not operate, InputError."""
+    if readable_by:
+        require_access_giver(services)
+        readable_by = check_access(readable_by)
     await get_trace(services, run_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await traces.explain(connection, run_id, passage_id)
+        told = await traces.explain(connection, run_id, passage_id)
+        access = await documents.access_of_passage(connection, services.principal, passage_id) if readable_by else None
+    if access and not set(access) & set(readable_by):
+        withheld = f"withheld by access: its document is only for {', '.join(access)}"
+        return [*told[:1], StageVerdict("access", withheld, None, None)]
+    return told
 
 
 async def load_passages(services: Services, ids: Collection[UUID]) -> Mapping[UUID, Passage]:
     """Passages by id; those that are gone are left out."""
     async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await passages.fetch(connection, services.principal, dict.fromkeys(ids))
+        found = await passages.fetch(connection, services.principal, dict.fromkeys(ids))
+    read = {one.document_id for one in found.values()}
+    await audit.record_restricted_reads(services.database, services.principal, "passage", read)
+    return found
 
 
 async def get_cache_stats(services: Services) -> CacheStats:
@@ -145,6 +161,8 @@ async def run_search(
             result = await cached_search(
                 services.search_deps, services.principal, request, settings, run_id, meter=meter
             )
+            read = {one.document_id for one in result.passages}
+            await audit.record_restricted_reads(services.database, services.principal, "search", read, run_id)
         trace = complete_trace(trace, result)
         return replace(result, usage=meter.usage)
     except Exception as error:

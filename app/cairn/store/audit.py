@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from cairn.db.queries import load_queries
 from cairn.domain.audit import AuditEvent
 from cairn.domain.ids import new_id
-from cairn.domain.principal import Principal
+from cairn.domain.principal import LOCAL, Principal
+from cairn.store.session import Database
 
 SQL = load_queries("audit")
 
 TEXT_CHARS = 500
 """Longer names of targets and longer texts in details are cut; the table takes 2,000 and 16,000 bytes."""
+
+ReadWay = Literal["text", "file", "passage", "search", "answer", "proof"]
+"""How a restricted document was read."""
+READ_RESTRICTED: Final = "document.read_restricted"
+MOST_READ: Final = 300
+"""Ids of documents in one line of the audit log; it says how many there were."""
 
 
 async def record(
@@ -27,6 +34,24 @@ async def record(
     kept = {name: _cut(value) if isinstance(value, str) else value for name, value in (detail or {}).items()}
     arguments = (new_id(), who.id, who.name, action, _cut(target), kept)
     await connection.execute(SQL["record"], principal.tenant_id, *arguments)
+
+
+async def record_restricted_reads(
+    database: Database, principal: Principal, way: ReadWay, documents: Collection[UUID], target: UUID | None = None
+) -> None:
+    """Add a line (`document.read_restricted`) where the caller was shown text or files of documents by the scope admin alone:
+    their access lists do not name it. `target`: the search or run that showed them; None: the document itself. Nothing is recorded of
+    who has no name: a server without keys, the command line, the library."""
+    who = principal.caller
+    if not documents or not who.reads_all or who.id == LOCAL.id:
+        return
+    async with database.transaction(principal, readonly=True) as connection:
+        meant = (principal.tenant_id, list(documents), list(who.names))
+        read = [str(row["id"]) for row in await connection.fetch(SQL["read_by_right_alone"], *meant)]
+    if read:
+        detail = {"way": way, "documents": read[:MOST_READ], "count": len(read)}
+        async with database.transaction(principal) as connection:
+            await record(connection, principal, READ_RESTRICTED, str(target or read[0]), detail)
 
 
 def _cut(text: str) -> str:

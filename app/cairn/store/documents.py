@@ -225,6 +225,12 @@ async def set_access(connection: Any, collection_id: UUID, document_id: UUID, ac
     return changed
 
 
+async def access_of_passage(connection: Any, principal: Principal, passage_id: UUID) -> Sequence[str] | None:
+    """The access list of its document; None where everybody in the tenant may read it, or there is no such passage."""
+    found: Sequence[str] | None = await connection.fetchval(SQL["access_of_passage"], principal.tenant_id, passage_id)
+    return found
+
+
 async def set_status(
     connection: Any, principal: Principal, collection_id: UUID, external_id: str, status: Status, error: str | None
 ) -> None:

@@ -105,6 +105,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /jobs/{job_id}/cancel": _WRITE,
     "POST /jobs/{job_id}/retry": _WRITE,
     "GET /jobs/{job_id}/events": _READ,
+    "GET /traces/{trace_id}/passages/{passage_id}": _READ,
     "GET /traces/{trace_id}": _READ,
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from datetime import datetime
 from itertools import zip_longest
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
+from cairn.domain.access import MOST_NAMES
 from cairn.domain.trace import LegTrace, RunTrace
+from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, example
 from cairn.interfaces.http.running import ServicesDep, TypedRoute
 from cairn.service import search as search_service
 
 router = APIRouter(tags=["traces"], route_class=TypedRoute)
+
+TraceId = Annotated[UUID, Path(description="`trace_id` of a search, `run_id` of a question.", examples=[ID_EXAMPLE])]
+_STAGE = {"stage": "vector", "verdict": "found at rank 3 of 50", "rank": 3, "score": 0.71}
 
 
 class CandidateOut(BaseModel):
@@ -73,13 +79,54 @@ class TraceOut(BaseModel):
 
 @router.get("/traces/{trace_id}", summary="Read a run back")
 async def get_trace(
-    trace_id: Annotated[
-        UUID, Path(description="`trace_id` of a search, `run_id` of a question.", examples=[ID_EXAMPLE])
-    ],
+    trace_id: TraceId,
     services: ServicesDep,
 ) -> TraceOut:
     """The run with every candidate of every leg and why it was kept or not. Waits until the trace is written."""
     return _out(await search_service.get_trace(services, trace_id))
+
+
+class StageOut(BaseModel):
+    """What a stage of a run made of a passage."""
+
+    model_config = example(_STAGE)
+
+    stage: str = Field(
+        description="collection, access, conditions, one for each leg, fusion, result; of a run of several searches also "
+        "`search 2` and merged."
+    )
+    verdict: str
+    rank: int | None = Field(description="From 1; null where it has none.")
+    score: float | None
+
+
+class ExplanationOut(BaseModel):
+    model_config = example({"stages": [_STAGE]})
+
+    stages: list[StageOut]
+
+
+@router.get(
+    "/traces/{trace_id}/passages/{passage_id}",
+    responses=problems.declare(403),
+    summary="Why a run returned a passage or not",
+)
+async def explain_passage(
+    trace_id: TraceId,
+    passage_id: Annotated[UUID, Path(description="Id of the passage.", examples=[ID_EXAMPLE])],
+    services: ServicesDep,
+    readable_by: Annotated[
+        list[str] | None,
+        Query(
+            max_length=MOST_NAMES,
+            description="Ask on behalf of who has these principals, `person:ada`, `group:hr`; repeat it: a stage `access` says "
+            "where its document is withheld from them. Needs the scope admin.",
+        ),
+    ] = None,
+) -> ExplanationOut:
+    """Stage by stage, in words. A passage that the caller may not read is explained as one that is not there."""
+    told = await search_service.explain_passage(services, trace_id, passage_id, readable_by or ())
+    return ExplanationOut(stages=[StageOut(**asdict(one) | {"score": _number(one.score)}) for one in told])
 
 
 def _out(trace: RunTrace) -> TraceOut:
