@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cairn.connectors.choose_files import SKIPPED_FOLDERS
 from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
@@ -24,7 +25,6 @@ from cairn.service.file_identity import find_gone, origin_of, refuse_taken
 from cairn.settings import Settings
 from cairn.wiring import Services
 
-SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _HEAD = 65_536
 """Bytes of a file too large to take that are read to see whether it is a document at all."""
 

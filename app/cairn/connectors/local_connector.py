@@ -1,0 +1,104 @@
+"""A folder of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cairn.connectors.choose_files import PathFilter, is_hidden
+from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileTooLarge, SourceRefused, SourceUnreachable
+from cairn.connectors.threads import iterate_in_thread
+
+
+class LocalConnector:
+    """Links that lead out of the folder are not followed, and neither are links to folders."""
+
+    def __init__(self, folder: Path, chosen: PathFilter) -> None:
+        """`folder`: its links are followed once, here: what lies in it afterwards is what it led to."""
+        self._root = Path(os.path.realpath(folder))
+        self._chosen = chosen
+
+    def list_files(self) -> AsyncIterator[RemoteFile]:
+        """As Connector says; in the order of names, folder by folder."""
+        return iterate_in_thread(self._walk())
+
+    def _walk(self) -> Iterator[RemoteFile]:
+        self._need_root()
+        for current, folders, names in os.walk(self._root, onerror=self._fail):
+            relative = Path(current).relative_to(self._root)
+            folders[:] = sorted(name for name in folders if self._is_entered(relative / name))
+            for name in sorted(names):
+                path = (relative / name).as_posix()
+                if self._chosen.takes(path) and (found := self._describe(path)) is not None:
+                    yield found
+        self._need_root()  # what vanished with it was not deleted
+
+    def _need_root(self) -> None:
+        if not self._root.is_dir():
+            raise SourceUnreachable(f"there is no folder {self._root}: is what it lies on connected?")
+
+    def _is_entered(self, relative: Path) -> bool:
+        return not is_hidden(relative.name) and not (self._root / relative / "pyvenv.cfg").exists()
+
+    def _fail(self, error: OSError) -> None:
+        """A folder that is gone by now has no files; one that cannot be read must not look as if it had none."""
+        if isinstance(error, FileNotFoundError):
+            return self._need_root()
+        if isinstance(error, PermissionError):
+            raise SourceRefused(f"the folder {error.filename} may not be read by the user that Cairn runs as") from None
+        raise SourceUnreachable(f"the folder {error.filename} cannot be read: {error.strerror or error}") from None
+
+    def _describe(self, path: str) -> RemoteFile | None:
+        """None for what is no file of the folder: a pipe, a link that leads out of it or nowhere, one that was just deleted."""
+        real = self._inside(path)
+        try:
+            found = real.stat() if real is not None else None
+        except OSError:
+            return None
+        if found is None or not stat.S_ISREG(found.st_mode):
+            return None
+        return RemoteFile(
+            path,
+            # the inode as well: programs that keep times put another file in the place of the old one
+            version=f"{found.st_size}-{found.st_mtime_ns}-{found.st_ino}",
+            address=(self._root / path).as_uri(),
+            size=found.st_size,
+            modified=datetime.fromtimestamp(found.st_mtime, UTC),
+        )
+
+    def _inside(self, path: str) -> Path | None:
+        real = Path(os.path.realpath(self._root / path))
+        return real if real.is_relative_to(self._root) else None
+
+    async def read_file(self, file: RemoteFile, most_bytes: int) -> bytes:
+        """As Connector says."""
+        return await asyncio.to_thread(self._read, file.path, most_bytes)
+
+    def _read(self, path: str, most_bytes: int) -> bytes:
+        real = self._inside(path)
+        if real is None:
+            raise SourceFileGone(f"{path} leads out of the folder now")
+        try:
+            # without links, which may have been put there since; without waiting for the other end of a pipe
+            opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(opened, "rb") as handle:
+                if not stat.S_ISREG(os.fstat(opened).st_mode):
+                    raise SourceFileGone(f"{path} is no file any more")
+                content = handle.read(most_bytes + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            self._need_root()
+            raise SourceFileGone(f"{path} is not there any more") from None
+        except PermissionError:
+            raise SourceRefused(f"{path} may not be read by the user that Cairn runs as") from None
+        except OSError as error:
+            raise SourceUnreachable(f"{path} cannot be read: {error.strerror or error}") from None
+        if len(content) > most_bytes:
+            raise SourceFileTooLarge(f"{path} has more than {most_bytes:,} bytes")
+        return content
+
+    async def close(self) -> None:
+        """Nothing is open."""

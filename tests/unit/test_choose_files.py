@@ -1,0 +1,48 @@
+"""Which files of a source are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.connectors.choose_files import PathFilter, path_filter
+from cairn.connectors.connector import SourceRefused
+from tests.growth import repeated, takes_linear_time
+
+
+@pytest.mark.parametrize(
+    ("pattern", "taken", "left"),
+    [
+        ("*.md", ["a.md", "x/y/a.md"], ["a.mdx", "md"]),
+        ("hr", ["hr/a.md", "x/hr/b/c.md", "hr"], ["hrx/a.md"]),
+        ("hr/*.md", ["hr/a.md"], ["hr/x/a.md", "x/hr/a.md"]),
+        ("hr/**", ["hr/a.md", "hr/x/a.md"], ["x/hr/a.md"]),
+        ("hr/**/*.md", ["hr/a.md", "hr/x/y/a.md"], ["hr/a.txt"]),
+        ("**/old/*", ["old/a", "x/y/old/a"], ["old", "older/a"]),
+        ("/hr/", ["hr/a.md"], ["a.md"]),
+        ("a?[0-9].md", ["ab1.md"], ["ab.md", "abc.md"]),
+        ("**", ["a", "b/c"], []),
+    ],
+)
+def test_patterns_mean_what_they_mean_in_shells(pattern: str, taken: list[str], left: list[str]) -> None:
+    assert [path for path in taken + left if path_filter({"include": pattern}).takes(path)] == taken
+    assert [path for path in taken + left if path_filter({"exclude": pattern}).takes(path)] == left
+
+
+def test_excluded_beats_included_and_hidden_files_are_left_out() -> None:
+    chosen = path_filter({"include": "*.md, *.txt\n*.pdf", "exclude": "draft*"})
+    given = ["a.md", "b.txt", "c.pdf", "d.docx", "draft.md", ".git/a.md", "x/.b.md", "node_modules/a.md", "drafts/a.md"]
+    assert [path for path in given if chosen.takes(path)] == ["a.md", "b.txt", "c.pdf"]
+
+
+def test_patterns_have_bounds() -> None:
+    with pytest.raises(SourceRefused, match="include: at most 100 patterns of 300"):
+        path_filter({"include": ",".join("a" for _ in range(101))})
+    with pytest.raises(SourceRefused, match="exclude"):
+        path_filter({"exclude": "a" * 301})
+    path_filter({"include": ",".join("a" for _ in range(100)), "exclude": "a" * 300})
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 100 + "b", "**/a/" * 50 + "b"])
+def test_no_pattern_takes_long(pattern: str) -> None:
+    hostile = PathFilter(include=(pattern,))
+    assert takes_linear_time(hostile.takes, repeated("a/" if "/" in pattern else "a"), 10_000)
