@@ -40,8 +40,8 @@ async def record_restricted_reads(
     database: Database, principal: Principal, way: ReadWay, documents: Collection[UUID], target: UUID | None = None
 ) -> None:
     """Add a line (`document.read_restricted`) where the caller was shown text or files of documents by the scope admin alone:
-    their access lists do not name it. `target`: the search or run that showed them; None: the document itself. Nothing is recorded of
-    who has no name: a server without keys, the command line, the library."""
+    their access lists do not name it. `target`: the search or run that showed them; None: the document itself. Nothing is
+    recorded of who has no name: a server without keys, the command line, the library."""
     who = principal.caller
     if not documents or not who.reads_all or who.id == LOCAL.id:
         return

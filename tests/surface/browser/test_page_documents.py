@@ -205,3 +205,41 @@ def test_a_collection_is_called_as_people_call_it(api: Api, tab: Page, shoot: Sh
     expect(tab.get_by_label("Collection", exact=True)).to_have_value("People of 2024")
     tab.goto(f"{api.url}/ui/search?collection=Personnel-2024")
     expect(tab.get_by_label("Collection", exact=True)).to_have_value("People of 2024")
+
+
+def test_who_may_read_is_shown_and_changed(api: Api, tab: Page, shoot: Shoot) -> None:
+    """On a server without keys everybody operates. What is for some has a lock that says for whom, in words."""
+    texts = [{"external_id": name, "text": f"The pay of {name}."} for name in ("hr/pay.md", "hr/open.md", "menu.md")]
+    api.client.post("/index", json={"collection": "readers", "documents": texts})
+    tab.goto(f"{api.url}/ui/documents?collection=readers")
+    rows = tab.get_by_role("main").get_by_role("listitem").filter(has=tab.get_by_label("What to do with"))
+    expect(rows).to_have_count(3)
+    assert tab.get_by_text("Only for").count() == 0
+    tab.get_by_label("Who may read this collection").click()
+    form = tab.get_by_role("dialog")
+    form.get_by_label("Folder; empty").fill("/")
+    form.get_by_label("Readers, one a line").fill("group:hr\nperson:ada")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_text("a folder is what ids of documents begin with")).to_be_visible()
+    form.get_by_label("Folder; empty").fill("hr/")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("listitem").filter(has_text="hr/").get_by_text("group hr, ada")).to_be_visible()
+    shoot(tab, "documents-access")
+    form.get_by_role("button", name="Dismiss").click()
+    expect(tab.get_by_text("1 access rule of a folder")).to_be_visible()
+    ruled = rows.filter(has_text="hr/pay.md")
+    expect(ruled.get_by_text("Only for group hr, ada (as hr/)")).to_be_visible()
+    assert api.client.get("/collections/readers/documents").json()["items"][1]["access"] == ["group:hr", "person:ada"]
+    _choose(tab, ruled, "Who may read it …")
+    tab.get_by_role("dialog").get_by_label("Readers, one a line").fill("group:board")
+    tab.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(ruled.get_by_text("Only for group board", exact=True)).to_be_visible()
+    expect(rows.filter(has_text="menu.md").get_by_text("Only for")).to_have_count(0)
+    tab.emulate_media(color_scheme="dark")
+    shoot(tab, "documents-access-dark")
+    tab.get_by_label("Who may read this collection").click()
+    tab.get_by_role("dialog").get_by_label("Take the rule away: hr/").click()
+    expect(tab.get_by_role("dialog").get_by_role("listitem")).to_have_count(0)
+    tab.get_by_role("dialog").get_by_role("button", name="Dismiss").click()
+    expect(tab.get_by_text("Only for group hr")).to_have_count(0)
+    expect(ruled.get_by_text("Only for group board", exact=True)).to_be_visible()

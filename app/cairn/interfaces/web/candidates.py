@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -34,7 +34,15 @@ async def explain(page: Page, run_id: UUID, passage: Passage | UUID) -> None:
         services = await page.session.services("read")
         passage_id = passage if isinstance(passage, UUID) else passage.passage_id
         verdicts = await search.explain_passage(services, run_id, passage_id)
-        _show_verdicts(page, "" if isinstance(passage, UUID) else _say_why(page.text, passage), verdicts)
+        sentence = "" if isinstance(passage, UUID) else _say_why(page.text, passage)
+        _show_verdicts(page, sentence, verdicts, partial(_ask_for_others, page, run_id, passage_id))
+
+
+async def _ask_for_others(page: Page, run_id: UUID, passage_id: UUID, principals: str) -> Sequence[StageVerdict]:
+    """The same on behalf of who has these principals, with commas between them. Raises InputError, ForbiddenError."""
+    services = await page.session.services("read")
+    named = [one.strip() for one in principals.split(",") if one.strip()]
+    return await search.explain_passage(services, run_id, passage_id, named)
 
 
 def _say_why(text: Texts, passage: Passage) -> str:
@@ -47,21 +55,43 @@ def _say_why(text: Texts, passage: Passage) -> str:
     return " ".join([*said, *([text("search.read_again")] if passage.rerank_score is not None else [])])
 
 
-def _show_verdicts(page: Page, sentence: str, verdicts: Sequence[StageVerdict]) -> None:
+def _show_verdicts(
+    page: Page,
+    sentence: str,
+    verdicts: Sequence[StageVerdict],
+    ask: Callable[[str], Awaitable[Sequence[StageVerdict]]],
+) -> None:
+    """`ask`: the same for others, which who operates may."""
+
+    async def ask_again() -> None:
+        with shown_errors():
+            told = await ask(others.value or "")
+            listed.clear()
+            with listed:
+                _draw_verdicts(page, told)
+
     with ui.dialog() as dialog, ui.card().classes("max-w-2xl"):
         ui.label(page.text("search.why")).classes("text-lg font-medium").props("role=heading aria-level=2")
         if sentence:
             ui.label(sentence).classes("break-words")
             ui.label(page.text("search.stage_by_stage")).classes("text-sm font-medium mt-2")
-        for one in verdicts:
-            with ui.column().classes(f"w-full gap-0 pb-1 {LINE}"):
-                numbers = [f"#{one.rank}"] if one.rank is not None else []
-                numbers += [f"{one.score:.4f}"] if one.score is not None else []
-                ui.label(" · ".join((page.text.say("stages", one.stage), *numbers))).classes("text-xs opacity-70")
-                ui.label(one.verdict).classes("break-words")
+        with ui.column().classes("w-full gap-0") as listed:
+            _draw_verdicts(page, verdicts)
+        if page.session.may("admin"):
+            others = ui.input(page.text("access.on_behalf"), placeholder="person:ada, group:hr").classes("w-full")
+            others.on("keydown.enter", ask_again)
         ui.button(page.text("documents.dismiss"), on_click=dialog.close).props("flat no-caps").classes("self-end")
     dialog.on("hide", dialog.delete)
     dialog.open()
+
+
+def _draw_verdicts(page: Page, verdicts: Sequence[StageVerdict]) -> None:
+    for one in verdicts:
+        with ui.column().classes(f"w-full gap-0 pb-1 {LINE}"):
+            numbers = [f"#{one.rank}"] if one.rank is not None else []
+            numbers += [f"{one.score:.4f}"] if one.score is not None else []
+            ui.label(" · ".join((page.text.say("stages", one.stage), *numbers))).classes("text-xs opacity-70")
+            ui.label(one.verdict).classes("break-words")
 
 
 @dataclass(frozen=True, slots=True)

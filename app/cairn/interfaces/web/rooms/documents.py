@@ -13,6 +13,12 @@ from nicegui import ui
 from cairn.domain.document import Document, Status
 from cairn.domain.document_list import DocumentFilter, DocumentSort
 from cairn.errors import NotFoundError
+from cairn.interfaces.web.access_form import (
+    edit_collection_access,
+    edit_document_access,
+    say_restriction,
+    say_rules,
+)
 from cairn.interfaces.web.collection_form import create_collection, rename_collection
 from cairn.interfaces.web.document_form import edit_document
 from cairn.interfaces.web.dropzone import DropZone
@@ -36,6 +42,7 @@ from cairn.interfaces.web.parts import (
 from cairn.interfaces.web.upload_list import UploadList
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
+from cairn.service.access import list_access_rules
 from cairn.service.editing import delete_documents
 from cairn.settings import Settings
 
@@ -104,9 +111,14 @@ class _Room:
             if may_write:
                 icon_button("create_new_folder", text("documents.new"), self._create)
                 self.rename = icon_button("drive_file_rename_outline", text("documents.rename"), self._rename)
+            if self.page.session.may("admin"):
+                self.access = icon_button("lock", text("access.collection"), self._edit_collection_access)
             with ui.column().classes("gap-0 ml-2"):
                 self.counts = ui.label().classes("text-sm opacity-80")
                 self.model = ui.label().classes("text-xs opacity-70")
+                with ui.row().classes("items-center gap-1 no-wrap text-xs") as self.restricted:
+                    ui.icon("lock").props("aria-hidden=true")
+                    self.restricted_said = ui.label().classes("break-words min-w-0")
         with ui.row().classes("notice") as self.outdated:
             ui.icon("update").props("aria-hidden=true")
             self.outdated_said = ui.label().classes("grow break-words min-w-0")
@@ -195,11 +207,16 @@ class _Room:
             if shown != self.seen:  # else a menu that is open would go away
                 self.seen = shown
                 self._show(listed, old, any_at_all=bool(found.document_count or listed))
+            self._tell_restricted(say_rules(self.page.text, await list_access_rules(services, self.collection)))
             serving = (await models.get_embedding(services, self.collection)).get(self.collection)
             self.model.text = serving.model.partition(":")[0] if serving and serving.model else ""
             text = self.page.text
             passages = text.count("documents.passages", found.passage_count)
             self.counts.text = f"{text.count('documents.documents', found.document_count)} · {passages}"
+
+    def _tell_restricted(self, said: str) -> None:
+        self.restricted_said.text = said
+        self.restricted.set_visibility(bool(said))
 
     def _tell_outdated(self, count: int) -> None:
         said = "documents.outdated_one" if count == 1 else "documents.outdated_many"
@@ -211,6 +228,8 @@ class _Room:
         if self.page.session.may("write"):
             self.zone.step_back(back=back)
             self.rename.set_visibility(self.seen is not None)
+        if self.page.session.may("admin"):
+            self.access.set_visibility(self.seen is not None)
         self.filters.set_visibility(back)
 
     def _show_missing(self) -> None:
@@ -218,6 +237,7 @@ class _Room:
         self.counts.text = self.model.text = ""
         self.seen = None
         self._tell_outdated(0)
+        self._tell_restricted("")
         self._step_back(back=False)
         self.rows.clear()
         with self.rows, beside_rows():
@@ -272,6 +292,10 @@ class _Room:
                     about, text("viewer.version", version=document.version) if document.version > 1 else None,
                     (text("documents.updated"), document.updated_at), text("documents.is_outdated") if outdated else None,
                 )  # fmt: skip
+                if said := say_restriction(text, document):
+                    with ui.row().classes("items-center gap-1 no-wrap text-xs"):
+                        ui.icon("lock").props("aria-hidden=true")
+                        ui.label(said).classes("break-words min-w-0")
                 if document.error:
                     ui.label(document.error).classes(f"text-sm {BAD} break-words")
             if document.status != "indexed":
@@ -303,6 +327,9 @@ class _Room:
                 ui.menu_item(text("documents.reread_one"), partial(self._reread, document))
             if may_write:
                 ui.menu_item(text("documents.edit"), partial(self._edit, document))
+            if may_write and self.page.session.may("admin"):
+                ui.menu_item(text("access.edit"), partial(self._edit_access, document))
+            if may_write:
                 ui.menu_item(text("documents.delete"), partial(self._delete, [document])).classes(BAD)
         return menu
 
@@ -311,6 +338,14 @@ class _Room:
 
     async def _edit(self, document: Document) -> None:
         if await edit_document(self.page, self.collection, document):
+            await self.refresh()
+
+    async def _edit_access(self, document: Document) -> None:
+        if await edit_document_access(self.page, self.collection, document):
+            await self.refresh()
+
+    async def _edit_collection_access(self) -> None:
+        if await edit_collection_access(self.page, self.collection):
             await self.refresh()
 
     # --- what is deleted ----------------------------------------------------------------------------------------------------
