@@ -46,6 +46,7 @@ from cairn.settings.sections import (
     RoutingSettings,
     RunSettings,
     SettingsSection,
+    SourceSettings,
     TraceSettings,
     UrlSettings,
     VectorSettings,
@@ -71,6 +72,7 @@ class Settings(SettingsSection):
     ground: GroundSettings = GroundSettings()
     web: WebSettings = WebSettings()
     urls: UrlSettings = UrlSettings()
+    sources: SourceSettings = SourceSettings()
     agents: AgentSettings = AgentSettings()
     planned: PlannedSettings = PlannedSettings()
     iterative: IterativeSettings = IterativeSettings()
