@@ -9,7 +9,8 @@ import pytest
 from scripted_web import Reply, ScriptedWeb
 
 from cairn.errors import AddressRefusedError, CairnError, FetchError, InputError, TooLargeError
-from cairn.providers.fetch_pages import PageFetcher, check_url, is_public
+from cairn.providers.address_guard import AddressGuard, is_public
+from cairn.providers.fetch_pages import PageFetcher, check_url
 from cairn.settings import UrlSettings
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -98,8 +99,8 @@ def test_what_is_public_depends_on_no_version_of_python(address: str, public: bo
 
 
 async def test_a_private_network_that_the_settings_open_is_reached_by_its_own_address() -> None:
-    assert PageFetcher(UrlSettings(private_networks=("::1/128",)), max_bytes=1)._may_reach(ipaddress.ip_address("::1"))
-    assert not PageFetcher(UrlSettings(), max_bytes=1)._may_reach(ipaddress.ip_address("::1"))
+    assert AddressGuard(UrlSettings(private_networks=("::1/128",))).may_reach(ipaddress.ip_address("::1"))
+    assert not AddressGuard(UrlSettings()).may_reach(ipaddress.ip_address("::1"))
 
 
 async def test_a_name_that_means_another_address_later_changes_nothing(web: ScriptedWeb) -> None:

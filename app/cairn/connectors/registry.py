@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +11,19 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from cairn.connectors.choose_files import path_filter
-from cairn.connectors.connector import Connector, SourceRefused
+from cairn.connectors.connector import Connector, SourceRefused, SourceUnreachable
+from cairn.connectors.source_http import SourceHttp
 from cairn.distribution import Extra, require_part
-from cairn.errors import MissingPartError
+from cairn.errors import FetchError, InputError, MissingPartError
+from cairn.providers.address_guard import AddressGuard, Resolve, resolve
+from cairn.providers.guarded_http import PORTS, GuardedHttp
 from cairn.settings import UrlSettings
 
 OF_ALL: Final = frozenset({"include", "exclude"})
 """Options that every kind takes."""
 LONGEST_ADDRESS: Final = 512
+WHOLE_S: Final = 600.0
+"""Seconds that one file, or the files of a repository, may take; nothing may come for urls.seconds of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,8 @@ class Opening:
     secrets: Mapping[str, str]
     allow: UrlSettings
     folders: Sequence[Path] = ()
+    resolve: Resolve = resolve
+    trust: ssl.SSLContext | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +62,156 @@ def _open_folder(opening: Opening) -> Connector:
     return LocalConnector(folder, path_filter(opening.options))
 
 
-KINDS: Final = (SourceKind("folder", ("file",), _open_folder),)
+def _open_site(opening: Opening) -> Connector:
+    from cairn.connectors.web_connector import WebConnector, pages_per_second
+
+    return WebConnector(
+        opening.address, _http(opening), path_filter(opening.options), pages_per_second(opening.options)
+    )
+
+
+def _open_webdav(opening: Opening) -> Connector:
+    from cairn.connectors.webdav_connector import WebdavConnector
+
+    scheme = "https" if opening.address.scheme == "webdavs" else "http"
+    base = opening.address._replace(scheme=scheme, query="", fragment="").geturl()
+    return WebdavConnector(base, _http(opening, _authorization(opening), whole_s=WHOLE_S), path_filter(opening.options))
+
+
+def _open_git(opening: Opening) -> Connector:
+    from cairn.connectors.git_connector import GitConnector, RepositoryAddress
+
+    address, options = opening.address, opening.options
+    if address.scheme == "github":
+        url = f"https://github.com/{address.netloc}{address.path.rstrip('/').removesuffix('.git')}.git"
+    else:
+        url = address._replace(scheme=address.scheme.removeprefix("git+"), query="", fragment="").geturl().rstrip("/")
+    repository = RepositoryAddress(url, options.get("ref", ""), options.get("folder", "").strip("/"))
+    http = _http(opening, _authorization(opening, "git"), whole_s=WHOLE_S)
+    return GitConnector(repository, repository.key(opening.secrets), http, path_filter(options))
+
+
+def _open_sftp(opening: Opening) -> Connector:
+    from cairn.connectors.sftp_connector import PORT, SftpConnector, ssh_server
+
+    host, port = opening.address.hostname or "", opening.address.port or PORT
+    server = ssh_server(host, port, opening.options, opening.secrets, opening.allow.seconds)
+    guard = AddressGuard(opening.allow, opening.resolve, own_port=PORT)
+    _check_host(guard, host, port)
+    return SftpConnector(server, unquote(opening.address.path), guard, path_filter(opening.options))
+
+
+def _open_s3(opening: Opening) -> Connector:
+    from cairn.connectors.fsspec_connector import FsspecConnector, list_bucket
+    from cairn.connectors.object_stores import open_s3, s3_endpoint
+
+    guard = AddressGuard(opening.allow, opening.resolve)
+    make = open_s3(opening.options, opening.secrets, guard, opening.allow.seconds)
+    endpoint = urlsplit(s3_endpoint(opening.options)[0])
+    host, port = endpoint.hostname or "", endpoint.port or PORTS[endpoint.scheme]
+    _check_host(guard, host, port)
+
+    async def check() -> None:
+        try:
+            await guard.find_addresses(host, port)
+        except InputError as error:
+            raise SourceRefused(error.detail) from None
+        except FetchError as error:
+            raise SourceUnreachable(error.detail) from None
+
+    return FsspecConnector(make, _root(opening), "s3", path_filter(opening.options), entries=list_bucket, check=check)
+
+
+def _open_cloud(opening: Opening) -> Connector:
+    from cairn.connectors.fsspec_connector import FsspecConnector
+    from cairn.connectors.object_stores import open_azure, open_google
+
+    is_google = opening.address.scheme in ("gs", "gcs")
+    open_store = open_google if is_google else open_azure
+    try:
+        make = open_store(opening.options, opening.secrets, AddressGuard(opening.allow))
+    except InputError as error:
+        raise SourceRefused(error.detail) from None
+    return FsspecConnector(make, _root(opening), "gs" if is_google else "az", path_filter(opening.options))
+
+
+def _root(opening: Opening) -> str:
+    """Bucket and folder. What is no part of an address elsewhere may be one of a name here."""
+    if not opening.address.netloc:
+        raise SourceRefused(f"an address of this kind names a bucket: {opening.address.scheme}://bucket/folder")
+    return opening.address.netloc + unquote(opening.address.path)
+
+
+def _http(opening: Opening, headers: Mapping[str, str] | None = None, whole_s: float | None = None) -> SourceHttp:
+    """Raises SourceRefused where the host may not be asked."""
+    address = opening.address
+    scheme = "http" if address.scheme in ("http", "webdav", "git+http") else "https"
+    host = "github.com" if address.scheme == "github" else address.hostname or ""
+    _check_host(AddressGuard(opening.allow), host, address.port or PORTS[scheme])
+    return SourceHttp(
+        GuardedHttp(opening.allow, resolve=opening.resolve, trust=opening.trust, whole_s=whole_s), headers
+    )
+
+
+def _check_host(guard: AddressGuard, host: str, port: int) -> None:
+    if not host:
+        raise SourceRefused("the address names no host")
+    try:
+        guard.check_host(host, port)
+    except InputError as error:
+        raise SourceRefused(error.detail) from None
+
+
+def _authorization(opening: Opening, username: str | None = None) -> Mapping[str, str]:
+    """The header for what was given. `username`: where none was."""
+    secrets, username = opening.secrets, opening.options.get("username") or username
+    password = secrets.get("password") or (secrets.get("token") if username else None)
+    if password and username:
+        return {"Authorization": "Basic " + b64encode(f"{username}:{password}".encode()).decode("ascii")}
+    if password:
+        raise SourceRefused("option username is missing: whose the password is")
+    return {"Authorization": f"Bearer {secrets['token']}"} if secrets.get("token") else {}
+
+
+KINDS: Final = (
+    SourceKind("folder", ("file",), _open_folder),
+    SourceKind("site", ("https", "http"), _open_site, frozenset({"pages_per_second"})),
+    SourceKind(
+        "git repository", ("git+https", "git+http", "github"), _open_git, frozenset({"ref", "folder", "username"}),
+        frozenset({"token", "password"}), "sources",
+    ),
+    SourceKind("WebDAV folder", ("webdavs", "webdav"), _open_webdav, frozenset({"username"}), frozenset({"password", "token"})),
+    SourceKind(
+        "SFTP folder", ("sftp",), _open_sftp, frozenset({"username", "host_key"}),
+        frozenset({"password", "private_key", "passphrase"}), "sources",
+    ),
+    SourceKind(
+        "bucket of S3", ("s3",), _open_s3, frozenset({"endpoint_url", "region", "anon"}), frozenset({"key", "secret", "token"}),
+        "sources",
+    ),
+    SourceKind(
+        "bucket of Google Cloud Storage", ("gs", "gcs"), _open_cloud, frozenset({"anon"}), frozenset({"service_account"}),
+        "sources-cloud",
+    ),
+    SourceKind(
+        "container of Azure", ("az", "abfs", "abfss"), _open_cloud, frozenset({"account_name", "anon"}),
+        frozenset({"account_key", "sas_token"}), "sources-cloud",
+    ),
+)  # fmt: skip
 
 
 def open_connector(
-    address: str,
-    options: Mapping[str, str],
-    secrets: Mapping[str, str],
-    *,
-    allow: UrlSettings,
-    folders: Sequence[Path] = (),
-) -> Connector:
+    address: str, options: Mapping[str, str], secrets: Mapping[str, str], *, allow: UrlSettings, folders: Sequence[Path] = (),
+    resolve: Resolve = resolve, trust: ssl.SSLContext | None = None,
+) -> Connector:  # fmt: skip
     """The connector for an address, which connects when it is first asked for something; `close` it in the end.
 
     `allow`: the hosts and networks that may be reached, as for pages that are fetched (settings.urls). `folders`: those of this
-    machine that may be read, with what lies in them; none where the address comes from afar. Raises SourceRefused.
+    machine that may be read, with what lies in them; none where the address comes from afar. `resolve`, `trust`: how names become
+    addresses, and whom certificates must come from, other than usual. Raises SourceRefused.
     """
     kind, parsed = _check(address, options, secrets)
-    return kind.make(Opening(parsed, options, secrets, allow, folders))
+    return kind.make(Opening(parsed, options, secrets, allow, folders, resolve, trust))
 
 
 def check_address(address: str, options: Mapping[str, str], secrets: Collection[str] = ()) -> None:

