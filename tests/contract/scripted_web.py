@@ -30,6 +30,7 @@ class ScriptedWeb:
     def __init__(self, pages: dict[str, str | bytes | Reply], *, tls_for: Sequence[str] = ()) -> None:
         self.pages = pages
         self.requests: list[tuple[str, dict[str, str]]] = []
+        self.knows_head = True
         self.released = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
@@ -67,7 +68,14 @@ def _handler(server: ScriptedWeb) -> type[BaseHTTPRequestHandler]:
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(reply.body)
+            if self.command != "HEAD":
+                self.wfile.write(reply.body)
+
+        def do_HEAD(self) -> None:
+            if server.knows_head:
+                self.do_GET()
+            else:
+                self.send_error(405)
 
     return Bound
 

@@ -1,8 +1,8 @@
 """How fsspec is told to open each store of objects: with the credentials that were given for it, and with none of this machine's.
 
 A library of a cloud looks for credentials everywhere: in the environment, in files, at the service that tells a virtual machine
-who it is. Whoever may add a source would read what the server may read. So nothing is opened without credentials or `anon`, and S3
-is given no way to look for others.
+who it is. Whoever may add a source would read what the server may read. So nothing is opened without credentials or `anon`, and
+S3 is given no way to look for others.
 """
 
 from __future__ import annotations

@@ -89,17 +89,17 @@ def _fits(pattern: str, path: str) -> bool:
     return not whole or (len(path) - at >= len(last) and path.endswith(last))
 
 
-def unpack(content: bytes, url: str) -> bytes:
+def unpack(content: bytes, url: str, most_bytes: int = MOST_LIST_BYTES) -> bytes:
     """A list, unpacked where it is packed. Raises SourceRefused for one that is too large, or damaged."""
     if not content.startswith(GZIP):
         return content
     inflate = zlib.decompressobj(wbits=31)
     try:
-        text = inflate.decompress(content, MOST_LIST_BYTES + 1)
+        text = inflate.decompress(content, most_bytes + 1)
     except zlib.error as error:
         raise SourceRefused(f"{url} is packed, and damaged: {error}") from None
-    if len(text) > MOST_LIST_BYTES:
-        raise SourceRefused(f"{url} has more than {MOST_LIST_BYTES:,} bytes when it is unpacked")
+    if len(text) > most_bytes:
+        raise SourceRefused(f"{url} has more than {most_bytes:,} bytes when it is unpacked")
     if not inflate.eof:
         raise SourceRefused(f"{url} is packed, and its end is missing")
     return text

@@ -37,9 +37,12 @@ class GuardedHttp:
     """Asks one thing at a time."""
 
     def __init__(
-        self, settings: UrlSettings, *, resolve: Resolve = resolve, trust: ssl.SSLContext | None = None
-    ) -> None:
-        """`resolve`: how names become addresses. `trust`: whom certificates must come from; None: the usual authorities."""
+        self, settings: UrlSettings, *, resolve: Resolve = resolve, trust: ssl.SSLContext | None = None,
+        whole_s: float | None = None,
+    ) -> None:  # fmt: skip
+        """`resolve`: how names become addresses. `trust`: whom certificates must come from; None: the usual authorities.
+        `whole_s`: seconds that a reply may take altogether; None: urls.seconds, within which something has to come anyway."""
+        self._whole_s = whole_s or settings.seconds
         self._seconds = settings.seconds
         self._guard = AddressGuard(settings, resolve)
         self._trust = trust
@@ -76,9 +79,8 @@ class GuardedHttp:
             async with asyncio.timeout(self._whole_s):
                 return await self._follow(method, url, dict(headers or {}), body, most_bytes)
         except TimeoutError:
-            raise FetchError(
-                f"{url} was not there within {self._whole_s:g} s{_SETTING if self._whole_s == self._seconds else ''}"
-            ) from None
+            setting = " (setting urls.seconds)" if self._whole_s == self._seconds else ""
+            raise FetchError(f"{url} was not there within {self._whole_s:g} s{setting}") from None
 
     async def _follow(self, method: str, url: str, headers: dict[str, str], body: bytes, most_bytes: int) -> HttpReply:
         at = asked = self.check(url)
