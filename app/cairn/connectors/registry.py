@@ -249,6 +249,8 @@ def _parse(address: str) -> SplitResult:
         raise SourceRefused(f"{text[:200]!r} is no address: {error}") from None
     if not parsed.scheme:
         raise SourceRefused(f"{text[:200]!r} is no address of a source: it begins with one of {', '.join(_schemes())}")
+    if parsed.scheme in PORTS and parsed.path.endswith(".git"):
+        parsed = parsed._replace(scheme=f"git+{parsed.scheme}")
     if "@" in parsed.netloc:
         raise SourceRefused(
             "an address has no user name or password in it, since it is shown: give them as option and secret"

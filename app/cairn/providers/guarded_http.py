@@ -70,7 +70,7 @@ class GuardedHttp:
     async def request(
         self, method: str, url: str, *, most_bytes: int, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> HttpReply:
-        """The reply, after redirects, whatever its status; its headers only for HEAD. What is said of who asks
+        """The reply, after redirects, whatever its status; its content where it is one of success. What is said of who asks
         (`Authorization`) goes to no other host, port or protocol.
 
         Raises InputError, AddressRefusedError, TooLargeError; FetchError where there is none.
@@ -135,7 +135,7 @@ class GuardedHttp:
                 except (httpx2.InvalidURL, ValueError):
                     raise FetchError(f"{url} leads to what is no address") from None
             headers = {name.lower(): value for name, value in response.headers.items()}
-            if request.method == "HEAD":
+            if request.method == "HEAD" or response.status_code >= 300:  # what an error looks like nobody reads
                 return HttpReply(str(url), response.status_code, headers, b"")
             return HttpReply(str(url), response.status_code, headers, await _body(url, response, most_bytes))
         finally:
