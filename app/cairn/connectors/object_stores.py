@@ -13,6 +13,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -24,6 +25,8 @@ ACCOUNT: Final = re.compile(r"[a-z0-9]{3,24}")
 GOOGLE: Final = ("storage.googleapis.com", "oauth2.googleapis.com")
 GOOGLE_TOKENS: Final = "https://oauth2.googleapis.com/token"
 HTTPS: Final = 443
+MOST_TRIES: Final = 3
+"""Of one request; whoever keeps a source in step comes back anyway."""
 
 
 def is_anonymous(options: Mapping[str, str]) -> bool:
@@ -52,7 +55,7 @@ def s3_endpoint(options: Mapping[str, str]) -> tuple[str, str]:
 def open_s3(
     options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard, seconds: float
 ) -> Callable[[], Any]:
-    """Opens S3. Raises SourceRefused at once where something is missing."""
+    """Opens S3. `seconds`: for it to answer. Raises SourceRefused at once where something is missing."""
     endpoint, region = s3_endpoint(options)
     anonymous = is_anonymous(options)
     if not anonymous and not (secrets.get("key") and secrets.get("secret")):
@@ -70,12 +73,12 @@ def open_s3(
         from aiobotocore.session import AioSession
         from s3fs import S3FileSystem
 
-        session = AioSession()
-        for name in ("config_file", "credentials_file"):
-            session.set_config_variable(name, os.devnull)
+        # what is known of services is the same for all, and takes a third of a second to be read
+        session = AioSession(session_vars=_nothing_around())
+        session.register_component("data_loader", _service_models())
         session.register_component("credential_provider", AioCredentialResolver(providers=[]))
         style = "path" if options.get("endpoint_url") else "virtual"
-        return S3FileSystem(
+        files = S3FileSystem(
             session=session, anon=anonymous, key=None if anonymous else secrets["key"],
             secret=None if anonymous else secrets["secret"], token=None if anonymous else secrets.get("token") or None,
             endpoint_url=endpoint, use_listings_cache=False, skip_instance_cache=True,
@@ -85,8 +88,28 @@ def open_s3(
                 "s3": {"addressing_style": style}, "connector_args": {"socket_factory": make_socket},
             },
         )  # fmt: skip
+        files.retries = MOST_TRIES
+        return files
 
     return make
+
+
+def _nothing_around() -> dict[str, tuple[Any, Any, Any, Any]]:
+    """What botocore looks for in the environment and in files, without either: its defaults, and whom TLS trusts here."""
+    from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES as VARIABLES
+
+    files = dict.fromkeys(("config_file", "credentials_file"), os.devnull)
+    alone = {
+        name: (None, None, files.get(name, default), convert) for name, (_, _, default, convert) in VARIABLES.items()
+    }
+    return alone | {"ca_bundle": VARIABLES["ca_bundle"]}
+
+
+@cache
+def _service_models() -> Any:
+    from botocore.loaders import create_loader
+
+    return create_loader()
 
 
 def open_google(options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard) -> Callable[[], Any]:
