@@ -37,8 +37,6 @@ from cairn.store import sources as store
 from cairn.store.session import Database
 
 SYNC_SOURCE = "sync_source"
-_DELETED_AT_ONCE = 50
-"""Documents whose files are gone, between two reports."""
 _WAITED = 0.001
 """Seconds; a shorter wait is none."""
 
@@ -229,16 +227,14 @@ async def _write_notes(database: Database, look: _Look) -> None:
 
 
 async def _delete(database: Database, look: _Look, gone: list[str]) -> None:
-    """The documents of files that are not there any more, and then what was known of them."""
+    """The documents of files that are not there any more, each with what was known of its file."""
     principal, source = look.context.principal, look.source
-    for begin in range(0, len(gone), _DELETED_AT_ONCE):
-        paths = gone[begin : begin + _DELETED_AT_ONCE]
-        await look.context.progress(begin, len(gone), "removing what is gone")
+    for number, path in enumerate(gone):
+        await look.context.progress(number, len(gone), f"removing {path}")
         async with database.transaction(principal) as connection:
-            ids = [source.external_id(path) for path in paths]
-            for document_id in await store.find_documents(connection, principal, source, ids):
+            for document_id in await store.find_documents(connection, principal, source, [source.external_id(path)]):
                 await documents.delete(connection, source.collection_id, document_id)
-            await store.forget_files(connection, principal, source.id, paths)
+            await store.forget_files(connection, principal, source.id, [path])
 
 
 def _count(look: _Look, listed: list[RemoteFile], changes: Changes, kept: set[str]) -> SyncCounts:
