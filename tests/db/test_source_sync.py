@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
+import random
 import shutil
+import signal
+import sys
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +25,7 @@ from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundErro
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.providers.sealing import make_key
 from cairn.service.documents import index_now, list_documents, read_text
-from cairn.service.jobs import work_until_ended
+from cairn.service.jobs import cancel_job, work_until_ended
 from cairn.service.sources import (
     SourceChanges,
     add_source,
@@ -34,6 +39,7 @@ from cairn.service.sources import (
 from cairn.wiring import Services
 from tests.documents import text_source
 from tests.sharing import SHARED
+from tests.waiting import until
 
 pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
@@ -303,3 +309,125 @@ async def test_a_source_goes_with_its_documents_or_without(here: Services, folde
     assert await list_sources(here, "wiki") == []
     with pytest.raises(NotFoundError):
         await get_source(here, UUID(int=1))
+
+
+WORKER = """
+import asyncio
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
+
+async def main():
+    async with open_services(read_environment(), SettingsStore()) as services:
+        await services.worker(kinds={"sync_source"}).run(asyncio.Event())
+
+asyncio.run(main())
+"""
+FILES = 60
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(FILES):
+        write(folder, f"n{number:02}.md", f"# Note {number}\n\nText of note {number}.\n")
+    return folder
+
+
+async def test_a_look_that_is_cancelled_keeps_what_it_has_read(here: Services, many: Path, owner: Any) -> None:
+    source, job = await add_source(here, "wiki", many.as_uri())
+    working = asyncio.create_task(work_until_ended(here, job.id))
+
+    async def some_are_noted() -> bool:
+        return bool(await owner.fetchval("SELECT count(*) > 4 FROM rag.source_files WHERE source_id = $1", source.id))
+
+    await until(some_are_noted)
+    await cancel_job(here, job.id)
+    assert (await working).status == "cancelled"
+    state = await get_source(here, source.id)
+    assert 4 < state.documents < FILES  # it reads 20 in a second
+    assert state.source.error == "the look was cancelled"
+    assert sorted(await ids(here)) == [f"n{number:02}.md" for number in range(state.documents)]
+    ended = await look(here, source)
+    assert ended.result is not None
+    assert (ended.result["unchanged"], ended.result["added"]) == (state.documents, FILES - state.documents)
+
+
+@pytest.mark.fault
+@pytest.mark.siege
+async def test_a_look_that_is_killed_goes_on_where_it_was(
+    here: Services, many: Path, tmp_path: Path, owner: Any
+) -> None:
+    source, job = await add_source(here, "wiki", many.as_uri())
+    now = here.environment
+    told = {
+        **os.environ, "CAIRN_DATABASE_URL": str(now.database_url), "CAIRN_HOME": str(now.home), "CAIRN_TENANT": now.tenant,
+        "CAIRN_SOURCE_FOLDERS": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path),
+    }  # fmt: skip
+
+    async def noted() -> int:
+        found: int = await owner.fetchval("SELECT count(*) FROM rag.source_files WHERE source_id = $1", source.id)
+        return found
+
+    async def some_are_noted() -> bool:
+        return await noted() >= 5
+
+    worker = await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, env=told)
+    try:
+        await until(some_are_noted)
+    finally:
+        worker.send_signal(signal.SIGKILL)
+        await worker.wait()
+    before = await noted()
+    assert before < FILES  # it reads 20 in a second
+    await owner.execute("UPDATE rag.jobs SET lease_until = clock_timestamp() WHERE id = $1", job.id)
+    ended = await work_until_ended(here, job.id)
+    assert ended.result is not None
+    assert (ended.attempts, ended.result["unchanged"], ended.result["added"]) == (2, before, FILES - before)
+    found = await list_documents(here, "wiki", limit=2 * FILES)
+    assert [one.external_id for one in sorted(found, key=lambda one: one.external_id)] == [
+        f"n{n:02}.md" for n in range(FILES)
+    ]
+    assert {one.status for one in found} == {"indexed"}
+
+
+@pytest.mark.siege
+async def test_a_folder_that_changes_while_it_is_read_ends_as_it_is(here: Services, tmp_path: Path) -> None:
+    folder, dice, over = tmp_path / "busy", random.Random(7), threading.Event()
+    folder.mkdir()
+    for number in range(2000):
+        write(folder, f"{number % 20}/n{number}.md", f"# Note {number}\n\nText 0 of note {number}.\n")
+
+    def disturb() -> None:
+        for turn in range(1, 1_000_000):
+            if over.wait(0.002):
+                return
+            number, what = dice.randrange(2200), dice.random()
+            path = folder / f"{number % 20}" / f"n{number}.md"
+            if what < 0.25:
+                path.unlink(missing_ok=True)
+            elif what < 0.35 and path.exists():
+                path.rename(folder / f"{dice.randrange(20)}" / f"m{number}-{turn}.md")
+            else:
+                path.write_text(f"# Note {number}\n\nText {turn} of note {number}.\n", encoding="utf-8")
+
+    quick = here.settings.current.sources.model_copy(update={"files_per_second": 0.0})
+    here.settings.current = here.settings.current.model_copy(update={"sources": quick})
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        source = await add(here, folder, most_deleted=1.0)
+        for _ in range(3):
+            assert (await look(here, source)).status == "succeeded"
+    finally:
+        over.set()
+        thread.join()
+    await look(here, source)
+    files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
+    found = await list_documents(here, "wiki", limit=5000)
+    assert {one.external_id for one in found} == set(files)
+    for one in found[::20]:
+        assert (await read_text(here, "wiki", one.id)).text.strip() == files[one.external_id].strip()
+    again = await look(here, source)
+    assert again.result is not None
+    assert (again.result["unchanged"], again.result["note"]) == (len(files), None)

@@ -30,7 +30,7 @@ from cairn.errors import CairnError, EmptyDocumentError, FetchError, NotFoundErr
 from cairn.graph.refresh import follow
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
-from cairn.jobs.context import Handler, JobCancelled, JobContext
+from cairn.jobs.context import Handler, JobContext
 from cairn.settings import SourceSettings
 from cairn.store import documents
 from cairn.store import sources as store
@@ -103,7 +103,7 @@ def sync_source(
             wait = error.retry_after_s if isinstance(error, SourceUnreachable) else None
             await _fail(context, source, str(error), timedelta(seconds=wait or 0))
             raise FetchError(str(error)) from None
-        except JobCancelled:
+        except asyncio.CancelledError:  # JobCancelled, or of the task that it runs in
             if context.signal == "cancel":
                 await _fail(context, source, "the look was cancelled", timedelta())
             raise
@@ -184,10 +184,10 @@ async def _read(database: Database, look: _Look, connector: Connector, target: T
                     metadata={"source": str(look.source.id), "url": file.address},
                 )
 
-    await ingest(
-        database, target, sources(), on_outcome=look.note_outcome, check=look.context.check_cancelled,
-    )  # fmt: skip
-    await _write_notes(database, look)
+    try:
+        await ingest(database, target, sources(), on_outcome=look.note_outcome, check=look.context.check_cancelled)
+    finally:  # what is stored need not be read again, however it ended
+        await _write_notes(database, look)
     await look.context.progress(len(wanted), len(wanted), "done")
 
 
