@@ -12,7 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from uuid import UUID
 
-from cairn.connectors.connector import Connector
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
@@ -20,7 +19,6 @@ from cairn.db.roles import SERVER_LOGIN, ensure_server_login
 from cairn.db.vector_indexes import ensure_model, ensure_models, vector_ddl
 from cairn.domain.names import check_named
 from cairn.domain.principal import Principal
-from cairn.domain.sources import FollowedSource
 from cairn.errors import InputError, MigrationError
 from cairn.graph.refresh import KIND as COMMUNITIES
 from cairn.ingest.chunkers import find_chunkers
@@ -35,7 +33,6 @@ from cairn.jobs.communities import refresh_communities
 from cairn.jobs.context import JobContext
 from cairn.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from cairn.jobs.enrich import enrich
-from cairn.jobs.sources import SYNC_SOURCE, sync_source
 from cairn.jobs.urls import FETCH_URLS, fetch_urls
 from cairn.jobs.worker import Worker
 from cairn.language import identify
@@ -59,7 +56,6 @@ from cairn.providers.onnx_embedder import OnnxEmbedder
 from cairn.providers.openai_embeddings import OpenAIEmbedder
 from cairn.providers.plugins import find_providers
 from cairn.providers.protocols import ChatModel, Embedder, WebSearch
-from cairn.providers.sealing import unseal
 from cairn.providers.searxng import Searxng
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
@@ -235,7 +231,6 @@ class Services:
         handlers = {
             INDEX_UPLOADS: index_uploads(database, target),
             FETCH_URLS: fetch_urls(database, target, self._page_fetcher),
-            SYNC_SOURCE: sync_source(database, target, self.open_source, lambda: self.settings.current.sources),
             REWEIGHT: reweight(database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
                 database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
@@ -262,16 +257,6 @@ class Services:
         return Worker(
             database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
         )
-
-    def open_source(self, source: FollowedSource, sealed: bytes | None) -> Connector:
-        """Raises SourceRefused, and SettingsError where its secrets cannot be read here."""
-        from cairn.connectors.registry import open_connector
-
-        secrets = unseal(self.environment.secrets_key, sealed, source.place) if sealed else {}
-        return open_connector(
-            source.address, source.options, secrets, allow=self.settings.current.urls,
-            folders=self.environment.source_folders,
-        )  # fmt: skip
 
     def _page_fetcher(self) -> PageFetcher:
         now = self.settings.current

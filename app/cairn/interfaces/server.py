@@ -71,7 +71,6 @@ from cairn.language.deadline import own_process
 from cairn.service.audit import follow_settings
 from cairn.service.authenticate import KeyRings, open_issuer
 from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts, watch_chat
-from cairn.service.sources import watch_sources
 from cairn.service.status import older_in_a_line
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
@@ -265,7 +264,6 @@ async def _beside(
         asyncio.create_task(_keep_on(lambda: _tell_older(services))),
         asyncio.create_task(_keep_on(lambda: _maintain(services))),
         asyncio.create_task(_keep_on(lambda: watch_analysts(services))),
-        asyncio.create_task(_keep_on(lambda: watch_sources(services))),
     ]
     if rings is not None:
         tasks.append(asyncio.create_task(_keep_on(rings.add(name, services.database.primary).listen)))

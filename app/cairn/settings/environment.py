@@ -38,8 +38,7 @@ class Environment:
     """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
     called by, besides those of the settings; a container's, which its settings cannot know. `prepared_statements`: whether the
     connections that serve keep them, which some poolers cannot carry. `replica_urls`: of standbys that may answer reads.
-    `tenant_map`: which tenants live in another database than that of `database_url`. `secrets_key`: by which secrets of sources
-    are encrypted; `source_folders`: folders of this machine that sources may be in."""
+    `tenant_map`: which tenants live in another database than that of `database_url`."""
 
     database_url: str | None
     app_database_url: str | None
@@ -60,8 +59,6 @@ class Environment:
     openai_base_url: str | None
     cohere_api_key: str | None
     cohere_base_url: str | None
-    secrets_key: str | None
-    source_folders: tuple[Path, ...]
 
     @property
     def chat_configured(self) -> bool:
@@ -133,12 +130,6 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         openai_base_url=environ.get("OPENAI_BASE_URL") or None,
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
-        secrets_key=environ.get("CAIRN_SECRETS_KEY") or None,
-        source_folders=tuple(
-            Path(folder).expanduser().absolute()
-            for folder in environ.get("CAIRN_SOURCE_FOLDERS", "").split(os.pathsep)
-            if folder.strip()
-        ),
     )
 
 

@@ -557,18 +557,6 @@ class UrlSettings(SettingsSection):
     seconds: float = Field(30, gt=0, le=600, description="Longest a page may take, with its redirects.")
 
 
-class SourceSettings(SettingsSection):
-    """Sources that collections keep in step with (`cairn sources`, POST /sources)."""
-
-    files_per_second: float = Field(
-        20,
-        ge=0,
-        le=10_000,
-        description="Files of one source that are asked for in a second at most; 0: as many as come.",
-    )
-    most_files: int = Field(100_000, ge=1, le=5_000_000, description="Files that a source may have.")
-
-
 class ProviderSettings(SettingsSection):
     """Hosted models: when calls of one that keeps failing are not tried any more for a while, and what one reads."""
 

@@ -46,7 +46,6 @@ from cairn.settings.sections import (
     RoutingSettings,
     RunSettings,
     SettingsSection,
-    SourceSettings,
     TraceSettings,
     UrlSettings,
     VectorSettings,
@@ -72,7 +71,6 @@ class Settings(SettingsSection):
     ground: GroundSettings = GroundSettings()
     web: WebSettings = WebSettings()
     urls: UrlSettings = UrlSettings()
-    sources: SourceSettings = SourceSettings()
     agents: AgentSettings = AgentSettings()
     planned: PlannedSettings = PlannedSettings()
     iterative: IterativeSettings = IterativeSettings()

@@ -7,7 +7,7 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from cairn.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, retrieval, runs, sources
+from cairn.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, retrieval, runs
 from cairn.db.tables.base import SCHEMA, metadata
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "metadata",
     "retrieval",
     "runs",
-    "sources",
 ]
