@@ -9,7 +9,7 @@ from nicegui import ui
 
 from cairn.domain.access import AccessRule
 from cairn.domain.document import Document
-from cairn.errors import CairnError
+from cairn.errors import CairnError, InputError
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import LINE, icon_button
 from cairn.interfaces.web.texts import Texts
@@ -97,10 +97,13 @@ async def edit_collection_access(page: Page, collection: str) -> bool:
             await show()
 
     async def save() -> None:
+        named = _readers(readers.value or "")
+        if bool(named) == bool(everybody.value):  # a second click on what was just emptied must open nothing
+            raise InputError(text("access.say_who"))
         services = await page.session.services("admin")
-        done = await set_folder_access(services, collection, folder.value or "", _readers(readers.value or ""))
+        done = await set_folder_access(services, collection, folder.value or "", named)
         ui.notify(text("access.changed", count=text.number(done.changed)))
-        folder.value = readers.value = ""
+        folder.value, readers.value, everybody.value = "", "", False
 
     async def remove(prefix: str) -> None:
         await remove_folder_access(await page.session.services("admin"), collection, prefix)
@@ -116,8 +119,9 @@ async def edit_collection_access(page: Page, collection: str) -> bool:
         dialog.props["aria-label"] = text("access.collection")
         ui.label(text("access.collection")).classes("text-lg font-medium").props("role=heading aria-level=2")
         listed = ui.column().classes("w-full gap-0").props("role=list")
-        folder = ui.input(text("access.folder"), placeholder="hr/").classes("w-full")
+        folder = ui.input(text("access.folder")).classes("w-full")
         readers = ui.textarea(text("access.readers")).classes("w-full font-mono").props("autogrow")
+        everybody = ui.checkbox(text("access.everybody"))
         ui.label(text("access.rule_hint")).classes("text-xs opacity-70")
         with ui.row().classes("w-full justify-end"):
             ui.button(text("documents.dismiss"), on_click=lambda: dialog.submit(None)).props("flat no-caps")
