@@ -56,8 +56,11 @@ INSERT INTO rag.vector_indexes (tenant_id, collection_id, model_id, name, state,
 VALUES ($1, $2, $3, $4, 'building', $5, true)
 
 -- name: unkept_access
--- A document whose access list this database cannot keep.
-SELECT external_id FROM rag.documents WHERE tenant_id = $1 AND access IS NOT NULL AND rag.is_distributed() LIMIT 1
+-- A document, or a folder, whose access list this database cannot keep.
+SELECT a.name FROM (
+  SELECT external_id AS name FROM rag.documents WHERE tenant_id = $1 AND access IS NOT NULL
+  UNION ALL SELECT prefix || '/' FROM rag.access_rules WHERE tenant_id = $1
+) AS a WHERE rag.is_distributed() LIMIT 1
 
 -- name: miscounted
 -- Counts decide which collections of all tenants have an index of their own, and what a tenant may keep.

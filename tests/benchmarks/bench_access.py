@@ -6,6 +6,7 @@ against comparing all that the caller may read."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,8 +15,11 @@ import asyncpg
 import pytest
 from pgvector import HalfVector
 
+from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest
 from cairn.domain.principal import Caller
+from cairn.service.access import set_folder_access
+from cairn.service.documents import index_now
 from cairn.service.search import run_search
 from cairn.wiring import Services
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
@@ -70,6 +74,29 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
     }
     print(f"\n{size} chunks, p50 {usual:.2f} ms before anything was restricted; with access lists: {report}")
     record(f"access_{size}", {"before_ms": usual, "after": report})
+
+
+@pytest.mark.parametrize("size", sizes())
+async def test_rule(dsn: str, size: int) -> None:
+    """A rule that restricts so many documents with their part of the graph, changes their readers, and opens them."""
+    async with opened(dsn) as services:
+        texts = (
+            Source(
+                f"hr/{n}.md",
+                f"{n}.md",
+                f"Ada Keller{n % 997} wrote to Ben Maurer{n % 89} of Zenith{n % 401} Ltd.".encode(),
+            )
+            for n in range(size)
+        )
+        await index_now(services, "bench", texts)
+        taken = {}
+        for deed, access in (("restrict", ["group:hr"]), ("change", ["group:board"]), ("open", [])):
+            started = time.perf_counter()
+            done = await set_folder_access(services, "bench", "hr/", access)
+            taken[deed] = round(time.perf_counter() - started, 2)
+            assert done.changed == size
+    print(f"\n{size} documents, seconds: {taken}")
+    record(f"access_rule_{size}", taken)
 
 
 async def _recall(caller: Services, vectors: list[Any]) -> float:

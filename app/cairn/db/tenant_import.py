@@ -183,7 +183,7 @@ class _Import:
         if unkept := await connection.fetchval(SQL["unkept_access"], tenant):
             raise TenantFileError(
                 f"{unkept[:100]!r} has an access list, and a distributed database (Citus) keeps none; open or remove such "
-                "documents where the file was made, or import it into a database that is not distributed"
+                "documents and take such rules away where the file was made, or import it into a database that is not distributed"
             )
         if manifest.revision < PORTABLE_KEYS:
             self._progress("hashing words anew")

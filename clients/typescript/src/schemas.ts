@@ -1,5 +1,37 @@
 // Made by `make reference` from the OpenAPI document; do not edit.
 
+/** The rules as they are now. */
+export interface AccessChanged {
+  items: AccessRuleOut[];
+  /** Documents that have another access list now. */
+  changed: number;
+  /** Brings those back into the graph that everybody may read now; null: there are none. */
+  job_id: string | null;
+}
+
+/** Of the documents that have no access list of their own, those that come later too. */
+export interface AccessRuleIn {
+  /**
+   * What the ids of the documents begin with, such as `hr/`, or all of one; empty: the whole collection. The rule of
+   * the nearest folder counts.
+   */
+  folder?: string;
+  /** Who may read them: `group:<name>`, `person:<subject of a token>`, `key:<id>`; nobody: everybody in the tenant. */
+  access: string[];
+}
+
+export interface AccessRuleOut {
+  /** Without the slash at its end; empty: the whole collection. */
+  folder: string;
+  /** Who may read them: `group:<name>`, `person:<subject of a token>`, `key:<id>`; nobody: everybody in the tenant. */
+  access: string[];
+}
+
+/** By folder. */
+export interface AccessRules {
+  items: AccessRuleOut[];
+}
+
 export interface AgentBody {
   /** At most planned.questionChars characters. */
   question: string;
@@ -147,8 +179,9 @@ export interface Body_upload_documents {
   /** PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity. */
   files: string[];
   /**
-   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. Left
-   * out: as it is. Repeat it; needs the scope admin.
+   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+   * say (`PUT /collections/{name}/access`), without any everybody in the tenant. Left out: as it is. Repeat it;
+   * needs the scope admin.
    */
   access?: string[];
   /** A JSON object, stored with each document. */
@@ -593,6 +626,8 @@ export interface DocumentOut {
   enrichment?: EnrichmentOut | null;
   /** Who may read it; null: everybody in the tenant. */
   access?: string[] | null;
+  /** Folder whose access rule says so, empty: the collection; null: it has its own list, or none. */
+  access_from?: string | null;
 }
 
 export interface DocumentPage {
@@ -608,8 +643,8 @@ export interface DocumentPatch {
   /** Merged into what is there; null removes a member (RFC 7396). */
   metadata?: Record<string, unknown> | null;
   /**
-   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. From
-   * now on; needs the scope admin.
+   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+   * say (`PUT /collections/{name}/access`), without any everybody in the tenant. From now on; needs the scope admin.
    */
   access?: string[] | null;
 }
@@ -637,6 +672,8 @@ export interface DocumentWithText {
   enrichment?: EnrichmentOut | null;
   /** Who may read it; null: everybody in the tenant. */
   access?: string[] | null;
+  /** Folder whose access rule says so, empty: the collection; null: it has its own list, or none. */
+  access_from?: string | null;
   /** Normalised text that all spans count in; only with ?include=text. */
   text?: string | null;
 }
@@ -722,6 +759,10 @@ export interface EntityPage {
   items: EntityOut[];
   /** For the next page; null on the last one. */
   next_cursor: string | null;
+}
+
+export interface ExplanationOut {
+  stages: StageOut[];
 }
 
 /** What an answer has that the OpenAI API has no place for. */
@@ -824,8 +865,9 @@ export interface IndexDocument {
   text: string;
   metadata?: Record<string, unknown>;
   /**
-   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant.
-   * Null: as it is. Needs the scope admin.
+   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+   * say (`PUT /collections/{name}/access`), without any everybody in the tenant. Null: as it is. Needs the scope
+   * admin.
    */
   access?: string[] | null;
 }
@@ -1695,6 +1737,19 @@ export interface SourceOut {
 export interface Span {
   start: number;
   end: number;
+}
+
+/** What a stage of a run made of a passage. */
+export interface StageOut {
+  /**
+   * collection, access, conditions, one for each leg, fusion, result; of a run of several searches also `search 2`
+   * and merged.
+   */
+  stage: string;
+  verdict: string;
+  /** From 1; null where it has none. */
+  rank: number | null;
+  score: number | null;
 }
 
 export interface TenantUsageOut {
