@@ -68,7 +68,8 @@ async def record_reads(
     way, and what an answer has words of. The terminal event; an answer of which that failed says so in `degraded`."""
     read = set(shown)
     if isinstance(end, Answered):
-        read |= {one.document_id for one in (*end.answer.sources, *end.answer.citations) if one.url is None}
+        read |= {one.document_id for one in end.answer.sources if one.url is None}
+        read |= {one.document_id for one in end.answer.citations if one.url is None}
         read.update(end.answer.drew_on)
     try:
         await audit.record_restricted_reads(database, principal, "answer", read, run_id)

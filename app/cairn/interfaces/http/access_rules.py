@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -18,7 +18,7 @@ from cairn.service import access
 
 router = APIRouter(tags=["collections"], route_class=TypedRoute)
 
-_RULE = {"folder": "hr", "access": ["group:personnel"]}
+_RULE: dict[str, Any] = {"folder": "hr", "access": ["group:personnel"]}
 _FOLDER = (
     "What the ids of the documents begin with, such as `hr/`, or all of one; empty: the whole collection. The rule of the "
     "nearest folder counts."
