@@ -54,6 +54,14 @@ def client(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Client:
     return client
 
 
+def test_an_upload_says_who_may_read_it(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "pay.md").write_text("Pay day is the 25th.")
+    for access in (["group:hr", "person:ada"], None, []):
+        client.upload(tmp_path / "pay.md", collection="pay", access=access)
+        [found] = client.documents("pay")
+        assert found.access == (None if access == [] else ["group:hr", "person:ada"])
+
+
 def test_a_search_finds_typed_passages(client: Client) -> None:
     found = client.search("days of leave", collection="handbook", top_k=3, mode="lexical", filters={"team": "people"})
     assert found.legs_used == ("lexical",)

@@ -32,7 +32,7 @@ class ApiCall(Generic[T]):
     body: Mapping[str, Any] | None = None
     query: Mapping[str, str] = field(default_factory=dict)
     files: tuple[tuple[str, bytes], ...] = ()
-    form: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str | list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +209,12 @@ def delete_call(collection: str, document_id: UUID) -> ApiCall[None]:
     return ApiCall("DELETE", f"{_under(collection)}/documents/{document_id}", nothing)
 
 
-def upload_call(collection: str, files: Sequence[tuple[str, bytes]], metadata: str | None) -> ApiCall[Ingested]:
-    """A batch of files, with metadata as JSON."""
-    path, form = f"{_under(collection)}/documents", given({"metadata": metadata})
+def upload_call(
+    collection: str, files: Sequence[tuple[str, bytes]], metadata: str | None, access: Sequence[str] | None = None
+) -> ApiCall[Ingested]:
+    """A batch of files, with metadata as JSON. `access`: who may read them; an empty one is a field without a name."""
+    readers = None if access is None else list(access) or [""]
+    path, form = f"{_under(collection)}/documents", given({"metadata": metadata, "access": readers})
     return ApiCall("POST", path, read_ingested, query={"wait": "true"}, files=tuple(files), form=form)
 
 

@@ -92,13 +92,15 @@ class Client:
         self._send(calls.cancel_call(run_id))
 
     def upload(
-        self, paths: str | Path | Sequence[str | Path], *, collection: str, metadata: Mapping[str, Any] | None = None
-    ) -> Ingested:
+        self, paths: str | Path | Sequence[str | Path], *, collection: str, metadata: Mapping[str, Any] | None = None,
+        access: Sequence[str] | None = None,
+    ) -> Ingested:  # fmt: skip
         """Files, and folders with all below them; searchable when it returns. Each file's name, or its path from the folder's
-        parent, is its external id. Raises InputError for a path that does not exist."""
+        parent, is its external id. `access`: who may read them (`group:hr`, `person:ada`); None: as they are. Raises
+        InputError for a path that does not exist."""
         files, said, done = _files(paths), _json(metadata), Ingested()
         for batch in calls.batches(files):
-            done += self._send(calls.upload_call(collection, batch, said))
+            done += self._send(calls.upload_call(collection, batch, said, access))
         return done
 
     def index(self, documents: Sequence[Mapping[str, Any]], *, collection: str | None = None) -> Ingested:
@@ -196,13 +198,14 @@ class AsyncClient:
         await self._send(calls.cancel_call(run_id))
 
     async def upload(
-        self, paths: str | Path | Sequence[str | Path], *, collection: str, metadata: Mapping[str, Any] | None = None
-    ) -> Ingested:
+        self, paths: str | Path | Sequence[str | Path], *, collection: str, metadata: Mapping[str, Any] | None = None,
+        access: Sequence[str] | None = None,
+    ) -> Ingested:  # fmt: skip
         """See Client.upload."""
         files, said, done = await asyncio.to_thread(_files, paths), _json(metadata), Ingested()
         waiting = iter(calls.batches(files))
         while batch := await asyncio.to_thread(next, waiting, None):
-            done += await self._send(calls.upload_call(collection, batch, said))
+            done += await self._send(calls.upload_call(collection, batch, said, access))
         return done
 
     async def index(self, documents: Sequence[Mapping[str, Any]], *, collection: str | None = None) -> Ingested:

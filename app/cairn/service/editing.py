@@ -42,8 +42,8 @@ async def change_document(
 ) -> Document:  # fmt: skip
     """Give it another title, by which it is then found, or other metadata: `metadata` is merged into what is there, null
     removes (RFC 7396). Both stay until the document is handed over again. `access`: who may read it from now on, nobody:
-    everybody in the tenant. Raises NotFoundError, InputError, ForbiddenError for `access` from who may not say so, and
-    ConflictError for a title while it is not indexed."""
+    whom the rules of its folder name, without any everybody in the tenant. Raises NotFoundError, InputError,
+    ForbiddenError for `access` from who may not say so, and ConflictError for a title while it is not indexed."""
     if access is not None:
         require_access_giver(services)
         access = check_access(access)
@@ -66,10 +66,12 @@ async def _change_access(services: Services, collection: Collection, document: D
         changed = await documents.set_access(connection, collection.id, document.id, access)
         if changed is None:
             raise NotFoundError(f"no document {document.id} in collection {collection.name}")
+        found = await documents.get(connection, services.principal, collection.id, document.id)
+        readers = list(found.access or ()) if found else []  # of a rule, where it has none of its own
         if changed:
-            detail = {"collection": collection.name, "access": list(access)}
+            detail = {"collection": collection.name, "access": readers}
             await audit.record(connection, services.principal, "document.access", str(document.id), detail)
-    if changed and not access and document.status == "indexed":
+    if changed and not readers and document.status == "indexed":
         await _reindex(services, collection, document)  # what everybody may read belongs into the graph
 
 
