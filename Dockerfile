@@ -19,7 +19,8 @@ RUN pip install --require-hashes --no-deps --target /wheels -r requirements/mode
  && pip install --require-hashes --no-deps --target /tools -r requirements/build.txt \
  && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/product.txt \
  && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/web.txt \
- && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/otel.txt
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/otel.txt \
+ && pip --python /opt/cairn/bin/python install --require-hashes --no-deps -r requirements/sources.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY sql sql

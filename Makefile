@@ -13,6 +13,7 @@ CHECK_VENV ?= $(VENV)-check
 PEERS_VENV ?= $(VENV)-peers
 CLIENTS_VENV ?= $(VENV)-clients
 BULK_VENV ?= $(VENV)-bulk
+S3_VENV ?= $(VENV)-s3
 LOCK_VENV ?= $(VENV)-lock
 DOCS_VENV ?= $(VENV)-docs
 DOCS ?=
@@ -71,7 +72,7 @@ serve: install ## start the API on http://127.0.0.1:8000
 test: install $(STAMPS)/collected $(BULK_VENV)/.stamp ## run the tests that a change has to pass
 	@$(PYTEST) $(ARGS)
 
-test-all: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp ## and figures of quality, kill rounds, fuzzing, clients of others, the demo
+test-all: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp $(S3_VENV)/.stamp ## and figures of quality, kill rounds, fuzzing, clients of others, the demo
 	@$(PYTEST) -m '' $(ARGS)
 
 check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
@@ -79,7 +80,7 @@ check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, 
 	$(TOOLS)/ruff check .
 	$(TOOLS)/mypy
 	$(TOOLS)/lint-imports
-	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt
+	$(TOOLS)/python scripts/audit_packages.py requirements/product.txt requirements/web.txt requirements/sources.txt requirements/parquet.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt
 	$(PYTEST) $(ARGS)
 
 docs: $(DOCS_VENV)/.stamp ## build the documentation as a site, into site/
@@ -95,7 +96,7 @@ lock: $(LOCK_VENV)/.stamp ## renew requirements/*.txt: exact versions with hashe
 
 SBOM ?= sbom.json
 sbom: $(CHECK_VENV)/.stamp ## write sbom.json (CycloneDX): what the product is made of, with hashes
-	@cat requirements/product.txt requirements/web.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt | \
+	@cat requirements/product.txt requirements/web.txt requirements/sources.txt requirements/embedded.txt requirements/model.txt requirements/e5.txt requirements/onnx.txt | \
 	  $(TOOLS)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file $(SBOM) -
 	@echo "$(SBOM) has $$($(PY) -c "import json; print(len(json.load(open('$(SBOM)'))['components']))") components"
 
@@ -139,7 +140,7 @@ release: $(STAMPS)/venv $(CHECK_VENV)/.stamp ## build dist/: wheel, sdist, image
 	@$(PY) scripts/release.py files $(DIST)
 
 clean: ## remove the virtual environments and caches (no data)
-	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(LOCK_VENV)" "$(DOCS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
+	@for venv in "$(VENV)" "$(CHECK_VENV)" "$(PEERS_VENV)" "$(CLIENTS_VENV)" "$(BULK_VENV)" "$(S3_VENV)" "$(LOCK_VENV)" "$(DOCS_VENV)"; do if [ -f "$$venv/pyvenv.cfg" ]; then rm -rf "$$venv"; fi; done
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist site .cache
 	@find app tests migrations -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -162,11 +163,12 @@ $(STAMPS)/venv:
 	@echo "$(PLACE)" > $(STAMPS)/place
 	@touch $@
 
-$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/otel.txt requirements/build.txt | $(STAMPS)/venv
+$(STAMPS)/product: pyproject.toml requirements/product.txt requirements/web.txt requirements/otel.txt requirements/sources.txt requirements/build.txt | $(STAMPS)/venv
 	@echo "Installing the product and its libraries"
 	@$(COMPILED) $(LOCKED) requirements/product.txt
 	@$(COMPILED) $(LOCKED) requirements/web.txt
 	@$(COMPILED) $(LOCKED) requirements/otel.txt
+	@$(COMPILED) $(LOCKED) requirements/sources.txt
 	@rm -rf $(SCRATCH)/build && $(PIP) --target $(SCRATCH)/build $(LOCKED) requirements/build.txt
 	@PYTHONPATH=$(abspath $(SCRATCH)/build) $(PIP) --no-deps --no-build-isolation --editable .
 	@$(PY) -m compileall -q app migrations
@@ -251,6 +253,13 @@ $(BULK_VENV)/.stamp: requirements/parquet.txt requirements/bulk.txt | $(STAMPS)/
 	@$(PY) -m venv --clear "$(BULK_VENV)"
 	@$(BULK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/parquet.txt
 	@$(BULK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/bulk.txt
+	@touch $@
+
+# A server of S3 for the tests: it is found there by tests/contract/test_s3_server.py.
+$(S3_VENV)/.stamp: requirements/s3.txt | $(STAMPS)/venv
+	@echo "Installing a server of S3 into $(S3_VENV)"
+	@$(PY) -m venv --clear "$(S3_VENV)"
+	@$(S3_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile $(LOCKED) requirements/s3.txt
 	@touch $@
 
 $(PEERS_VENV)/.stamp: Makefile | $(STAMPS)/venv

@@ -21,7 +21,8 @@ OLDEST_PYTHON: Final = "3.11"
 HEADER: Final = "# Made by `make lock`; do not edit. {}\n"
 
 IN_PRODUCT: Final = ("code", "graph", "markup", "mcp", "office")
-"""Extras that `make install` and the image have from the same list as the core; `web` and `otel` have lists of their own."""
+"""Extras that `make install` and the image have from the same list as the core; `web`, `otel` and `sources` have lists of their
+own."""
 UNUSED: Final = ("zstandard", "hf-xet")
 """Declared by libraries for parts of them that Cairn never imports (langsmith's tracing, uploads to Hugging Face): 34 MB that are
 left out. docs/adr/0003-environment-size.md"""
@@ -57,6 +58,8 @@ def main() -> None:
     lock(uv, "product", "What the product runs on.", *left_out)
     lock(uv, "test", "What the tests need besides.", *like_product)
     lock(uv, "web", "The page at /.", *like_product)
+    lock(uv, "sources", "What reads sources in S3, git and by SFTP.", *like_product, "--constraints", "requirements/web.txt")
+    lock(uv, "s3", "The server of S3 that the tests read from, in an environment of its own.")
     lock(uv, "parquet", "What `cairn prepare` and `cairn load` need besides.", *like_product)
     lock(uv, "bulk", "What their tests prepare documents with, in an environment of its own.", *like_product)
     lock(uv, "otel", "What sends traces to a collector.", *like_product)

@@ -160,6 +160,11 @@ def test_libraries_that_not_everybody_uses_are_imported_when_they_are_used() -> 
         "python_calamine",
         "nicegui",
         "pyarrow",
+        "s3fs",
+        "fsspec",
+        "botocore",
+        "asyncssh",
+        "dulwich",
     }
     models = {"openai", "cohere", "tiktoken", "langchain_text_splitters", "langchain_core", "onnxruntime", "tokenizers"}
     others = {

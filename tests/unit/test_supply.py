@@ -26,6 +26,8 @@ LISTS = (
     "parquet",
     "bulk",
     "otel",
+    "sources",
+    "s3",
     "clients",
     "test",
     "embedded",
@@ -89,7 +91,7 @@ def test_what_is_declared_is_locked_in_a_version_that_fits(name: str) -> None:
 
 def test_lists_that_share_an_environment_agree() -> None:
     product = locked("product")
-    for name in ("test", "model", "onnx", "web", "parquet", "bulk", "otel"):
+    for name in ("test", "model", "onnx", "web", "parquet", "bulk", "otel", "sources"):
         for package, lines in locked(name).items():
             versions = {str(one.specifier) for one in lines}
             if package in product:

@@ -36,14 +36,14 @@ LARGE_FILES: Final = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True)
-class Fetched:
+class RepositoryOnDisk:
     """A repository on disk with the files of one commit. `folder`: removed when nothing holds it any more."""
 
     folder: TemporaryDirectory[str]
     commit: bytes
 
 
-_kept: OrderedDict[str, Fetched] = OrderedDict()
+_kept: OrderedDict[str, RepositoryOnDisk] = OrderedDict()
 """What this process fetched last, by all that was asked for it, credentials included."""
 
 
@@ -68,7 +68,7 @@ class GitConnector:
         self._key = key
         self._http = http
         self._chosen = chosen
-        self._fetched: Fetched | None = None
+        self._fetched: RepositoryOnDisk | None = None
 
     async def list_files(self) -> AsyncIterator[RemoteFile]:
         """As Connector says, in the order of git."""
@@ -97,7 +97,7 @@ class GitConnector:
         known = self._fetched or _kept.pop(self._key, None)
         self._fetched = await asyncio.to_thread(self._fetch_in_thread, loop, known)
 
-    def _fetch_in_thread(self, loop: asyncio.AbstractEventLoop, known: Fetched | None) -> Fetched:
+    def _fetch_in_thread(self, loop: asyncio.AbstractEventLoop, known: RepositoryOnDisk | None) -> RepositoryOnDisk:
         from dulwich.errors import NotGitRepository
         from dulwich.repo import Repo
 
@@ -114,7 +114,7 @@ class GitConnector:
                 if known is not None and known.commit == wanted[0]:
                     folder.cleanup()
                     return known
-                return Fetched(folder, _peel(repo, wanted[0]) and wanted[0])
+                return RepositoryOnDisk(folder, _peel(repo, wanted[0]) and wanted[0])
         except SourceError:
             raise
         except NotGitRepository:
