@@ -46,6 +46,36 @@ $$;
 COMMENT ON FUNCTION rag.hidden_documents IS
   'Documents of collections that whoever has these principals may not read; null where there are none.';
 
+CREATE OR REPLACE FUNCTION rag.withheld(
+  tenant bigint, collection uuid, principals text, OUT documents uuid[], OUT passages integer, OUT chunks integer
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  readers text[];
+BEGIN
+  IF principals = '*' THEN RETURN; END IF;
+  readers := coalesce(nullif(principals, ''), '{}')::text[];
+  SELECT array_agg(d.id), sum(d.passage_count), sum(d.chunk_count) INTO documents, passages, chunks FROM rag.documents d
+  WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND NOT d.access && readers;
+END
+$$;
+COMMENT ON FUNCTION rag.withheld IS
+  'hidden_documents of one collection, with how many passages and chunks they have; null where there are none.';
+
+CREATE OR REPLACE FUNCTION rag.readable_documents(tenant bigint, collection uuid, principals text) RETURNS uuid[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  readers text[] := coalesce(nullif(principals, ''), '{}')::text[];
+BEGIN
+  RETURN ARRAY(
+    SELECT d.id FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.passage_count > 0 AND (d.access IS NULL OR d.access && readers));
+END
+$$;
+COMMENT ON FUNCTION rag.readable_documents IS
+  'Documents with passages in a collection of which whoever has these principals may not read all, that it may read.';
+
 CREATE OR REPLACE FUNCTION rag.count_hidden(collection uuid, OUT documents integer, OUT passages integer, OUT chunks integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column

@@ -226,11 +226,12 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- (docs/adr/0014-lexical-operators.md).
 --
 -- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact. `hidden`: documents
--- whose passages are no candidates.
+-- whose passages are no candidates. `readable`, where there are no conditions: documents whose passages are all scored.
 DROP FUNCTION IF EXISTS rag.lexical_best(bigint, uuid, text, integer, integer, integer, jsonb, jsonb);
+DROP FUNCTION IF EXISTS rag.lexical_best(bigint, uuid, text, integer, integer, integer, jsonb, jsonb, uuid[]);
 CREATE OR REPLACE FUNCTION rag.lexical_best(
   tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, hidden uuid[],
-  OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
+  readable uuid[], OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
@@ -254,7 +255,16 @@ BEGIN
     filter := NULL;  -- is part of the scope
   END IF;
 
-  IF chosen THEN
+  IF readable IS NOT NULL THEN
+    SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
+           array_agg(b.d ORDER BY b.d, b.passage_id)
+      INTO best, owners, distances
+    FROM (
+      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
+      WHERE l.tenant_id = tenant AND l.document_id = ANY (readable) AND l.weights <#> question < 0
+      ORDER BY 3, 1 LIMIT k
+    ) AS b;
+  ELSIF chosen THEN
     SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
            array_agg(b.d ORDER BY b.d, b.passage_id)
       INTO best, owners, distances
@@ -337,11 +347,17 @@ CREATE OR REPLACE FUNCTION rag.lexical_search(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant(); principals text := current_setting('app.principals', true); hidden uuid[]; readable uuid[]; rest integer;
 BEGIN
+  SELECT w.documents, c.passage_count - w.passages INTO hidden, rest
+  FROM withheld(tenant, collection, principals) AS w CROSS JOIN collections c WHERE c.tenant_id = tenant AND c.id = collection;
+  IF filter IS NULL AND conditions IS NULL AND rest <= cap THEN
+    readable := readable_documents(tenant, collection, principals);
+  END IF;
   RETURN QUERY
   SELECT p.id, p.owner, p.score, CASE WHEN p.place = 1 THEN f.coverage END, f.exact
-  FROM lexical_best(current_tenant(), collection, query, k, budget, cap, filter, conditions,
-    hidden_documents(current_tenant(), ARRAY[collection], current_setting('app.principals', true))) AS f
+  FROM lexical_best(tenant, collection, query, k, budget, cap, filter, conditions, hidden, readable) AS f
   CROSS JOIN LATERAL unnest(f.best, f.owners, f.scores) WITH ORDINALITY AS p (id, owner, score, place)
   ORDER BY p.place;
 END

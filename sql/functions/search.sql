@@ -11,6 +11,15 @@ DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec,
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
 
 -- hnsw.ef_search of a search for `wanted` chunks among so many, at most what pgvector allows.
+-- How a caller's part of a collection is found: every vector of what it may read, by way of its documents, or the index with hidden
+-- documents dropped, which goes through all / readable times as many rows as are wanted. measured: .5 us a row of the former, 20 of the
+-- latter (384 dimensions, docs/adr/0126); they cost the same where readable is the root of 40 * wanted * all.
+CREATE OR REPLACE FUNCTION rag.reads_few(readable integer, everything integer, wanted integer) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN readable::float8 * readable <= 40.0::float8 * wanted * everything;
+COMMENT ON FUNCTION rag.reads_few IS
+  'Whether comparing all that a caller may read of so many chunks is faster than an index of which most is dropped.';
+
 CREATE OR REPLACE FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN least(1000, greatest(wanted, rag.grown_effort(ef_search, chunks)));
@@ -44,16 +53,21 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  best float8; best_chunks uuid[]; hidden uuid[];
+  best float8; best_chunks uuid[]; hidden uuid[]; readable uuid[]; few boolean := false; withheld_passages integer; withheld_chunks integer;
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
   SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
-  hidden := hidden_documents(home.tenant_id, ARRAY[home.id], principals);
+  SELECT w.documents, w.passages, w.chunks INTO hidden, withheld_passages, withheld_chunks
+  FROM withheld(home.tenant_id, home.id, principals) AS w;
   IF hidden IS NOT NULL THEN
-    SELECT home.passage_count - sum(d.passage_count), home.chunk_count - sum(d.chunk_count) INTO home.passage_count, home.chunk_count
-    FROM documents d WHERE d.tenant_id = home.tenant_id AND d.id = ANY (hidden);
+    few := vector IS NOT NULL AND NOT scan AND reads_few(home.chunk_count - withheld_chunks, home.chunk_count, chunks);
+    home.passage_count := home.passage_count - withheld_passages;
+    home.chunk_count := home.chunk_count - withheld_chunks;
+    IF few OR home.passage_count <= cap THEN
+      readable := readable_documents(home.tenant_id, home.id, principals);
+    END IF;
   END IF;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
@@ -74,7 +88,7 @@ BEGIN
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
     breadth := CASE WHEN way IS NOT NULL THEN search_breadth(ef_search, chunks, home.chunk_count) END;
-    IF way IS NOT NULL AND NOT scan THEN
+    IF way IS NOT NULL AND NOT scan AND NOT few THEN
       IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
       END IF;
@@ -83,19 +97,25 @@ BEGIN
     END IF;
   END IF;
   IF chunks > 0 THEN
-    regime := coalesce(regime, 'exact');
-    IF way IS NULL OR scan THEN way := 'rag.search_exact'; END IF;
+    IF few THEN
+      regime := 'exact'; way := 'rag.search_readable';
+    ELSIF way IS NULL OR scan THEN
+      regime := coalesce(regime, 'exact'); way := 'rag.search_exact';
+    END IF;
     EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5, $6)'
     INTO chunks_found, vector_passages, vector_documents, vector_chunks, vector_scores
-    USING home.tenant_id, home.id, model, vector, chunks, hidden;
+    USING home.tenant_id, home.id, model, vector, chunks, CASE WHEN few THEN readable ELSE hidden END;
   END IF;
   searched := clock_timestamp();
   vector_ms := 1000 * extract(epoch FROM searched - begun)::float8;
 
-  IF query IS NOT NULL THEN
+  IF readable = '{}' THEN
+    lexical_scores := '{}';
+  ELSIF query IS NOT NULL THEN
     SELECT f.best, f.owners, f.scores, f.coverage, f.exact
     INTO lexical_passages, lexical_documents, lexical_scores, lexical_coverage, lexical_exact
-    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL, hidden) AS f;
+    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL, hidden,
+      CASE WHEN home.passage_count <= cap THEN readable END) AS f;  -- no more than are looked at anyhow: all are scored
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 
@@ -163,15 +183,20 @@ RETURN replace(index, 'embeddings_hnsw_', 'search_');
 COMMENT ON FUNCTION rag.search_name IS 'Name of the function that searches by an HNSW index.';
 
 -- Makes the function that searches by an HNSW index on rag.embeddings: the nearest chunks, as lists of their passages, nearest first.
--- The predicate of the index stands in it as literals, so that its plan, which is made once in a session, can use the index. Null: the
--- one that compares all vectors.
+-- The predicate of the index stands in it as literals, so that its plan, which is made once in a session, can use the index. Null: those
+-- that compare all vectors, but for hidden documents, or of readable documents.
 -- Sorting is disabled where an index gives the order, lest a table that was never analysed looks small enough to be sorted.
-CREATE OR REPLACE FUNCTION rag.make_search(index regclass) RETURNS void
+DROP FUNCTION IF EXISTS rag.make_search(regclass);
+CREATE OR REPLACE FUNCTION rag.make_search(index regclass, few boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $make$
 DECLARE
-  name text := coalesce(search_name((SELECT relname::text FROM pg_class WHERE oid = index)), 'search_exact');
+  name text := coalesce(search_name((SELECT relname::text FROM pg_class WHERE oid = index)),
+                        CASE WHEN few THEN 'search_readable' ELSE 'search_exact' END);
   predicate text := coalesce((SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i WHERE i.indexrelid = index),
-                             'e.model_id + 0 = model');  -- the sum leaves the planner the index on collections only
+                             -- the sum leaves the planner the index on collections only
+                             CASE WHEN few THEN 'e.model_id = model' ELSE 'e.model_id + 0 = model' END);
+  chosen text := CASE WHEN few THEN 'e.document_id = ANY (readable)'
+                      ELSE '(hidden IS NULL OR e.document_id NOT IN (SELECT unnest(hidden)))' END;
   -- the sum keeps the planner from the HNSW indexes
   distance text := coalesce('(' || pg_get_indexdef(index, 1, false) || ') <=> vector', '(e.embedding <=> vector) + 0.0');
   tie text := CASE WHEN index IS NULL THEN ', e.chunk_id' ELSE '' END;
@@ -180,7 +205,7 @@ DECLARE
 BEGIN
   statement := format($function$
 CREATE OR REPLACE FUNCTION rag.%1$I(
-  tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, hidden uuid[] DEFAULT NULL,
+  tenant bigint, collection uuid, model smallint, vector public.halfvec, chunks integer, %6$s uuid[] DEFAULT NULL,
   OUT chunks_found integer, OUT passages uuid[], OUT documents uuid[], OUT chunk_ids uuid[], OUT scores float8[]
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp %2$s AS $body$
@@ -201,7 +226,7 @@ BEGIN
           SELECT e.chunk_id, e.document_id, e.passage_id, %3$s AS distance
           FROM embeddings e
           WHERE e.tenant_id = tenant AND e.collection_id = collection AND %4$s
-            AND (hidden IS NULL OR e.document_id NOT IN (SELECT unnest(hidden)))
+            AND %7$s
           ORDER BY %3$s %5$s LIMIT chunks
         ) AS n
       ) AS n
@@ -211,15 +236,15 @@ BEGIN
   ) AS b;
   chunks_found := coalesce(chunks_found, 0);
 END
-$body$$function$, name, settings, distance, predicate, tie);
+$body$$function$, name, settings, distance, predicate, tie, CASE WHEN few THEN 'readable' ELSE 'hidden' END, chosen);
   PERFORM set_config('search_path', 'pg_catalog', true);  -- Citus tells other nodes what stands outside the path by full names
   EXECUTE statement;
   EXECUTE format('COMMENT ON FUNCTION rag.%I IS %L', name, 'The nearest chunks by one index; made by rag.make_search.');
   EXECUTE format('GRANT EXECUTE ON FUNCTION rag.%I TO cairn_app, cairn_definer, cairn_views', name);
 END
 $make$;
-COMMENT ON FUNCTION rag.make_search(regclass) IS
-  'For the owner: makes the function that searches by an HNSW index, or the one that compares all vectors.';
+COMMENT ON FUNCTION rag.make_search(regclass, boolean) IS
+  'For the owner: makes the function that searches by an HNSW index, or one that compares all vectors, or those of few documents.';
 
 -- The functions that there should be: those of this release, for each index that is there, and no others.
 CREATE OR REPLACE FUNCTION rag.make_searches() RETURNS void
@@ -228,11 +253,11 @@ DECLARE
   item regprocedure; index regclass;
 BEGIN
   FOR item IN
-    SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'rag'::regnamespace AND proname ~ '^search_([0-9]+(_c[0-9a-f]+)?|exact)$'
+    SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'rag'::regnamespace AND proname ~ '^search_([0-9]+(_c[0-9a-f]+)?|exact|readable)$'
   LOOP
     EXECUTE format('DROP FUNCTION %s', item);
   END LOOP;
-  PERFORM make_search(NULL);
+  PERFORM make_search(NULL), make_search(NULL, true);
   FOR index IN
     SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE i.indrelid = 'rag.embeddings'::regclass AND i.indisvalid AND c.relname ~ '^embeddings_hnsw_[0-9]+(_c[0-9a-f]+)?$'
