@@ -37,6 +37,9 @@ DECLARE
   readers text[];
 BEGIN
   IF principals = '*' THEN RETURN NULL; END IF;
+  IF cardinality(collections) = 1 THEN
+    RETURN (SELECT r.hidden FROM find_readable(tenant, collections[1], principals, -1, 0, 0) AS r);
+  END IF;
   readers := coalesce(nullif(principals, ''), '{}')::text[];
   RETURN (
     SELECT array_agg(d.id) FROM documents d
@@ -46,35 +49,68 @@ $$;
 COMMENT ON FUNCTION rag.hidden_documents IS
   'Documents of collections that whoever has these principals may not read; null where there are none.';
 
-CREATE OR REPLACE FUNCTION rag.withheld(
-  tenant bigint, collection uuid, principals text, OUT documents uuid[], OUT passages integer, OUT chunks integer
+-- What of a collection of so many passages and chunks the caller may read, and what not: all null where that is everything. Up to `most`
+-- readable chunks the documents are named that it may read, else those that it may not. Passages and chunks become those that it may read.
+--
+-- Documents with one list are looked at as one, by the digest of the list that stands in the index: a few lists of thousands of documents
+-- cost a few rows, and who is named by each of them is told so without a look at their documents. bound: lists that are so told apart.
+CREATE OR REPLACE FUNCTION rag.find_readable(
+  tenant bigint, collection uuid, principals text, most integer, INOUT passages integer, INOUT chunks integer,
+  OUT readable uuid[], OUT hidden uuid[]
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
-#variable_conflict use_column
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+#variable_conflict use_variable
 DECLARE
-  readers text[];
+  readers text[]; lists integer; named bytea[]; others bytea[]; one record; found_passages integer := 0; found_chunks integer := 0;
 BEGIN
-  IF principals = '*' THEN RETURN; END IF;
+  IF principals = '*' THEN passages := NULL; chunks := NULL; RETURN; END IF;
   readers := coalesce(nullif(principals, ''), '{}')::text[];
-  SELECT array_agg(d.id), sum(d.passage_count), sum(d.chunk_count) INTO documents, passages, chunks FROM rag.documents d
-  WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND NOT d.access && readers;
-END
-$$;
-COMMENT ON FUNCTION rag.withheld IS
-  'hidden_documents of one collection, with how many passages and chunks they have; null where there are none.';
+  WITH RECURSIVE list AS (
+    (SELECT sha256(tsvectorsend(array_to_tsvector(d.access))) AS digest, d.access FROM documents d
+     WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL ORDER BY 1 LIMIT 1)
+    UNION ALL
+    SELECT d.* FROM list CROSS JOIN LATERAL (
+      SELECT sha256(tsvectorsend(array_to_tsvector(d.access))) AS digest, d.access FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
+        AND sha256(tsvectorsend(array_to_tsvector(d.access))) > list.digest ORDER BY 1 LIMIT 1) AS d
+  )
+  SELECT count(*), array_agg(l.digest) FILTER (WHERE l.access && readers), array_agg(l.digest) FILTER (WHERE NOT l.access && readers)
+  INTO lists, named, others FROM (SELECT * FROM list LIMIT 101) AS l;
+  IF others IS NULL AND lists <= 100 THEN passages := NULL; chunks := NULL; RETURN; END IF;
 
-CREATE OR REPLACE FUNCTION rag.readable_documents(tenant bigint, collection uuid, principals text) RETURNS uuid[]
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-  readers text[] := coalesce(nullif(principals, ''), '{}')::text[];
-BEGIN
-  RETURN ARRAY(
-    SELECT d.id FROM documents d
-    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.passage_count > 0 AND (d.access IS NULL OR d.access && readers));
+  IF most >= 0 THEN
+    readable := '{}';
+    FOR one IN
+      SELECT d.id, d.passage_count, d.chunk_count FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NULL
+      UNION ALL
+      SELECT d.id, d.passage_count, d.chunk_count FROM documents d
+      WHERE lists <= 100 AND d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
+        AND sha256(tsvectorsend(array_to_tsvector(d.access))) = ANY (named)
+      UNION ALL
+      SELECT d.id, d.passage_count, d.chunk_count FROM documents d
+      WHERE lists > 100 AND d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access && readers
+    LOOP
+      readable := readable || one.id;
+      found_passages := found_passages + one.passage_count;
+      found_chunks := found_chunks + one.chunk_count;
+      EXIT WHEN found_chunks > most;
+    END LOOP;
+    IF found_chunks <= most THEN passages := found_passages; chunks := found_chunks; RETURN; END IF;
+    readable := NULL;
+  END IF;
+
+  IF lists <= 100 THEN
+    SELECT array_agg(d.id), passages - sum(d.passage_count), chunks - sum(d.chunk_count) INTO hidden, passages, chunks FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
+      AND sha256(tsvectorsend(array_to_tsvector(d.access))) = ANY (others);
+  ELSE
+    SELECT array_agg(d.id), passages - sum(d.passage_count), chunks - sum(d.chunk_count) INTO hidden, passages, chunks FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND NOT d.access && readers;
+  END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.readable_documents IS
-  'Documents with passages in a collection of which whoever has these principals may not read all, that it may read.';
+COMMENT ON FUNCTION rag.find_readable IS 'What of a collection the caller may read, or not; see sql/functions/access.sql.';
 
 CREATE OR REPLACE FUNCTION rag.count_hidden(collection uuid, OUT documents integer, OUT passages integer, OUT chunks integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$

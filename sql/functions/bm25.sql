@@ -226,12 +226,12 @@ COMMENT ON FUNCTION rag.joined_phrases IS 'Words and phrases of conditions as on
 -- (docs/adr/0014-lexical-operators.md).
 --
 -- `conditions`: operators of the query. Few passages left to choose from are all scored; the list is then exact. `hidden`: documents
--- whose passages are no candidates. `readable`, where there are no conditions: documents whose passages are all scored.
+-- whose passages are no candidates; `readable`: the only ones whose passages are, `passages` in all (rag.find_readable names either).
 DROP FUNCTION IF EXISTS rag.lexical_best(bigint, uuid, text, integer, integer, integer, jsonb, jsonb);
 DROP FUNCTION IF EXISTS rag.lexical_best(bigint, uuid, text, integer, integer, integer, jsonb, jsonb, uuid[]);
 CREATE OR REPLACE FUNCTION rag.lexical_best(
   tenant bigint, collection uuid, query text, k integer, budget integer, cap integer, filter jsonb, conditions jsonb, hidden uuid[],
-  readable uuid[], OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
+  readable uuid[], passages integer, OUT best uuid[], OUT owners uuid[], OUT scores float8[], OUT coverage float8, OUT exact boolean
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
 AS $$
@@ -240,6 +240,7 @@ DECLARE
   terms integer[]; frequencies bigint[]; idfs float8[]; bounds float8[]; masses jsonb; question sparsevec;
   total integer; first integer := 0; taken integer; needed integer; postings bigint := 0; rest float8 := 0; theta float8;
   scope uuid[]; inclusive boolean; chosen boolean := false; needs integer[]; distances float8[];
+  listed uuid[] := coalesce(readable, hidden); own boolean := readable IS NOT NULL;
 BEGIN
   exact := true;
   SELECT q.terms, q.frequencies, q.idfs, q.bounds, q.masses, q.question, greatest(4 * k, grown_effort(cap, c.passage_count))
@@ -255,7 +256,7 @@ BEGIN
     filter := NULL;  -- is part of the scope
   END IF;
 
-  IF readable IS NOT NULL THEN
+  IF own AND scope IS NULL AND filter IS NULL AND passages <= cap THEN  -- no more than are looked at anyhow
     SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
            array_agg(b.d ORDER BY b.d, b.passage_id)
       INTO best, owners, distances
@@ -271,7 +272,7 @@ BEGIN
     FROM (
       SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.passage_id = ANY (scope) AND l.weights <#> question < 0
-        AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
+        AND (listed IS NULL OR (l.document_id IN (SELECT unnest(listed))) = own)
       ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSE
@@ -287,7 +288,7 @@ BEGIN
       SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
       WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[1:first]
         AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-        AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
+        AND (listed IS NULL OR (l.document_id IN (SELECT unnest(listed))) = own)
         AND (filter IS NULL OR EXISTS (
           SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
       ORDER BY 3, 1 LIMIT k
@@ -321,7 +322,7 @@ BEGIN
          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && terms[first + 1:taken]
            AND l.keys @> needs
            AND (scope IS NULL OR (l.passage_id IN (SELECT unnest(scope))) = inclusive)
-           AND (hidden IS NULL OR l.document_id NOT IN (SELECT unnest(hidden)))
+           AND (listed IS NULL OR (l.document_id IN (SELECT unnest(listed))) = own)
            AND (filter IS NULL OR EXISTS (
              SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.id = l.document_id AND d.metadata @> filter))
          ORDER BY 3, 1 LIMIT k)
@@ -348,16 +349,16 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 AS $$
 #variable_conflict use_column
 DECLARE
-  tenant bigint := current_tenant(); principals text := current_setting('app.principals', true); hidden uuid[]; readable uuid[]; rest integer;
+  tenant bigint := current_tenant(); hidden uuid[]; readable uuid[]; passages integer;
 BEGIN
-  SELECT w.documents, c.passage_count - w.passages INTO hidden, rest
-  FROM withheld(tenant, collection, principals) AS w CROSS JOIN collections c WHERE c.tenant_id = tenant AND c.id = collection;
-  IF filter IS NULL AND conditions IS NULL AND rest <= cap THEN
-    readable := readable_documents(tenant, collection, principals);
-  END IF;
+  SELECT r.hidden, r.readable, r.passages INTO hidden, readable, passages
+  FROM collections c CROSS JOIN LATERAL find_readable(
+    tenant, collection, current_setting('app.principals', true),
+    most_compared(c.chunk_count, k), c.passage_count, c.chunk_count) AS r
+  WHERE c.tenant_id = tenant AND c.id = collection;
   RETURN QUERY
   SELECT p.id, p.owner, p.score, CASE WHEN p.place = 1 THEN f.coverage END, f.exact
-  FROM lexical_best(tenant, collection, query, k, budget, cap, filter, conditions, hidden, readable) AS f
+  FROM lexical_best(tenant, collection, query, k, budget, cap, filter, conditions, hidden, readable, passages) AS f
   CROSS JOIN LATERAL unnest(f.best, f.owners, f.scores) WITH ORDINALITY AS p (id, owner, score, place)
   ORDER BY p.place;
 END

@@ -11,14 +11,14 @@ DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec,
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
 
 -- hnsw.ef_search of a search for `wanted` chunks among so many, at most what pgvector allows.
--- How a caller's part of a collection is found: every vector of what it may read, by way of its documents, or the index with hidden
--- documents dropped, which goes through all / readable times as many rows as are wanted. measured: .5 us a row of the former, 20 of the
--- latter (384 dimensions, docs/adr/0126); they cost the same where readable is the root of 40 * wanted * all.
-CREATE OR REPLACE FUNCTION rag.reads_few(readable integer, everything integer, wanted integer) RETURNS boolean
+-- Of a collection of so many chunks, up to how many readable ones are all compared, by way of their documents. Above, the index is asked
+-- and hidden documents are dropped, which goes through everything / readable times as many rows as are wanted. measured: 1 us a row of the
+-- former, 20 of the latter (384 dimensions, docs/adr/0126): both cost the same where the square of readable is 20 * wanted * everything.
+CREATE OR REPLACE FUNCTION rag.most_compared(everything integer, wanted integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN readable::float8 * readable <= 40.0::float8 * wanted * everything;
-COMMENT ON FUNCTION rag.reads_few IS
-  'Whether comparing all that a caller may read of so many chunks is faster than an index of which most is dropped.';
+RETURN sqrt(20.0::float8 * wanted * everything)::integer;
+COMMENT ON FUNCTION rag.most_compared IS
+  'Readable chunks of a collection up to which comparing them all is faster than an index of which most is dropped.';
 
 CREATE OR REPLACE FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -53,22 +53,16 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, publ
 #variable_conflict use_column
 DECLARE
   home collections%ROWTYPE; way regproc; begun timestamptz := clock_timestamp(); searched timestamptz;
-  best float8; best_chunks uuid[]; hidden uuid[]; readable uuid[]; few boolean := false; withheld_passages integer; withheld_chunks integer;
+  best float8; best_chunks uuid[]; hidden uuid[]; readable uuid[];
 BEGIN
   PERFORM enter_tenant(tenant);
   tenant := current_tenant();  -- a value: Citus finds rows by no function
   SELECT c.* INTO home FROM collections c WHERE c.tenant_id = tenant AND c.name = collection;
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT w.documents, w.passages, w.chunks INTO hidden, withheld_passages, withheld_chunks
-  FROM withheld(home.tenant_id, home.id, principals) AS w;
-  IF hidden IS NOT NULL THEN
-    few := vector IS NOT NULL AND NOT scan AND reads_few(home.chunk_count - withheld_chunks, home.chunk_count, chunks);
-    home.passage_count := home.passage_count - withheld_passages;
-    home.chunk_count := home.chunk_count - withheld_chunks;
-    IF few OR home.passage_count <= cap THEN
-      readable := readable_documents(home.tenant_id, home.id, principals);
-    END IF;
-  END IF;
+  SELECT r.readable, r.hidden, coalesce(r.passages, home.passage_count), coalesce(r.chunks, home.chunk_count)
+  INTO readable, hidden, home.passage_count, home.chunk_count
+  FROM find_readable(home.tenant_id, home.id, principals, CASE WHEN scan THEN -1 ELSE most_compared(home.chunk_count, chunks) END,
+    home.passage_count, home.chunk_count) AS r;
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
     SELECT e.model_id FROM embeddings e WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id
@@ -88,7 +82,7 @@ BEGIN
       regime := CASE WHEN way IS NOT NULL THEN 'shared' END;
     END IF;
     breadth := CASE WHEN way IS NOT NULL THEN search_breadth(ef_search, chunks, home.chunk_count) END;
-    IF way IS NOT NULL AND NOT scan AND NOT few THEN
+    IF way IS NOT NULL AND NOT scan AND readable IS NULL THEN
       IF set_config('hnsw.ef_search', breadth::text, true) <> breadth::text THEN
         RAISE EXCEPTION 'hnsw.ef_search is %, not %', current_setting('hnsw.ef_search'), breadth;
       END IF;
@@ -97,14 +91,14 @@ BEGIN
     END IF;
   END IF;
   IF chunks > 0 THEN
-    IF few THEN
+    IF readable IS NOT NULL THEN
       regime := 'exact'; way := 'rag.search_readable';
     ELSIF way IS NULL OR scan THEN
       regime := coalesce(regime, 'exact'); way := 'rag.search_exact';
     END IF;
     EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5, $6)'
     INTO chunks_found, vector_passages, vector_documents, vector_chunks, vector_scores
-    USING home.tenant_id, home.id, model, vector, chunks, CASE WHEN few THEN readable ELSE hidden END;
+    USING home.tenant_id, home.id, model, vector, chunks, coalesce(readable, hidden);
   END IF;
   searched := clock_timestamp();
   vector_ms := 1000 * extract(epoch FROM searched - begun)::float8;
@@ -114,8 +108,7 @@ BEGIN
   ELSIF query IS NOT NULL THEN
     SELECT f.best, f.owners, f.scores, f.coverage, f.exact
     INTO lexical_passages, lexical_documents, lexical_scores, lexical_coverage, lexical_exact
-    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL, hidden,
-      CASE WHEN home.passage_count <= cap THEN readable END) AS f;  -- no more than are looked at anyhow: all are scored
+    FROM lexical_best(home.tenant_id, home.id, query, hits, budget, cap, NULL, NULL, hidden, readable, home.passage_count) AS f;
   END IF;
   lexical_ms := 1000 * extract(epoch FROM clock_timestamp() - searched)::float8;
 

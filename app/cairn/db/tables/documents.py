@@ -169,7 +169,14 @@ documents = Table(
     ),
     CheckConstraint("status IN ('pending', 'parsing', 'embedding', 'indexed', 'failed')", name="status"),
     Index(None, "metadata", postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}),
-    Index("documents_restricted_idx", "tenant_id", "collection_id", postgresql_where=text("access IS NOT NULL")),
+    Index(  # documents with the same list stand together
+        "documents_restricted_idx",
+        "tenant_id",
+        "collection_id",
+        text("sha256(tsvectorsend(array_to_tsvector(access)))"),
+        postgresql_where=text("access IS NOT NULL"),
+    ),
+    Index("documents_open_idx", "tenant_id", "collection_id", postgresql_where=text("access IS NULL")),
     comment="Documents with their state; the text is in rag.document_texts.",
 )
 
