@@ -8,7 +8,7 @@ branch_labels = None
 depends_on = None
 BREAKING = False
 
-VECTORS = "embeddings (tenant_id, collection_id, model_id{})"
+VECTORS = "embeddings (tenant_id, collection_id{}, model_id)"
 RESTRICTED = "documents (tenant_id, collection_id{}) WHERE access IS NOT NULL"
 LIST = ", sha256(tsvectorsend(array_to_tsvector(access)))"
 OPEN = "documents (tenant_id, collection_id) WHERE access IS NULL"

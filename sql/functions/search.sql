@@ -10,16 +10,16 @@ DROP FUNCTION IF EXISTS rag.vector_leg(bigint, uuid, integer, smallint, halfvec,
   integer, integer);
 DROP FUNCTION IF EXISTS rag.fused_best(uuid[], float8[], boolean, uuid[], float8[], boolean, float8, integer, integer);
 
--- hnsw.ef_search of a search for `wanted` chunks among so many, at most what pgvector allows.
 -- Of a collection of so many chunks, up to how many readable ones are all compared, by way of their documents. Above, the index is asked
 -- and hidden documents are dropped, which goes through everything / readable times as many rows as are wanted. measured: 1 us a row of the
--- former, 20 of the latter (384 dimensions, docs/adr/0126): both cost the same where the square of readable is 20 * wanted * everything.
+-- former, 13 of the latter (384 dimensions, docs/adr/0126): about the same where the square of readable is 15 * wanted * everything.
 CREATE OR REPLACE FUNCTION rag.most_compared(everything integer, wanted integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN sqrt(20.0::float8 * wanted * everything)::integer;
+RETURN sqrt(15.0::float8 * wanted * everything)::integer;
 COMMENT ON FUNCTION rag.most_compared IS
   'Readable chunks of a collection up to which comparing them all is faster than an index of which most is dropped.';
 
+-- hnsw.ef_search of a search for `wanted` chunks among so many, at most what pgvector allows.
 CREATE OR REPLACE FUNCTION rag.search_breadth(ef_search integer, wanted integer, chunks integer) RETURNS integer
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN least(1000, greatest(wanted, rag.grown_effort(ef_search, chunks)));
@@ -66,7 +66,7 @@ BEGIN
   collection_id := home.id; epoch := home.epoch; passage_count := home.passage_count; chunk_count := home.chunk_count;
   served := coalesce(home.model_id, (
     SELECT e.model_id FROM embeddings e WHERE e.tenant_id = home.tenant_id AND e.collection_id = home.id
-    ORDER BY e.model_id LIMIT 1), model) = model;
+    ORDER BY e.document_id LIMIT 1), model) = model;  -- in the order of the index
   IF NOT served THEN RETURN NEXT; RETURN; END IF;
 
   chunks_found := 0;
@@ -186,8 +186,7 @@ DECLARE
   name text := coalesce(search_name((SELECT relname::text FROM pg_class WHERE oid = index)),
                         CASE WHEN few THEN 'search_readable' ELSE 'search_exact' END);
   predicate text := coalesce((SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i WHERE i.indexrelid = index),
-                             -- the sum leaves the planner the index on collections only
-                             CASE WHEN few THEN 'e.model_id = model' ELSE 'e.model_id + 0 = model' END);
+                             'e.model_id + 0 = model');  -- the sum leaves the planner the index on collections only
   chosen text := CASE WHEN few THEN 'e.document_id = ANY (readable)'
                       ELSE '(hidden IS NULL OR e.document_id NOT IN (SELECT unnest(hidden)))' END;
   -- the sum keeps the planner from the HNSW indexes

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from hashlib import md5
 from typing import Any
 from uuid import UUID
 
@@ -118,6 +119,16 @@ async def either(either_dsn: str) -> AsyncIterator[Any]:
     """The same, with statistics and without."""
     async with _opened(either_dsn) as opened:
         yield opened
+
+
+@pytest.fixture
+async def undone(either: Any) -> AsyncIterator[Any]:
+    """The same, of which nothing stays that the test writes; by who reads everything."""
+    changes = either.transaction()
+    await changes.start()
+    await either.execute("SELECT set_config('app.principals', '*', true)")
+    yield either
+    await changes.rollback()
 
 
 @asynccontextmanager
@@ -283,6 +294,105 @@ async def test_a_search_at_once_of_a_small_collection_reads_its_rows(either: Any
         sequential, fetched = await touched(either, table)
         assert (table, sequential) == (table, 0)
         assert fetched <= 8 * 2 * SMALL + 200
+
+
+RESTRICT = """
+UPDATE rag.documents d SET passage_count = 1, access = array_remove(ARRAY[
+  'group:all', CASE WHEN n % 2 = 0 THEN 'group:half' END, CASE WHEN n % 10 = 0 THEN 'group:tenth' END,
+  CASE WHEN n % 100 = 0 THEN 'group:hundredth' END, CASE WHEN n = 1000 THEN 'group:one' ELSE 'group:others' END], NULL)
+FROM (SELECT id, substr(external_id, 2)::integer AS n FROM rag.documents) AS n WHERE n.id = d.id
+"""
+READERS = {"half": 2, "tenth": 10, "hundredth": 100}
+"""Groups that may read the documents whose number this divides."""
+
+
+def may_read(group: str) -> set[UUID]:
+    """Of the documents of c1."""
+    numbers = range(SMALL + 1, PASSAGES + 1)
+    if group == "one":
+        chosen = {1000} & set(numbers)
+    elif group == "others":
+        chosen = set(numbers) - {1000}
+    else:
+        every = {"all": 1, "nobody": PASSAGES + 1, **READERS}[group]
+        chosen = {number for number in numbers if number % every == 0}
+    return {UUID(md5(f"d{number}".encode()).hexdigest()) for number in chosen}
+
+
+async def set_counts(connection: Any) -> None:
+    await connection.execute("UPDATE rag.collections SET passage_count = chunk_count")
+
+
+async def search_as(connection: Any, principals: str, name: str = "c1", scan: bool = False, cap: int = 1000) -> Any:
+    """The first row, with lists of documents and chunks that are not cut off."""
+    rows = await connection.fetch(
+        "SELECT * FROM rag.search_collection($1, $2, 1::smallint, $3, 100, $4, 3000, 100, 20000, 'w7000 w5000 w300 w2', $5, 600, $6,"
+        " .7, NULL, 10, $7)",
+        tenant(), name, QUERY, scan, 50 if cap else PASSAGES, cap or PASSAGES, principals,
+    )  # fmt: skip
+    return rows[0]
+
+
+async def test_a_search_reads_what_the_caller_may_read(undone: Any) -> None:
+    """Few documents through their index, many through HNSW and GIN with the others dropped; nothing is asked of documents that have a
+    list by which the caller reads them."""
+    await undone.execute(RESTRICT)
+    await set_counts(undone)
+    operator = await search_as(undone, "*", cap=0)
+    everything = list(zip(operator["lexical_passages"], operator["lexical_documents"], strict=True))
+    assert len(everything) > 1000
+    for group in ("all", "others", "half", "tenth", "hundredth", "one", "nobody"):
+        may, readers = may_read(group), f"{{person:ada,group:{group}}}"
+        exact = await search_as(undone, readers, scan=True)
+        before = {table: await touched(undone, table) for table in ("embeddings", "documents", "lexical_index")}
+        found = await search_as(undone, readers)
+        read = {table: (await touched(undone, table))[1] - count for table, (_, count) in before.items()}
+        assert (await touched(undone, "embeddings"))[0] == (await touched(undone, "lexical_index"))[0] == 0
+        counted = len(may)
+        assert found["passage_count"] == found["chunk_count"] == exact["chunk_count"] == counted, group
+        documents = set(found["vector_documents"] or ()) | set(found["lexical_documents"] or ())
+        assert documents <= may
+        assert found["document_id"] in may | {None}
+        best = [one for one, document in everything if document in may][:50]
+        if found["lexical_exact"]:
+            assert (found["lexical_passages"] or []) == best, group
+        assert found["chunks_found"] == exact["chunks_found"] == min(100, counted)
+        few = counted <= 4822  # rag.most_compared(15500, 100)
+        assert found["regime"] == ("shared" if not few else "exact" if counted else None), group
+        if few:
+            assert found["vector_chunks"] == exact["vector_chunks"]
+            assert read["embeddings"] <= counted + 5
+            assert read["documents"] <= counted + 50
+            assert found["lexical_exact"] is not False or counted > 1000
+        else:
+            near = set(exact["vector_chunks"])
+            assert len(near & set(found["vector_chunks"])) >= 50  # by a graph that is a narrow one
+            assert read["embeddings"] <= 4000
+        if group == "all":
+            assert read["documents"] <= 50
+        if counted <= 1000:
+            assert read["lexical_index"] <= counted + 5
+
+
+async def test_more_lists_than_are_told_apart_withhold_as_few_do(undone: Any) -> None:
+    await undone.execute(
+        "UPDATE rag.documents SET passage_count = 1, access = ARRAY['person:' || external_id] WHERE collection_id = $1"
+        " AND external_id <> 'd1'",
+        await collection(undone, "c2"),
+    )
+    await set_counts(undone)
+    open_one, own = (UUID(md5(name.encode()).hexdigest()) for name in ("d1", "d7"))
+    for principals, may in (("", {open_one}), ("{person:d7}", {open_one, own}), ("{person:d700}", {open_one})):
+        for scan in (False, True):
+            found = await search_as(undone, principals, "c2", scan)
+            assert (set(found["vector_documents"] or ()), found["chunk_count"]) == (may, len(may)), (principals, scan)
+            assert set(found["lexical_documents"]) <= may
+    everybody = "{" + ",".join(f"person:d{n}" for n in range(1, SMALL + 1)) + "}"
+    assert (await search_as(undone, everybody, "c2"))["chunk_count"] == SMALL
+    but_one = everybody.replace("person:d7,", "")
+    found = await search_as(undone, but_one, "c2", scan=True)
+    assert found["chunk_count"] == SMALL - 1
+    assert own not in found["vector_documents"]
 
 
 async def test_listing_documents_reads_one_page(either: Any) -> None:

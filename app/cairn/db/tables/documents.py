@@ -391,7 +391,7 @@ embeddings = Table(
     PrimaryKeyConstraint("tenant_id", "chunk_id", "model_id"),
     ForeignKeyConstraint(["tenant_id", "chunk_id"], ["rag.chunks.tenant_id", "rag.chunks.id"], ondelete="CASCADE"),
     ForeignKeyConstraint(["model_id"], ["rag.embedding_models.id"]),
-    Index("embeddings_collection_idx", "tenant_id", "collection_id", "model_id", "document_id"),
+    Index("embeddings_collection_idx", "tenant_id", "collection_id", "document_id", "model_id"),
     Index("embeddings_reuse_idx", "tenant_id", "model_id", "content_hash"),
     comment="Vectors of chunks, one per embedding model.",
     postgresql_with={"toast_tuple_target": 8160},
