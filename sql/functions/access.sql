@@ -59,7 +59,7 @@ CREATE OR REPLACE FUNCTION rag.find_readable(
   tenant bigint, collection uuid, principals text, most integer, INOUT passages integer, INOUT chunks integer,
   OUT readable uuid[], OUT hidden uuid[]
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
 #variable_conflict use_variable
 DECLARE
   readers text[]; lists integer; named bytea[]; others bytea[]; one record; found_passages integer := 0; found_chunks integer := 0;

@@ -1,8 +1,8 @@
-"""Hybrid search where a caller may read all, a tenth, a hundredth or a thousandth of a collection, against the same search before
-anything was restricted, on the same server with the same vectors.
+"""Hybrid search where a caller may read all, half, a tenth, a hundredth or a thousandth of a collection, against that by
+the operator, of whom nothing is withheld and whose statement is that of a collection without lists. All of them take turns.
 
-Goals: p50 before anything is restricted what it was; with access lists at most 1.3 of that, recall@10 of the vectors at least .95
-against comparing all that the caller may read."""
+Goals: with access lists at most 1.3 of the operator's p50, recall@10 of the vectors at least .95 against comparing all that the
+caller may read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vect
 from tests.benchmarks.real_corpus import corpus_of
 from tests.benchmarks.timing import record, sizes, take_turns
 
-SHARES = {"all": 1, "a tenth": 10, "a hundredth": 100, "a thousandth": 1000}
+SHARES = {"all": 1, "half": 2, "a tenth": 10, "a hundredth": 100, "a thousandth": 1000}
 """Group, and of how many documents it may read one, the first always."""
 RESTRICT = """
 UPDATE rag.documents d SET access = ARRAY(
@@ -68,12 +68,19 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
         turns = {"operator": partial(ask, services), **{name: partial(ask, callers[name]) for name in SHARES}}
         after = await take_turns(turns, 100, scheduled)
         recalls = {name: await _recall(callers[name], [one.vector for one in corpus.queries[:100]]) for name in SHARES}
-    usual = before["nobody named"].p50
+    usual, least = after["operator"], before["nobody named"].p50
     report = {
-        name: {"p50_ratio": round(one.p50 / usual, 3), "recall": recalls.get(name)} for name, one in after.items()
+        name: {
+            "p50_ratio": round(one.p50 / usual.p50, 3),
+            "processor_ratio": round(one.processor / usual.processor, 3),
+            "recall": recalls.get(name),
+        }
+        for name, one in after.items()
     }
-    print(f"\n{size} chunks, p50 {usual:.2f} ms before anything was restricted; with access lists: {report}")
-    record(f"access_{size}", {"before_ms": usual, "after": report})
+    print(
+        f"\n{size} chunks, p50 {least:.2f} ms before anything was restricted, {usual.p50:.2f} by the operator since: {report}"
+    )
+    record(f"access_{size}", {"before_ms": least, "operator_ms": usual.p50, "after": report})
 
 
 @pytest.mark.parametrize("size", sizes())

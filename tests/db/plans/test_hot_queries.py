@@ -326,16 +326,16 @@ async def set_counts(connection: Any) -> None:
 async def search_as(connection: Any, principals: str, name: str = "c1", scan: bool = False, cap: int = 1000) -> Any:
     """The first row, with lists of documents and chunks that are not cut off."""
     rows = await connection.fetch(
-        "SELECT * FROM rag.search_collection($1, $2, 1::smallint, $3, 100, $4, 3000, 100, 20000, 'w7000 w5000 w300 w2', $5, 600, $6,"
-        " .7, NULL, 10, $7)",
+        "SELECT * FROM rag.search_collection($1, $2, 1::smallint, $3, 100, $4, 3000, 100, 20000, 'w7000 w5000 w300 w2', $5,"
+        " 600, $6, .7, NULL, 10, $7)",
         tenant(), name, QUERY, scan, 50 if cap else PASSAGES, cap or PASSAGES, principals,
     )  # fmt: skip
     return rows[0]
 
 
 async def test_a_search_reads_what_the_caller_may_read(undone: Any) -> None:
-    """Few documents through their index, many through HNSW and GIN with the others dropped; nothing is asked of documents that have a
-    list by which the caller reads them."""
+    """Few documents through their index, many through HNSW and GIN with the others dropped; where all lists name the caller, no
+    document is looked at."""
     await undone.execute(RESTRICT)
     await set_counts(undone)
     operator = await search_as(undone, "*", cap=0)
