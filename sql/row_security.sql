@@ -148,8 +148,9 @@ BEGIN
         PERFORM rag.secure_table(item.name);
         CONTINUE WHEN item.partition;
         IF item.append_only THEN
-            -- Without the time, which is the database's; deleting is the business of rag.expire_audit, changing nobody's.
-            EXECUTE format('GRANT SELECT, DELETE ON TABLE %s TO cairn_definer', item.name);
+            -- Without the time, which is the database's; deleting is the business of rag.expire_audit, taking names out that of
+            -- rag.forget_person.
+            EXECUTE format('GRANT SELECT, DELETE, UPDATE (caller, caller_name, target, detail) ON TABLE %s TO cairn_definer', item.name);
             EXECUTE format('GRANT INSERT (tenant_id, id, caller, caller_name, action, target, detail) ON TABLE %s
                             TO cairn_definer, cairn_app', item.name);
             EXECUTE format('GRANT SELECT ON TABLE %s TO cairn_app, cairn_views', item.name);

@@ -30,7 +30,7 @@ $$;
 COMMENT ON FUNCTION rag.wordless_event IS 'What may stay of an event when documents or conversations that it may quote go.';
 
 -- Ended runs older than keep_days, and those that were lost as long ago, with their events; and feedback on runs whose
--- traces are gone.
+-- traces are gone; and of whom nothing was kept for an hour.
 CREATE OR REPLACE FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer)
 RETURNS TABLE (tenant_id bigint, id uuid)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
@@ -44,6 +44,7 @@ BEGIN
     RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
+  DELETE FROM forgotten_callers AS f WHERE f.forgotten_at < present - interval '1 hour';
   DELETE FROM feedback AS f
   WHERE f.run_started_at < present - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
   FOR old IN

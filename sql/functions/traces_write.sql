@@ -11,19 +11,25 @@ CREATE OR REPLACE FUNCTION rag.insert_traces(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+  unwanted uuid[];
 BEGIN
   IF alone THEN
     PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true),
       set_config('app.principals', '*', true);  -- it writes down what others asked
   END IF;
+  -- of callers who were forgotten meanwhile nothing is kept
+  unwanted := ARRAY(
+    SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE forgotten_as(r.asked_by) IS NOT NULL);
   INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
-    legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id)
+    legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id,
+    asked_by)
   SELECT tenant, r.started_at, r.id, r.kind, r.collections, r.question, r.strategy,
     CASE WHEN r.outcome = 'running'
       THEN r.plan || jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE r.plan END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error, r.answer, r.usage,
-    r.document_ids, r.session_id
-  FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r
+    r.document_ids, r.session_id, r.asked_by
+  FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE r.id <> ALL (unwanted)
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
     legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
@@ -32,7 +38,9 @@ BEGIN
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)
-  SELECT tenant, unnest(started), unnest(run_ids), unnest(legs), unnest(passages), unnest(chunks), unnest(scores), unnest(shares), unnest(fates)
+  SELECT tenant, l.* FROM (
+    SELECT unnest(started), unnest(run_ids) AS run, unnest(legs), unnest(passages), unnest(chunks), unnest(scores), unnest(shares), unnest(fates)
+  ) AS l WHERE l.run <> ALL (unwanted)
   ON CONFLICT (tenant_id, run_id, leg, started_at) DO UPDATE SET
     passage_ids = excluded.passage_ids, chunk_ids = excluded.chunk_ids, scores = excluded.scores, shares = excluded.shares,
     fates = excluded.fates

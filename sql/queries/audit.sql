@@ -1,8 +1,9 @@
 -- Who did what, when (rag.audit_events).
 
 -- name: record
+-- What is under way of a caller who was forgotten is the deed of their mark.
 INSERT INTO rag.audit_events (tenant_id, id, caller, caller_name, action, target, detail)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+VALUES ($1, $2, coalesce(rag.forgotten_as($3), $3), CASE WHEN rag.forgotten_as($3) IS NULL THEN $4 ELSE '' END, $5, $6, $7)
 
 -- name: read_by_right_alone
 -- Of documents $2 those whose access list names none of the principals $3.

@@ -27,7 +27,9 @@ FROM near JOIN rag.retrieval_cache r ON r.tenant_id = $1 AND r.key = near.key
 ORDER BY near.similarity DESC, near.key
 
 -- name: store
-SELECT rag.store_cached($1, $2, $3, $4, $5, $6::text[], $7::uuid[], $8::bigint[], $9::jsonb, $10::integer, $11::float8)
+-- $12: who asked, of whom nothing is kept if they were forgotten meanwhile.
+SELECT CASE WHEN rag.forgotten_as($12) IS NOT NULL THEN false ELSE
+  rag.store_cached($1, $2, $3, $4, $5, $6::text[], $7::uuid[], $8::bigint[], $9::jsonb, $10::integer, $11::float8) END
 
 -- name: touch
 -- Uses that a process has collected. Rows that somebody holds are passed over: the order of last use may lag.

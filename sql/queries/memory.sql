@@ -3,11 +3,12 @@
 -- name: open_session
 -- Takes the row of the conversation, made if it is new, and with it the next positions. Who comes second waits for the commit
 -- of who came first, so an exchange is never torn apart by another.
-INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count, last_used_at)
-VALUES ($1, $2, $3, $4, statement_timestamp())
+INSERT INTO rag.sessions AS s (tenant_id, id, collection, message_count, last_used_at, asked_by)
+VALUES ($1, $2, $3, $4, statement_timestamp(), $5)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   collection = coalesce(excluded.collection, s.collection), last_used_at = excluded.last_used_at,
-  message_count = s.message_count + excluded.message_count
+  message_count = s.message_count + excluded.message_count,
+  asked_by = CASE WHEN excluded.asked_by <@ s.asked_by THEN s.asked_by ELSE coalesce(s.asked_by, '{}') || excluded.asked_by END
 RETURNING message_count
 
 -- name: add

@@ -7,8 +7,10 @@ DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND last_accessed_at < now() - 
 
 -- name: open
 -- The session, begun if need be; false where it began just now.
-INSERT INTO rag.qa_sessions (tenant_id, collection_id, id, last_accessed_at) VALUES ($1, $2, $3, now())
-ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET last_accessed_at = excluded.last_accessed_at
+INSERT INTO rag.qa_sessions AS s (tenant_id, collection_id, id, last_accessed_at, asked_by) VALUES ($1, $2, $3, now(), $4)
+ON CONFLICT (tenant_id, collection_id, id) DO UPDATE SET
+  last_accessed_at = excluded.last_accessed_at,
+  asked_by = CASE WHEN excluded.asked_by <@ s.asked_by THEN s.asked_by ELSE coalesce(s.asked_by, '{}') || excluded.asked_by END
 RETURNING xmax <> 0 AS known
 
 -- name: collection

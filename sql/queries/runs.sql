@@ -95,10 +95,11 @@ SELECT tenant_id, id FROM rag.expire_runs($1, $2, $3)
 
 -- name: put_feedback
 -- The run is the caller's to have looked up.
-INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp())
+INSERT INTO rag.feedback AS f (tenant_id, run_id, run_started_at, session_id, rating, comment, updated_at, rated_by)
+VALUES ($1, $2, $3, $4, $5, $6, statement_timestamp(), $7)
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET
-  rating = excluded.rating, comment = excluded.comment, updated_at = excluded.updated_at
+  rating = excluded.rating, comment = excluded.comment, updated_at = excluded.updated_at,
+  rated_by = excluded.rated_by
 RETURNING run_id, session_id, rating, comment, created_at, updated_at
 
 -- name: list_feedback

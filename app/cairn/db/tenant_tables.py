@@ -32,6 +32,7 @@ _SESSION: Final = {
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "analyst_grant": "logins are those of one server",
+    "forgotten_callers": "what was under way when somebody was forgotten was so on one server",
     "cache_counters": "they count what the cache of one server did",
     "idempotency_keys": "requests are repeated where they were made",
     "key_requests": "permits of the minute",

@@ -31,7 +31,8 @@ class LegTrace:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """One search or question; columns of rag.runs. `outcome` is running of one that is traced while it is under way."""
+    """One search or question; columns of rag.runs. `outcome` is running of one that is traced while it is under way. `asked_by`:
+    Caller.id; None of traces from before that was noted."""
 
     id: UUID
     tenant_id: int
@@ -54,6 +55,7 @@ class RunTrace:
     document_ids: tuple[UUID, ...] = ()
     legs: Sequence[LegTrace] = ()
     session_id: str | None = None
+    asked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

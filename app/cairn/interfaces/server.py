@@ -98,9 +98,9 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
-    collections, access_rules, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent, runs,
-    proofs, conversations, messages, chat, graph, jobs, traces, audit, keys, usage, openai_models, completions, responses,
-    embeddings, dify, health, docs_page, widget,
+    collections, access_rules, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent,
+    runs, proofs, conversations, messages, chat, graph, jobs, traces, audit, keys, persons, usage, openai_models,
+    completions, responses, embeddings, dify, health, docs_page, widget,
 )  # fmt: skip
 
 

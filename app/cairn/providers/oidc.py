@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
-from uuid import NAMESPACE_URL, uuid5
 
 import httpx2
 import jwt
@@ -22,6 +21,7 @@ import structlog
 from cairn.domain.access import is_name
 from cairn.domain.key import TokenClaims
 from cairn.domain.names import check_named
+from cairn.domain.person import TOKEN, counted_by
 from cairn.domain.principal import ALL_SCOPES, Caller, Scope
 from cairn.errors import InputError, IssuerUnavailableError, SettingsError, UnauthenticatedError, named_reason
 from cairn.providers.tls import authorities
@@ -129,11 +129,11 @@ class IssuerKeys:
         given = claims.get(self._issuer.scope_claim, ())
         words = given.split() if isinstance(given, str) else given if isinstance(given, list) else ()
         scopes: frozenset[Scope] = ALL_SCOPES & {str(word).removeprefix("cairn:") for word in words}
-        counted_by = uuid5(NAMESPACE_URL, json.dumps([self._issuer.issuer, tenant, subject]))
+        counted = counted_by(self._issuer.issuer, tenant, subject)
         left = float(claims["exp"]) + LEEWAY_SECONDS - time.time()
         return TokenClaims(
             tenant,
-            Caller(f"token:{subject}", subject, scopes, counted_by, groups=self._groups(claims)),
+            Caller(f"{TOKEN}:{subject}", subject, scopes, counted, groups=self._groups(claims)),
             max(0.0, min(left, LONGEST_SECONDS)),
         )
 

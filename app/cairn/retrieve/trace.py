@@ -45,6 +45,7 @@ def search_trace(
         settings_revision=settings.revision,
         outcome="cancelled",
         plan=plan,
+        asked_by=principal.caller.id,
     )
 
 

@@ -14,6 +14,7 @@ from cairn.answer.model_failure import Instead, describe_failure
 from cairn.domain.answer import Answer, AnswerStatus, Citation, ConfidenceWord, Draft, Grounding, ModelFailure
 from cairn.domain.event import Answered, Event, Failed
 from cairn.domain.plan import QueryPlan
+from cairn.domain.principal import Principal
 from cairn.domain.proof import digest_of
 from cairn.domain.trace import LegTrace, RunTrace
 from cairn.language.links import known
@@ -203,7 +204,7 @@ def _understood(plan: QueryPlan) -> Mapping[str, Any]:
 
 
 def run_trace(
-    record: Record, terminal: Event | None, *, tenant_id: int, started_at: datetime, settings_revision: str
+    record: Record, terminal: Event | None, *, principal: Principal, started_at: datetime, settings_revision: str
 ) -> RunTrace:
     """The trace of a run, however far it got, with its terminal event; None: it is under way.
 
@@ -220,7 +221,7 @@ def run_trace(
     noted = [note for result in results for note in result.degraded]
     return RunTrace(
         id=question.run_id,
-        tenant_id=tenant_id,
+        tenant_id=principal.tenant_id,
         started_at=started_at,
         kind="query",
         collections=(question.collection,),
@@ -240,6 +241,7 @@ def run_trace(
         document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
+        asked_by=principal.caller.id,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -209,6 +209,12 @@ class Runs:
     def find(self, principal: Principal, run_id: UUID) -> Task | None:
         """The run, while it is under way here."""
         return self._live.get((principal.tenant_id, run_id))
+
+    def end_of(self, principal: Principal, callers: Collection[str]) -> None:
+        """Cancel what these callers of the tenant have under way here."""
+        for (tenant, _), task in list(self._live.items()):
+            if tenant == principal.tenant_id and task.asked_by in callers:
+                task.cancel()
 
     def used(self, principal: Principal, run_id: UUID) -> bool:
         """Whether a run of this process has the id, or had it lately."""

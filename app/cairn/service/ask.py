@@ -92,7 +92,7 @@ async def start(
 
     def trace(end: Event | None) -> RunTrace:
         made = run_trace(
-            filled, end, tenant_id=services.principal.tenant_id, started_at=began, settings_revision=chosen.revision
+            filled, end, principal=services.principal, started_at=began, settings_revision=chosen.revision
         )
         return sample_trace(made, chosen.trace.sample_rate)
 

@@ -80,11 +80,13 @@ async def store(
     vector: HalfVector | None,
     settings: CacheSettings,
 ) -> bool:
-    """Keep the result, and drop what is too much. False: its collections have changed, or are changing just now."""
+    """Keep the result, and drop what is too much. False: its collections have changed, or are changing just now, or
+    who asked was forgotten."""
     ids = sorted(result.snapshot)
     stored: bool = await connection.fetchval(
         SQL["store"], principal.tenant_id, address.key, address.scope, address.query, vector, list(address.guards),
         ids, [result.snapshot[key] for key in ids], _document(result), settings.capacity, settings.ttl_seconds,
+        principal.caller.id,
     )  # fmt: skip
     return stored
 

@@ -12,7 +12,7 @@ from cairn.db.queries import load_queries
 from cairn.domain.ids import new_id
 from cairn.domain.principal import Principal
 from cairn.domain.question import Conversation, SavedMessage, SourceRef, Turn
-from cairn.store import documents
+from cairn.store import documents, persons
 
 SQL = load_queries("memory")
 
@@ -39,10 +39,12 @@ async def add(
 ) -> list[UUID]:
     """Append messages, one after the other; their ids. Waits for whoever is writing to the conversation.
 
-    What a source quotes from a document that is gone by now is not kept, nor is an answer that cites one.
+    What a source quotes from a document that is gone by now is not kept, nor is an answer that cites one. Raises ConflictError.
     """
     tenant = principal.tenant_id
-    last = await connection.fetchval(SQL["open_session"], tenant, session_id, collection, len(messages))
+    await persons.require_kept(connection, principal)
+    asked_by = [principal.caller.id]
+    last = await connection.fetchval(SQL["open_session"], tenant, session_id, collection, len(messages), asked_by)
     told = {document for message in messages for document in _documents(message)}
     held = await documents.hold(connection, principal, told)
     made = [

@@ -10,6 +10,7 @@ from uuid import UUID
 from cairn.db.queries import load_queries
 from cairn.domain.graph import ContextRelation
 from cairn.domain.principal import Principal
+from cairn.store import persons
 
 SQL = load_queries("qa_sessions")
 MOST_EDGES = 500
@@ -38,15 +39,17 @@ class StoredSession:
 async def open_(
     connection: Any, principal: Principal, collection: str, session_id: str, *, idle_minutes: int, nodes: int
 ) -> StoredSession | None:
-    """The session as it is, begun if need be; those idle for too long are forgotten first. None for no collection."""
+    """The session as it is, begun if need be; those idle for too long are forgotten first. None for no collection. Raises
+    ConflictError."""
     tenant = principal.tenant_id
+    await persons.require_kept(connection, principal)
     await connection.execute(SQL["expire"], tenant, idle_minutes)
     found = await connection.fetchrow(SQL["collection"], tenant, collection)
     if found is None:
         return None
     key = SessionKey(found["id"], session_id, found["epoch"])
     of = (tenant, key.collection_id, session_id)
-    if not await connection.fetchval(SQL["open"], *of):
+    if not await connection.fetchval(SQL["open"], *of, [principal.caller.id]):
         return StoredSession(key)
     await connection.execute(SQL["forget_gaps"], *of, key.epoch)
     return StoredSession(
@@ -73,9 +76,11 @@ async def keep(
     not_found: Sequence[str],
     nodes: int,
 ) -> None:
-    """Remember what a question has read, the least important first; beyond `nodes` passages the oldest go."""
+    """Remember what a question has read, the least important first; beyond `nodes` passages the oldest go. Raises
+    ConflictError."""
     of = (principal.tenant_id, key.collection_id, key.session_id)
-    await connection.execute(SQL["open"], *of)
+    await persons.require_kept(connection, principal)
+    await connection.execute(SQL["open"], *of, [principal.caller.id])
     await connection.execute(SQL["keep_nodes"], *of, passages)
     await connection.execute(SQL["trim_nodes"], *of, nodes)
     await connection.execute(SQL["keep_edges"], *of, relations, MOST_EDGES)

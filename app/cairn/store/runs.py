@@ -32,7 +32,7 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.domain.secrets import Mask
 from cairn.errors import CairnError, RunLostError, TextDeletedError
-from cairn.store import documents, traces
+from cairn.store import documents, persons, traces
 
 SQL = load_queries("runs")
 PAGE = 200
@@ -45,7 +45,8 @@ Signal = Literal["go_on", "cancel"]
 async def open_run(
     connection: Any, principal: Principal, question: Question, surface: Surface, owner: UUID, lease: timedelta
 ) -> bool:
-    """False: the run id is taken."""
+    """False: the run id is taken. Raises ConflictError."""
+    await persons.require_kept(connection, principal)
     arguments = (question.run_id, surface, question.session_id, owner, lease, principal.caller.id)
     return await connection.fetchval(SQL["open"], principal.tenant_id, *arguments) is not None
 
@@ -221,9 +222,10 @@ async def put_feedback(
     rating: int,
     comment: str | None,
 ) -> Judgement:
-    """Judge a run, or replace what was said of it."""
+    """Judge a run, or replace what was said of it. Raises ConflictError."""
+    await persons.require_kept(connection, principal)
     row = await connection.fetchrow(
-        SQL["put_feedback"], principal.tenant_id, run_id, started_at, session_id, rating, comment
+        SQL["put_feedback"], principal.tenant_id, run_id, started_at, session_id, rating, comment, principal.caller.id
     )
     return Judgement(**dict(row))
 

@@ -7,7 +7,7 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from cairn.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, retrieval, runs
+from cairn.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, persons, retrieval, runs
 from cairn.db.tables.base import SCHEMA, metadata
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "keys",
     "limits",
     "metadata",
+    "persons",
     "retrieval",
     "runs",
 ]

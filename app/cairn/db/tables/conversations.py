@@ -41,6 +41,7 @@ sessions = Table(
     count("message_count", "Messages so far; gives each its position."),
     moment("created_at", "When its first message was saved.", server_default=NOW),
     moment("last_used_at", "When its last message was saved.", server_default=NOW),
+    col("asked_by", ARRAY(Text), "Callers that have asked in it; null: from before that was noted.", nullable=True),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("sessions_recent_idx", "tenant_id", "last_used_at", "id"),
     comment="Conversations; their row is the one lock between writers of one conversation.",
@@ -93,6 +94,7 @@ qa_sessions = Table(
     moment(
         "last_accessed_at", "When it was last used; it is forgotten iterative.idleMinutes later.", server_default=NOW
     ),
+    col("asked_by", ARRAY(Text), "Callers that have asked in it; null: from before that was noted.", nullable=True),
     collection_key(),
     PrimaryKeyConstraint("tenant_id", "collection_id", "id"),
     comment="Sessions of the iterative strategy: what it has read is at hand for the next question.",

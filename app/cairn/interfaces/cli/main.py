@@ -396,6 +396,39 @@ def audit(
     return _run(run(action, caller, since, limit, json))
 
 
+Person = Annotated[
+    str, typer.Argument(metavar="PERSON", help="person:<subject of a token> or key:<id>; a bare name is a person's.")
+]
+
+
+@app.command("export")
+def export_person(
+    person: Person,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Must not exist; default: stdout.")
+    ] = None,
+    tenant: keys.Tenant = None,
+) -> int:
+    """Write all that is kept because of a person, as JSON Lines: conversations, runs, feedback, keys, usage, audit."""
+    from cairn.interfaces.cli import persons
+
+    return _run(persons.export(person, out, tenant))
+
+
+@app.command("forget")
+def forget_person(
+    person: Person,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    tenant: keys.Tenant = None,
+    json: Json = False,
+) -> int:
+    """Remove all that is kept because of a person, and their keys; the audit log keeps what was done, without their name."""
+    from cairn.interfaces.cli import persons
+
+    return _run(persons.forget(person, dry_run, yes, json, tenant))
+
+
 @app.command()
 def demo(
     docs: Annotated[Path | None, typer.Argument(help="Your files; default: Cairn's own documents.")] = None,

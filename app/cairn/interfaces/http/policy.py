@@ -121,6 +121,8 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /health/live": RoutePolicy(None),
     "GET /health/ready": RoutePolicy(None),
     "GET /audit": _ADMIN,
+    "GET /persons/{principal}/export": _ADMIN,
+    "DELETE /persons/{principal}": _ADMIN,
     "GET /metrics": _ADMIN,
     "GET /problems/{code}": RoutePolicy(None),
     "POST /mcp": RoutePolicy("any", "own"),  # its tools ask for their scopes: cairn/interfaces/mcp/toolbox.py

@@ -1,0 +1,89 @@
+"""`cairn export PERSON` and `cairn forget PERSON`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import IO, Any, cast
+
+import typer
+
+from cairn.errors import InputError
+from cairn.interfaces.cli.terminal import note, say, say_json, services
+from cairn.service import persons as person_service
+from cairn.service.keys import of_tenant
+
+
+async def export(person: str, out: Path | None, tenant: str | None) -> int:
+    """To a file that must not exist, which takes its name when it is complete, or to stdout. Raises InputError."""
+    async with services(tenant) as opened:
+        lines = person_service.export_person(await of_tenant(opened, tenant), person)
+        if out is None:
+            records = await _write(lines, sys.stdout)
+        else:
+            records = await _to_file(lines, out)
+    if not records:
+        note(f"Nothing is kept because of {person}: is that how the audit log and access lists call them?")
+    return 0
+
+
+async def _to_file(lines: Any, out: Path) -> int:
+    unfinished = out.with_name(f"{out.name}.part")
+    try:
+        if out.exists():
+            raise InputError(f"{out} exists; name another file")
+        with unfinished.open("x", encoding="utf-8", opener=_private) as file:
+            records = await _write(lines, cast("IO[str]", file))
+        unfinished.replace(out)
+        return records
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    """For nobody else to read."""
+    return os.open(path, flags, 0o600)
+
+
+async def _write(lines: Any, file: IO[str]) -> int:
+    """How many records."""
+    written = 0
+    async with aclosing(lines) as found:
+        async for line in found:
+            file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+            written += "record" in line
+    return written
+
+
+async def forget(person: str, dry_run: bool, yes: bool, as_json: bool, tenant: str | None) -> int:
+    """Counts first, and asks. Raises InputError."""
+    async with services(tenant) as opened:
+        of = await of_tenant(opened, tenant)
+        done = await person_service.forget_person(of, person, dry_run=True)
+        if not dry_run:
+            if not yes:
+                _show(done.counts)
+                if typer.prompt("This cannot be undone. Their name, to forget them", err=True) != person:
+                    say("Nobody was forgotten.")
+                    return 1
+            done = await person_service.forget_person(of, person)
+    if as_json:
+        say_json({"mark": None if dry_run else done.mark, "dry_run": dry_run, "counts": dict(done.counts)})
+        return 0
+    _show(done.counts)
+    if not dry_run:
+        say(f"Forgotten. Where the audit log and access lists named them stands {done.mark}. Backups have what they had.")
+    return 0
+
+
+def _show(counts: Any) -> None:
+    for kind, number in counts.items():
+        if number:
+            say(f"{number:>7,}  {kind.replace('_', ' ')}")
+    if not any(counts.values()):
+        note("Nothing is kept because of them: is that how the audit log and access lists call them?")

@@ -1,0 +1,186 @@
+-- What is kept because of a person (docs/privacy.md): shown to them, and forgotten. A person is known by callers (token:<subject>,
+-- key:<id>: who asked, rated, ordered or did something), by names (person:<subject>, key:<id>: in access lists), by keys, and by what
+-- their usage is counted on.
+--
+-- Forgetting has two transactions. The first notes the callers, and waits for whoever is writing for them just then; from its commit on
+-- nothing of them is written, for an hour. The second finds all there is.
+
+-- What stands in the place of a caller that was forgotten within the hour; null: the caller is kept. Until the transaction ends nobody is
+-- forgotten who was asked about in it. Asked before anything else is locked.
+CREATE OR REPLACE FUNCTION rag.forgotten_as(caller text) RETURNS text
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended(caller, tenant));
+  RETURN (
+    SELECT f.mark FROM forgotten_callers f
+    WHERE f.tenant_id = tenant AND f.forgotten_at > clock_timestamp() - interval '1 hour'
+      AND f.digest = sha256(f.salt || convert_to(caller, 'UTF8'))
+    LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION rag.forgotten_as(text) IS
+  'What stands in the place of a caller of the current tenant that was forgotten within the hour; null: the caller is kept.';
+
+-- The first of the two transactions, for the house.
+CREATE OR REPLACE FUNCTION rag.note_forgotten(callers text[], mark text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  one text;
+  salt bytea;
+BEGIN
+  FOREACH one IN ARRAY ARRAY(SELECT DISTINCT c FROM unnest(callers) AS c ORDER BY c) LOOP
+    PERFORM pg_advisory_xact_lock(hashtextextended(one, tenant));
+    salt := uuid_send(gen_random_uuid());
+    INSERT INTO forgotten_callers (tenant_id, digest, salt, mark, forgotten_at)
+    VALUES (tenant, sha256(salt || convert_to(one, 'UTF8')), salt, mark, clock_timestamp());
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION rag.note_forgotten(text[], text) IS
+  'From the commit on nothing of these callers of the current tenant is written, for an hour; waits for what is being written.';
+
+-- Conversations that one of the callers has asked in, and their runs, and those of their own.
+CREATE OR REPLACE FUNCTION rag.asked_of(callers text[], OUT told text[], OUT asked uuid[])
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  told := ARRAY(SELECT s.id FROM sessions s WHERE s.tenant_id = tenant AND s.asked_by && callers);
+  asked := ARRAY(
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.asked_by = ANY (callers) OR r.session_id = ANY (told))
+    UNION SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND (r.asked_by = ANY (callers) OR r.session_id = ANY (told))
+    UNION SELECT m.run_id FROM messages m WHERE m.tenant_id = tenant AND m.session_id = ANY (told) AND m.run_id IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION rag.asked_of(text[]) IS
+  'Conversations of the current tenant that one of these callers has asked in, and runs of these and of their own.';
+
+-- A record for each row: what stands in it but the tenant, and no secrets.
+CREATE OR REPLACE FUNCTION rag.kept_of(callers text[], names text[], keys uuid[], counted uuid[]) RETURNS TABLE (kind text, record jsonb)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  told text[];
+  asked uuid[];
+BEGIN
+  SELECT a.told, a.asked INTO told, asked FROM asked_of(callers) AS a;
+  RETURN QUERY SELECT 'conversation', to_jsonb(s) FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told) ORDER BY s.id;
+  RETURN QUERY SELECT 'message', to_jsonb(m) FROM messages m
+    WHERE m.tenant_id = tenant AND m.session_id = ANY (told) ORDER BY m.session_id, m.position;
+  RETURN QUERY SELECT 'run', to_jsonb(r) FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
+  RETURN QUERY SELECT 'candidates', to_jsonb(l) FROM run_legs l WHERE l.tenant_id = tenant AND l.run_id = ANY (asked) ORDER BY l.run_id, l.leg;
+  RETURN QUERY SELECT 'resumable_run', to_jsonb(r) FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
+  RETURN QUERY SELECT 'event', to_jsonb(e) FROM run_events e WHERE e.tenant_id = tenant AND e.run_id = ANY (asked) ORDER BY e.run_id, e.seq;
+  RETURN QUERY SELECT 'feedback', to_jsonb(f) FROM feedback f
+    WHERE f.tenant_id = tenant AND (f.session_id = ANY (told) OR f.run_id = ANY (asked) OR f.rated_by = ANY (callers)) ORDER BY f.run_id;
+  RETURN QUERY SELECT 'agent_session', to_jsonb(q) || jsonb_build_object('not_found', ARRAY(
+      SELECT g.gap FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = q.collection_id AND g.session_id = q.id ORDER BY g.gap))
+    FROM qa_sessions q WHERE q.tenant_id = tenant AND q.asked_by && callers ORDER BY q.id;
+  RETURN QUERY SELECT 'reply', to_jsonb(i) - 'body' - 'fingerprint' - 'claim' || jsonb_build_object('body', convert_from(i.body, 'UTF8'))
+    FROM idempotency_keys i WHERE i.tenant_id = tenant AND (
+      i.caller = ANY (callers) OR EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE starts_with(i.caller, c || ' '))) ORDER BY i.key;
+  RETURN QUERY SELECT 'job', to_jsonb(j) FROM jobs j
+    WHERE j.tenant_id = tenant AND j.payload #>> '{ordered_by,id}' = ANY (callers) ORDER BY j.id;
+  RETURN QUERY SELECT 'key', to_jsonb(k) - 'key_hash' FROM api_keys k WHERE k.tenant_id = tenant AND k.id = ANY (keys) ORDER BY k.id;
+  RETURN QUERY SELECT 'key_made', jsonb_build_object('id', k.id, 'created_at', k.created_at) FROM api_keys k
+    WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys) ORDER BY k.id;
+  RETURN QUERY SELECT 'usage', to_jsonb(u) FROM key_usage u WHERE u.tenant_id = tenant AND u.key_id = ANY (counted) ORDER BY u.day;
+  RETURN QUERY SELECT 'access', jsonb_build_object('document_id', d.id, 'external_id', d.external_id, 'title', d.title) FROM documents d
+    WHERE d.tenant_id = tenant AND d.access && names ORDER BY d.id;
+  RETURN QUERY SELECT 'audit', to_jsonb(a) FROM audit_events a
+    WHERE a.tenant_id = tenant AND (a.caller = ANY (callers) OR a.target = ANY (keys::text[] || callers || names)) ORDER BY a.occurred_at, a.id;
+  RETURN;
+END
+$$;
+COMMENT ON FUNCTION rag.kept_of IS 'What the current tenant keeps because of a person, as JSON, without hashes of keys.';
+
+-- Documents that name the person are the business of the caller, in the same transaction and before: their access lists change one by one.
+-- Rows are locked as all deletions lock them: conversations, runs, messages, each in order of id.
+CREATE OR REPLACE FUNCTION rag.forget_person(callers text[], names text[], keys uuid[], counted uuid[], mark text)
+RETURNS TABLE (kind text, gone bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  told text[];
+  asked uuid[];
+  one uuid;
+BEGIN
+  PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.asked_by && callers ORDER BY s.id FOR UPDATE;
+  SELECT a.told, a.asked INTO told, asked FROM asked_of(callers) AS a;
+  PERFORM 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id FOR UPDATE;
+  DELETE FROM run_legs l WHERE l.tenant_id = tenant AND l.run_id = ANY (asked);
+  DELETE FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'runs'; RETURN NEXT;
+  PERFORM 1 FROM messages m WHERE m.tenant_id = tenant AND m.session_id = ANY (told) ORDER BY m.id FOR UPDATE;
+  DELETE FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'conversations'; RETURN NEXT;
+  DELETE FROM feedback f
+  WHERE f.tenant_id = tenant AND (f.session_id = ANY (told) OR f.run_id = ANY (asked) OR f.rated_by = ANY (callers));
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'feedback'; RETURN NEXT;
+  PERFORM 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id FOR UPDATE;
+  DELETE FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'resumable_runs'; RETURN NEXT;
+  DELETE FROM qa_sessions q WHERE q.tenant_id = tenant AND q.asked_by && callers;
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'agent_sessions'; RETURN NEXT;
+  DELETE FROM idempotency_keys i
+  WHERE i.tenant_id = tenant AND (
+    i.caller = ANY (callers) OR EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE starts_with(i.caller, c || ' ')));
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'replies'; RETURN NEXT;
+  -- who asked for what is cached is not known, and a cache fills again
+  WITH doomed AS MATERIALIZED (SELECT c.key FROM retrieval_cache c WHERE c.tenant_id = tenant ORDER BY c.key FOR UPDATE)
+  DELETE FROM retrieval_cache c USING doomed WHERE c.tenant_id = tenant AND c.key = doomed.key;
+  DELETE FROM query_embeddings e WHERE e.tenant_id = tenant;
+  -- what was done stays true, whoever did it
+  UPDATE audit_events a SET
+    caller = CASE WHEN a.caller = ANY (callers) THEN mark ELSE a.caller END,
+    caller_name = CASE WHEN a.caller = ANY (callers) THEN '' ELSE a.caller_name END,
+    target = CASE WHEN a.target = ANY (keys::text[] || callers || names || told)
+                    OR a.caller = ANY (callers) AND a.action IN ('conversation.delete', 'qa_session.delete') THEN mark ELSE a.target END,
+    detail = CASE WHEN a.target = ANY (keys::text[]) THEN unnamed(a.detail - 'name', callers || names, mark)
+                  ELSE unnamed(a.detail, callers || names, mark) END
+  WHERE a.tenant_id = tenant AND (
+    a.caller = ANY (callers) OR a.target = ANY (keys::text[] || callers || names || told)
+    OR unnamed(a.detail, callers || names, mark) <> a.detail);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'audit_lines_without_name'; RETURN NEXT;
+  UPDATE jobs j SET payload = jsonb_set(unnamed(j.payload, callers || names, mark), '{ordered_by,name}', '""')
+  WHERE j.tenant_id = tenant AND j.payload #>> '{ordered_by,id}' = ANY (callers);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'jobs_without_name'; RETURN NEXT;
+  UPDATE uploads u SET access = ARRAY(SELECT CASE WHEN r = ANY (names) THEN 'person:' || mark ELSE r END FROM unnest(u.access) AS r)
+  WHERE u.tenant_id = tenant AND u.access && names;
+  UPDATE api_keys k SET created_by = mark WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'keys_made_without_name'; RETURN NEXT;
+  DELETE FROM key_requests q WHERE q.tenant_id = tenant AND q.key_id = ANY (counted);
+  DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = ANY (counted);
+  FOREACH one IN ARRAY counted LOOP  -- sums of the tenant stay what they are
+    UPDATE key_usage u SET key_id = n.id FROM (SELECT gen_random_uuid() AS id OFFSET 0) AS n WHERE u.tenant_id = tenant AND u.key_id = one;
+  END LOOP;
+  DELETE FROM api_keys k WHERE k.tenant_id = tenant AND k.id = ANY (keys);
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'keys'; RETURN NEXT;
+  PERFORM pg_notify('cairn_keys', k::text) FROM unnest(keys) AS k;
+END
+$$;
+COMMENT ON FUNCTION rag.forget_person IS
+  'Removes what the current tenant keeps because of a person, and puts a mark in their place where it has to stay; how much of each kind.';
+
+-- Whole texts only, so that nothing else is changed that has the letters in it.
+CREATE OR REPLACE FUNCTION rag.unnamed(value jsonb, names text[], mark text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  told text := value::text;
+  name text;
+BEGIN
+  FOREACH name IN ARRAY names LOOP
+    told := replace(told, to_jsonb(name)::text, to_jsonb(mark)::text);
+  END LOOP;
+  RETURN told::jsonb;
+END
+$$;
+COMMENT ON FUNCTION rag.unnamed(jsonb, text[], text) IS 'The same with a mark in the place of texts that are one of the names.';
