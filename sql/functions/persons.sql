@@ -112,6 +112,7 @@ DECLARE
   told text[];
   asked uuid[];
   one uuid;
+  fresh uuid;
 BEGIN
   PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.asked_by && callers ORDER BY s.id FOR UPDATE;
   SELECT a.told, a.asked INTO told, asked FROM asked_of(callers) AS a;
@@ -160,7 +161,8 @@ BEGIN
   DELETE FROM key_requests q WHERE q.tenant_id = tenant AND q.key_id = ANY (counted);
   DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = ANY (counted);
   FOREACH one IN ARRAY counted LOOP  -- sums of the tenant stay what they are
-    UPDATE key_usage u SET key_id = n.id FROM (SELECT gen_random_uuid() AS id OFFSET 0) AS n WHERE u.tenant_id = tenant AND u.key_id = one;
+    fresh := gen_random_uuid();
+    UPDATE key_usage u SET key_id = fresh WHERE u.tenant_id = tenant AND u.key_id = one;
   END LOOP;
   DELETE FROM api_keys k WHERE k.tenant_id = tenant AND k.id = ANY (keys);
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'keys'; RETURN NEXT;

@@ -150,6 +150,7 @@ def furnish(api: Api, key: str) -> Victim:
             "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
             "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
             "model": COLLECTION, "owner": "cairn", "passage_id": found["results"][0]["passage_id"],
+            "principal": "person:grace",
         }
     )  # fmt: skip
 

@@ -21,8 +21,8 @@ LONGEST_SUBJECT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`callers`: as who asked, rated, ordered and did something (Caller.id); `names`: as in access lists; `keys`: ids of keys that
-    are theirs; `counted`: ids that their usage is counted on."""
+    """`callers`: as who asked, rated, ordered and did something (Caller.id); `names`: as in access lists; `keys`: ids of keys
+    that are theirs; `counted`: ids that their usage is counted on."""
 
     callers: tuple[str, ...]
     names: tuple[str, ...]
@@ -64,7 +64,9 @@ def read_principal(text: str) -> tuple[str, str]:
         try:
             return kind, str(UUID(name))
         except ValueError:
-            raise InputError(f"{name[:100]!r} is not the id of a key; `cairn keys list` and GET /keys have them") from None
+            raise InputError(
+                f"{name[:100]!r} is not the id of a key; `cairn keys list` and GET /keys have them"
+            ) from None
     return kind, name
 
 

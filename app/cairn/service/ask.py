@@ -91,9 +91,7 @@ async def start(
             await services.slots.release(slot)
 
     def trace(end: Event | None) -> RunTrace:
-        made = run_trace(
-            filled, end, principal=services.principal, started_at=began, settings_revision=chosen.revision
-        )
+        made = run_trace(filled, end, principal=services.principal, started_at=began, settings_revision=chosen.revision)
         return sample_trace(made, chosen.trace.sample_rate)
 
     def leave_trace(end: Event) -> None:

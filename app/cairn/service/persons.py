@@ -36,8 +36,8 @@ async def find_person(services: Services, principal: str) -> Person:
 
 
 async def export_person(services: Services, principal: str) -> AsyncIterator[dict[str, Any]]:
-    """All that is kept because of a person, of one moment: a header, the records, and an end that counts them, so that a file that
-    breaks off is known. That it was begun is recorded, without the name. Raises InputError."""
+    """All that is kept because of a person, of one moment: a header, the records, and an end that counts them, so that a file
+    that breaks off is known. That it was begun is recorded, without the name. Raises InputError."""
     person = await find_person(services, principal)
     await services.traces.flush()
     house = services.principal.house
@@ -56,8 +56,8 @@ async def export_person(services: Services, principal: str) -> AsyncIterator[dic
 
 
 async def forget_person(services: Services, principal: str, *, dry_run: bool = False) -> Forgotten:
-    """Remove what is kept because of a person; their name in the audit log and in access lists becomes a mark that nobody can turn
-    back. What they have under way leaves nothing behind, and what of it runs in this process ends. `dry_run`: only count.
+    """Remove what is kept because of a person; their name in the audit log and in access lists becomes a mark that nobody can
+    turn back. What they have under way leaves nothing behind, and what of it runs in this process ends. `dry_run`: only count.
 
     Raises InputError, and ConflictError for callers who would forget themselves: what was done is recorded of somebody."""
     person, mark = await find_person(services, principal), new_mark()

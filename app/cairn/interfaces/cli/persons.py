@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import aclosing
+from collections.abc import Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -18,31 +19,32 @@ from cairn.service.keys import of_tenant
 
 
 async def export(person: str, out: Path | None, tenant: str | None) -> int:
-    """To a file that must not exist, which takes its name when it is complete, or to stdout. Raises InputError."""
+    """To a file that must not exist, and is gone again where it is not whole, or to stdout. Raises InputError."""
     async with services(tenant) as opened:
         lines = person_service.export_person(await of_tenant(opened, tenant), person)
         if out is None:
             records = await _write(lines, sys.stdout)
         else:
-            records = await _to_file(lines, out)
+            with _new_file(out) as file:
+                records = await _write(lines, file)
     if not records:
         note(f"Nothing is kept because of {person}: is that how the audit log and access lists call them?")
     return 0
 
 
-async def _to_file(lines: Any, out: Path) -> int:
-    unfinished = out.with_name(f"{out.name}.part")
+@contextmanager
+def _new_file(path: Path) -> Iterator[IO[str]]:
+    """Which is gone again where it is not whole. Raises InputError."""
     try:
-        if out.exists():
-            raise InputError(f"{out} exists; name another file")
-        with unfinished.open("x", encoding="utf-8", opener=_private) as file:
-            records = await _write(lines, cast("IO[str]", file))
-        unfinished.replace(out)
-        return records
+        file = path.open("x", encoding="utf-8", opener=_private)
     except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    with file:
+        try:
+            yield cast("IO[str]", file)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _private(path: str, flags: int) -> int:
@@ -77,11 +79,13 @@ async def forget(person: str, dry_run: bool, yes: bool, as_json: bool, tenant: s
         return 0
     _show(done.counts)
     if not dry_run:
-        say(f"Forgotten. Where the audit log and access lists named them stands {done.mark}. Backups have what they had.")
+        say(
+            f"Forgotten. Where the audit log and access lists named them stands {done.mark}. Backups have what they had."
+        )
     return 0
 
 
-def _show(counts: Any) -> None:
+def _show(counts: Mapping[str, int]) -> None:
     for kind, number in counts.items():
         if number:
             say(f"{number:>7,}  {kind.replace('_', ' ')}")

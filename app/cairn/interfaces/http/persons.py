@@ -46,10 +46,12 @@ class ForgottenOut(BaseModel):
     },
 )
 async def export_person(principal: Principal, services: ServicesDep) -> StreamingResponse:
-    """Conversations, runs, feedback, keys, usage, jobs, access lists and audit lines of a person of the caller's tenant, as JSON Lines:
-    a header, a record a line, and an end that counts them. Without it, the file is not whole."""
+    """Conversations, runs, feedback, keys, usage, jobs, access lists and audit lines of a person of the caller's tenant, as JSON
+    Lines: a header, a record a line, and an end that counts them. Without it, the file is not whole."""
     read_principal(principal)
-    lines = (f"{json.dumps(line, ensure_ascii=False)}\n" async for line in person_service.export_person(services, principal))
+    lines = (
+        f"{json.dumps(line, ensure_ascii=False)}\n" async for line in person_service.export_person(services, principal)
+    )
     headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="person.jsonl"'}
     return StreamingResponse(lines, media_type=MEDIA_TYPE, headers=headers)
 
@@ -61,9 +63,9 @@ async def forget_person(
     running: RunningDep,
     dry_run: Annotated[bool, Query(description="Only count what would go.")] = False,
 ) -> ForgottenOut:
-    """Removes what is kept because of a person of the caller's tenant, and their keys. Their name in the audit log and in access lists
-    becomes a mark that nobody can turn back; a document that only they could read is for the scope `admin` then. This cannot be undone,
-    and does not reach backups."""
+    """Removes what is kept because of a person of the caller's tenant, and their keys. Their name in the audit log and in access
+    lists becomes a mark that nobody can turn back; a document that only they could read is for the scope `admin` then. This
+    cannot be undone, and does not reach backups."""
     done = await person_service.forget_person(services, principal, dry_run=dry_run)
     if not dry_run and running.authenticator is not None:
         running.authenticator.forget()

@@ -1,0 +1,384 @@
+"""What is kept because of a person: shown to them as a whole, and forgotten as a whole, also what is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from cairn.domain.answer import Answer
+from cairn.domain.document import Source
+from cairn.domain.event import Answered, Event
+from cairn.domain.idempotency import StoredAnswer
+from cairn.domain.ids import new_id
+from cairn.domain.key import ApiKey, hash_secret
+from cairn.domain.person import counted_by
+from cairn.domain.principal import ALL_SCOPES, Caller
+from cairn.domain.question import Question
+from cairn.domain.trace import RunTrace
+from cairn.errors import ConflictError, InputError, NotFoundError, ProviderTimeoutError
+from cairn.runs.context import Record, Report
+from cairn.runs.finish import run_trace
+from cairn.runs.task import Runs, Task
+from cairn.service.ask import start
+from cairn.service.audit import list_events
+from cairn.service.conversations import delete_history, get_history, list_conversations
+from cairn.service.documents import delete_document, find_document, find_document_id, index_now
+from cairn.service.idempotency import carry_out_once
+from cairn.service.keys import create_key, list_keys
+from cairn.service.models import start_reindex
+from cairn.service.operation import do_upkeep
+from cairn.service.persons import export_person, forget_person
+from cairn.service.runs import rate_run
+from cairn.service.search import make_request, run_search
+from cairn.settings import RunSettings
+from cairn.settings.environment import OidcIssuer
+from cairn.store import memory, qa_sessions
+from cairn.store.keys import find
+from cairn.wiring import Services
+from tests.db.runs import answered, change, fill, read
+from tests.sharing import SHARED
+from tests.waiting import hang_guard
+
+pytestmark = SHARED
+
+NAME = "ada.lovelace"
+WORD = "zanzibarquartz"
+"""Stands in what she asks, and in no document."""
+
+EVERYTHING = """
+SELECT c.relname::text AS name, a.attname::text AS part, format_type(a.atttypid, a.atttypmod) AS type
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND format_type(a.atttypid, a.atttypmod) IN ('text', 'text[]', 'jsonb', 'bytea')
+  AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped)
+"""
+
+
+def as_caller(services: Services, caller: Caller) -> Services:
+    return replace(services, principal=replace(services.principal, caller=caller))
+
+
+def token(name: str, *scopes: Any) -> Caller:
+    return Caller(f"token:{name}", name, frozenset(scopes or ("read", "ask")))
+
+
+async def places(services: Services, *words: str) -> dict[tuple[str, str], int]:
+    """Columns of the tenant, of whatever table, in which one of these words stands, and in how many rows."""
+    found = {}
+    connection = await asyncpg.connect(services.owner_dsn)
+    try:
+        for name, part, kind in await connection.fetch(EVERYTHING):
+            text = f"encode({part}, 'escape')" if kind == "bytea" else f"{part}::text"
+            count = await connection.fetchval(
+                f"SELECT count(*) FROM rag.{name} WHERE tenant_id = $1 "
+                f"AND EXISTS (SELECT 1 FROM unnest($2::text[]) AS w WHERE strpos(lower({text}), w) > 0)",
+                services.principal.tenant_id,
+                list(words),
+            )
+            if count:
+                found[name, part] = count
+    finally:
+        await connection.close()
+    return found
+
+
+async def export(services: Services, person: str) -> list[dict[str, Any]]:
+    return [line async for line in export_person(services, person)]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def ada(services: Services) -> AsyncIterator[tuple[Services, ApiKey]]:
+    """Somebody of whom there is everything, beside somebody else, and a key that is called as she is."""
+    await fill(services)
+    change(services, "trace", sample_rate=1.0)
+    house = as_caller(services, token("root", *ALL_SCOPES))
+    her = as_caller(services, token(NAME, "read", "ask", "write"))
+    key, _ = await create_key(house, NAME, ["read", "ask"])
+    with_key = as_caller(services, Caller(f"key:{key.id}", NAME, frozenset({"read", "ask"}), key.id))
+    bob = as_caller(services, token("bob"))
+    for who, session in ((her, f"of-{NAME}"), (with_key, "by-key"), (bob, "of-bob")):
+        word = "leave" if who is bob else WORD
+        asked = Question(f"How many days of {word} leave do employees have?", "handbook", new_id(), session_id=session)
+        await read(who, asked)
+        await services.traces.flush()
+        await rate_run(who, asked.run_id, 1, f"the {word} is right")
+    await read(bob, Question("And who pays overtime?", "handbook", new_id(), session_id="shared"))
+    await read(her, Question(f"And {WORD} hotels?", "handbook", new_id(), session_id="shared"))
+    alone = Question(f"How is {WORD} overtime paid?", "handbook", new_id())
+    async for _ in (await start(her, alone, resumable=True)).events():
+        pass
+    async with services.database.transaction(her.principal) as connection:
+        who, session = her.principal, f"qa-{NAME}"
+        held = await qa_sessions.open_(connection, who, "handbook", session, idle_minutes=60, nodes=10)
+        assert held is not None
+        await qa_sessions.keep(connection, who, held.key, passages=(), relations=(), not_found=[WORD], nodes=10)
+    await run_search(her, make_request(her.settings.current, f"{WORD} hotels", ["handbook"]))
+
+    async def work() -> str:
+        return WORD
+
+    reply = lambda text: StoredAnswer(201, {}, f'{{"told": "{text}"}}'.encode())  # noqa: E731
+    await carry_out_once(her, "k-1", b"f", work, reply)
+    await start_reindex(her, "handbook", force=True)
+    await read(her, Question("Is leave paid?", "handbook", new_id(), session_id=f"gone-{NAME}"))
+    await delete_history(her, f"gone-{NAME}")
+    await create_key(as_caller(services, token(NAME, *ALL_SCOPES)), "search box", ["read"])
+    access = {"only.md": [f"person:{NAME}"], "both.md": [f"person:{NAME}", "person:bob", f"key:{key.id}"]}
+    for name, readers in access.items():
+        await index_now(house, "vault", [Source(name, name, b"The vault is below the stairs.", access=tuple(readers))])
+    await services.traces.flush()
+    yield services, key
+
+
+async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Services, ApiKey]) -> None:
+    services, key = ada
+    house = as_caller(services, token("root", *ALL_SCOPES))
+    bob = as_caller(services, token("bob"))
+    before = await places(house, WORD, NAME, str(key.id))
+    assert {name for name, _ in before} >= {
+        "sessions", "messages", "runs", "resumable_runs", "run_events", "feedback", "qa_sessions", "retrieval_cache",
+        "idempotency_keys", "audit_events", "api_keys", "jobs", "documents",
+    }  # fmt: skip
+
+    lines = await export(house, NAME)
+    head, *records, end = lines
+    assert (head["kind"], head["version"], head["person"], head["keys"]) == (
+        "export",
+        1,
+        f"person:{NAME}",
+        [str(key.id)],
+    )
+    kinds = [line["kind"] for line in records]
+    assert end == {"kind": "end", "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}}
+    assert set(kinds) == {
+        "conversation", "message", "run", "candidates", "resumable_run", "event", "feedback", "agent_session", "reply", "job",
+        "key", "key_made", "access", "audit",
+    }  # fmt: skip
+    assert all("tenant_id" not in line["record"] and "key_hash" not in line["record"] for line in records)
+    assert WORD in str([line["record"] for line in records if line["kind"] == "reply"])
+    told = {line["record"]["id"] for line in records if line["kind"] == "conversation"}
+    assert told == {
+        f"of-{NAME}",
+        "by-key",
+        "shared",
+    }  # bob's words of the shared one are in it, too: an answer leans on them
+    assert "of-bob" not in str(records)
+
+    counted = await forget_person(house, NAME, dry_run=True)
+    assert await places(house, WORD, NAME, str(key.id)) == {
+        **before,
+        ("audit_events", "caller"): before["audit_events", "caller"],
+    }
+    assert counted.counts == {
+        "runs": counted.counts["runs"], "conversations": 3, "feedback": 2, "resumable_runs": 1, "agent_sessions": 1, "replies": 1,
+        "audit_lines_without_name": counted.counts["audit_lines_without_name"], "jobs_without_name": 1,
+        "keys_made_without_name": 1, "keys": 1, "access_lists": 2,
+    }  # fmt: skip
+    assert counted.counts["runs"] == kinds.count("run") >= 6
+    events = [(e.action, e.occurred_at) for e in await list_events(house, limit=500)]
+
+    done = await forget_person(house, f"person:{NAME}")
+    assert done.counts == counted.counts
+    assert await places(house, WORD, NAME, str(key.id)) == {}
+
+    after = await list_events(house, limit=500)
+    assert [
+        (e.action, e.occurred_at) for e in after if e.action != "person.forget"
+    ] == events  # what was done stays true
+    by_mark = {event.action for event in after if event.caller == done.mark}
+    assert by_mark == {"key.create", "conversation.delete"}
+    [forgot] = [event for event in after if event.action == "person.forget"]
+    assert (forgot.caller, forgot.target, forgot.detail) == ("token:root", done.mark, dict(done.counts))
+
+    # nobody reads more than before: a list that named her alone names nobody
+    alone = await find_document(house, "vault", await find_document_id(house, "vault", "only.md"))
+    assert list(alone.access or ()) == [f"person:{done.mark}"]
+    with pytest.raises(NotFoundError):
+        await find_document_id(bob, "vault", "only.md")
+    both = await find_document(bob, "vault", await find_document_id(bob, "vault", "both.md"))
+    assert list(both.access or ()) == ["person:bob"]
+    assert [one.session_id for one in await list_conversations(bob)] == ["of-bob"]
+    assert len(await get_history(bob, "of-bob")) == 2
+    assert [one.name for one in await list_keys(house)] == ["search box"]
+    assert (await list_keys(house))[0].created_by == done.mark
+
+
+# --- what is under way -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(services: Services) -> Services:
+    return as_caller(services, token("root", *ALL_SCOPES))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["this process", "another process"])
+@pytest.mark.parametrize("resumable", [False, True], ids=["plain", "resumable"])
+async def test_a_question_under_way_leaves_nothing(
+    services: Services, root: Services, resumable: bool, elsewhere: bool
+) -> None:
+    her, asked, goes_on = (
+        as_caller(services, token(NAME)),
+        Question(f"Where is {WORD}?", "none", new_id(), session_id=WORD),
+        asyncio.Event(),
+    )
+
+    async def work(_: Report) -> Answer:
+        await goes_on.wait()
+        raise ProviderTimeoutError(f"the model knows no {WORD}")
+
+    at = Runs(services.database, RunSettings) if elsewhere else services.runs
+    task = await at.start(her.principal, asked, work, lambda _: None, resumable=resumable)
+    if resumable:
+        assert ("resumable_runs", "asked_by") in await places(services, NAME)
+    waiting = asyncio.create_task(last_event(task))
+    assert (await forget_person(root, NAME)).counts["resumable_runs"] == resumable
+    if elsewhere:
+        goes_on.set()
+    async with hang_guard():
+        with suppress(NotFoundError):
+            assert not isinstance(await waiting, Answered)
+        while at.find(her.principal, asked.run_id):
+            await asyncio.sleep(0.01)
+    assert goes_on.is_set() == elsewhere  # what runs here was ended
+    services.traces.record(a_trace(her, asked))
+    await services.traces.flush()
+    assert await places(services, NAME, WORD) == {}
+
+
+async def last_event(task: Task) -> Event:
+    return [item.event async for item in task.events()][-1]
+
+
+def a_trace(who: Services, asked: Question) -> RunTrace:
+    record = Record(asked)
+    return run_trace(record, None, principal=who.principal, started_at=datetime.now(UTC), settings_revision="")
+
+
+async def test_who_writes_in_that_moment_is_waited_for(services: Services, root: Services) -> None:
+    her = as_caller(services, token(NAME))
+    async with services.database.transaction(her.principal) as connection:
+        await memory.add(connection, her.principal, "talk", None, [memory.NewMessage("user", WORD, new_id())])
+        forgetting = asyncio.create_task(forget_person(root, NAME))
+        async with hang_guard():
+            while not await waits_for_a_lock(services):
+                await asyncio.sleep(0.01)
+        assert not forgetting.done()
+    assert (await forgetting).counts["conversations"] == 1
+    assert await places(services, NAME, WORD) == {}
+
+
+async def waits_for_a_lock(services: Services) -> bool:
+    connection = await asyncpg.connect(services.owner_dsn)
+    try:
+        return bool(
+            await connection.fetchval(
+                "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
+            )
+        )
+    finally:
+        await connection.close()
+
+
+async def test_for_an_hour_nothing_is_kept_and_then_it_is(services: Services, root: Services) -> None:
+    await fill(services)
+    her = as_caller(services, token(NAME))
+    await forget_person(root, NAME)
+    told = await answered(her, f"How many days of {WORD} leave do employees have?", session_id="new")
+    assert any("forgotten within the last hour" in note for note in told.degraded), told.degraded
+    asked = Question("Is leave paid?", "handbook", new_id())
+    with pytest.raises(ConflictError, match="forgotten"):
+        await start(her, asked, resumable=True)
+    bobs = Question("Is leave paid?", "handbook", new_id())
+    await read(as_caller(services, token("bob")), bobs)
+    with pytest.raises(ConflictError, match="forgotten"):
+        await rate_run(her, bobs.run_id, 1)
+    await run_search(her, make_request(her.settings.current, f"{WORD} hotels", ["handbook"]))
+    with pytest.raises(NotFoundError):
+        await delete_document(her, "handbook", new_id())
+    await delete_document(her, "handbook", await find_document_id(her, "handbook", "pay.md"))
+    await services.traces.flush()
+    assert await places(services, NAME, WORD) == {}
+    assert {event.caller.partition(":")[0] for event in await list_events(root, action="document.delete")} == {
+        "forgotten"
+    }
+
+    await move_back(services)
+    await answered(her, "How many days of leave do employees have?", session_id="new")
+    await services.traces.flush()
+    assert {name for name, _ in await places(services, NAME)} >= {"sessions", "runs"}
+    await do_upkeep(services)
+    async with services.database.transaction(services.principal) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM rag.forgotten_callers") == 0
+
+
+async def move_back(services: Services) -> None:
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("UPDATE rag.forgotten_callers SET forgotten_at = forgotten_at - interval '61 minutes'")
+
+
+# --- who it is -----------------------------------------------------------------------------------------------------------
+
+
+async def test_what_a_token_has_used_is_told_and_stays_a_sum(services: Services, root: Services) -> None:
+    issuer = OidcIssuer("https://id.example.org", ("cairn",))
+    with_issuer = replace(root, environment=replace(root.environment, oidc=issuer))
+    counted = counted_by(issuer.issuer, root.principal.tenant, NAME)
+    async with services.database.transaction(services.principal) as connection:
+        day = (
+            "INSERT INTO rag.key_usage (tenant_id, key_id, day, tokens) VALUES ($1, $2, current_date - $3::integer, 7)"
+        )
+        for days in (0, 1):
+            await connection.execute(day, services.principal.tenant_id, counted, days)
+    assert [line["record"]["tokens"] for line in await export(with_issuer, NAME) if line["kind"] == "usage"] == [7, 7]
+    await forget_person(with_issuer, NAME)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        rows = await connection.fetch("SELECT key_id, tokens FROM rag.key_usage")
+    assert [row["tokens"] for row in rows] == [7, 7]
+    assert counted not in {row["key_id"] for row in rows}
+    assert len({row["key_id"] for row in rows}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "is nobody"), ("person:", "is nobody"), ("a\nb", "is nobody"), ("x" * 1001, "is nobody"), ("group:hr", "is a group"),
+        ("key:ada", "is not the id of a key"),
+    ],
+)  # fmt: skip
+async def test_nobody_can_be_called_so(root: Services, name: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        await export(root, name)
+    with pytest.raises(InputError, match=why):
+        await forget_person(root, name)
+
+
+async def test_who_left_nothing_has_an_export_without_records(services: Services, root: Services) -> None:
+    assert [line["kind"] for line in await export(root, "x" * 1000)] == ["export", "end"]
+    assert not any((await forget_person(root, "nobody")).counts.values())
+    assert [event.target for event in await list_events(root, action="person.export")] == [""]
+
+
+async def test_nobody_forgets_themselves(services: Services, root: Services) -> None:
+    for name in ("root", "person:root"):
+        with pytest.raises(ConflictError, match="somebody else"):
+            await forget_person(root, name)
+
+
+async def test_a_key_alone_is_forgotten_by_its_id(services: Services, root: Services) -> None:
+    key, secret = await create_key(root, "box", ["read"])
+    other, _ = await create_key(root, "box", ["read"])
+    await forget_person(root, f"key:{key.id}")
+    assert [one.id for one in await list_keys(root)] == [other.id]
+    created = {event.target for event in await list_events(root, action="key.create")}
+    assert str(key.id) not in created
+    assert str(other.id) in created
+    async with services.database.connection() as connection:
+        assert await find(connection, hash_secret(secret)) is None
