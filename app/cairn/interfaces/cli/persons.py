@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import typer
 
@@ -34,22 +34,17 @@ async def export(person: str, out: Path | None, tenant: str | None) -> int:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[str]]:
-    """Which is gone again where it is not whole. Raises InputError."""
+    """For nobody else to read; gone again where it is not whole. Raises InputError."""
     try:
-        file = path.open("x", encoding="utf-8", opener=_private)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    with file:
-        try:
-            yield cast("IO[str]", file)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-
-def _private(path: str, flags: int) -> int:
-    """For nobody else to read."""
-    return os.open(path, flags, 0o600)
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 async def _write(lines: Any, file: IO[str]) -> int:
