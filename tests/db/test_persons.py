@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -53,6 +55,12 @@ NAME = "ada.lovelace"
 WORD = "zanzibarquartz"
 """Stands in what she asks, and in no document."""
 
+REPO = Path(__file__).parents[2]
+ALL_TABLES = """
+SELECT c.relname::text AS name FROM pg_class c
+WHERE c.relnamespace = 'rag'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped)
+"""
 EVERYTHING = """
 SELECT c.relname::text AS name, a.attname::text AS part, format_type(a.atttypid, a.atttypmod) AS type
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -301,6 +309,7 @@ async def test_for_an_hour_nothing_is_kept_and_then_it_is(services: Services, ro
     with pytest.raises(ConflictError, match="forgotten"):
         await rate_run(her, bobs.run_id, 1)
     await run_search(her, make_request(her.settings.current, f"{WORD} hotels", ["handbook"]))
+    await start_reindex(her, "handbook", force=True)
     with pytest.raises(NotFoundError):
         await delete_document(her, "handbook", new_id())
     await delete_document(her, "handbook", await find_document_id(her, "handbook", "pay.md"))
@@ -382,3 +391,35 @@ async def test_a_key_alone_is_forgotten_by_its_id(services: Services, root: Serv
     assert str(other.id) in created
     async with services.database.connection() as connection:
         assert await find(connection, hash_secret(secret)) is None
+
+
+# --- the page that says what is kept -----------------------------------------------------------------------------------------
+
+
+async def test_the_page_says_of_every_table_what_is_kept_and_how_it_goes(services: Services) -> None:
+    page = (REPO / "docs" / "privacy.md").read_text()
+    rows = [
+        line.strip("|").split("|") for line in page.partition("## All that is kept")[2].splitlines() if line[:2] == "| "
+    ][1:]
+    assert all(len(row) == 5 and all(cell.strip() for cell in row) for row in rows)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row[1])]
+    connection = await asyncpg.connect(services.owner_dsn)
+    try:
+        tables = {row["name"] for row in await connection.fetch(ALL_TABLES)}
+    finally:
+        await connection.close()
+    assert sorted(named) == sorted(tables), "each once; a new table says here what is kept because of whom"
+    known = (REPO / "docs" / "reference" / "settings.md").read_text()
+    settings = {name for row in rows for name in re.findall(r"`(\w+\.\w+)`", row[3])}
+    assert len(settings) >= 8
+    assert all(f"| `{name}` |" in known for name in settings)
+
+
+async def test_the_page_names_every_kind_of_an_export(services: Services) -> None:
+    page = (REPO / "docs" / "privacy.md").read_text().partition("| kind | table |")[2].partition("\n\n")[0]
+    named = {
+        name for line in page.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1] if "|" in line else "")
+    }
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        body = await connection.fetchval("SELECT prosrc FROM pg_proc WHERE oid = 'rag.kept_of'::regproc")
+    assert named == set(re.findall(r"RETURN QUERY SELECT '(\w+)'", body))

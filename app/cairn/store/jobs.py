@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from cairn.domain.job import Job, JobProgress, JobStatus, QueueState, Signal, Up
 from cairn.domain.principal import ALL_SCOPES, LOCAL, Caller, KeyLimits, Principal
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
+from cairn.store import persons
 
 CHANNEL = "cairn_jobs"
 UNIQUE_VIOLATION = "23505"
@@ -59,6 +60,8 @@ async def enqueue(
     While an unfinished job has the same `dedupe_key`, that one is returned. Raises ConflictError in the improbable
     case that jobs with the key keep ending and starting while this one is being written.
     """
+    if principal.caller != LOCAL and (mark := await persons.forgotten_as(connection, principal)):
+        principal = replace(principal, caller=replace(principal.caller, id=mark, name=""))
     for _ in range(5):
         arguments = (new_id(), kind, {**payload, **_ordered_by(principal)}, dedupe_key, delay, max_attempts)
         row = await connection.fetchrow(_SQL["enqueue"], principal.tenant_id, *arguments)

@@ -17,10 +17,16 @@ PREFETCH: Final = 50
 """Records read at a time."""
 
 
+async def forgotten_as(connection: Any, principal: Principal) -> str | None:
+    """What stands in the place of the caller, if they were forgotten within the hour; they are not before the transaction ends."""
+    mark: str | None = await connection.fetchval(SQL["forgotten_as"], principal.caller.id)
+    return mark
+
+
 async def require_kept(connection: Any, principal: Principal) -> None:
     """Asked first by what writes something down because of the caller: they are not forgotten before the transaction ends. Raises
     ConflictError for one who was forgotten within the hour."""
-    if await connection.fetchval(SQL["forgotten_as"], principal.caller.id) is not None:
+    if await forgotten_as(connection, principal) is not None:
         raise ConflictError("nothing of this caller is kept: they were forgotten within the last hour")
 
 
