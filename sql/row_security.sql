@@ -50,6 +50,7 @@ BEGIN
         WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
         WHEN kind = 'documents' THEN 'access IS NULL OR access && %2$s'
         WHEN kind = 'access_rules' THEN 'access && %2$s'
+        WHEN kind IN ('sources', 'source_files', 'source_secrets') THEN 'false'  -- for who operates; they name all files
         WHEN kind = 'runs' THEN
             'rag.reads_documents(tenant_id, document_ids, %2$s) AND rag.reads_session(tenant_id, session_id, %2$s)
              AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
@@ -66,7 +67,7 @@ BEGIN
             '(SELECT true FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
         WHEN kind = 'jobs' THEN  -- whose results and progress name and count documents
             'payload #>> ''{ordered_by,id}'' = ANY (%2$s) AND payload #>> ''{ordered_by,reads_all}'' IS DISTINCT FROM ''true''
-             OR kind NOT IN (''index_uploads'', ''fetch_urls'')
+             OR kind NOT IN (''index_uploads'', ''fetch_urls'', ''sync_source'')
                AND rag.reads_collection(tenant_id, payload ->> ''collection_id'', %2$s)'
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'

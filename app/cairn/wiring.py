@@ -12,11 +12,15 @@ from functools import cache, partial
 from pathlib import Path
 from uuid import UUID
 
+from cairn.connectors.connector import Connector
+from cairn.connectors.registry import folders_of, open_connector
+from cairn.connectors.seal_secrets import open_secrets
 from cairn.db.embedded import EmbeddedServer, ensure_running
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
 from cairn.db.roles import SERVER_LOGIN, ensure_server_login
 from cairn.db.vector_indexes import ensure_model, ensure_models, vector_ddl
+from cairn.domain.connected_source import ConnectedSource
 from cairn.domain.names import check_named
 from cairn.domain.principal import Principal
 from cairn.errors import InputError, MigrationError
@@ -33,6 +37,7 @@ from cairn.jobs.communities import refresh_communities
 from cairn.jobs.context import JobContext
 from cairn.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from cairn.jobs.enrich import enrich
+from cairn.jobs.sources import SYNC_SOURCE, sync_source
 from cairn.jobs.urls import FETCH_URLS, fetch_urls
 from cairn.jobs.worker import Worker
 from cairn.language import identify
@@ -231,6 +236,7 @@ class Services:
         handlers = {
             INDEX_UPLOADS: index_uploads(database, target),
             FETCH_URLS: fetch_urls(database, target, self._page_fetcher),
+            SYNC_SOURCE: sync_source(database, target, self._open_source),
             REWEIGHT: reweight(database, lambda: self.settings.current.lexical),
             graph_model.KIND: graph_model.extract_with_model(
                 database, lambda: self.settings.current, self.extracting_chat, self.spending.allowance
@@ -261,6 +267,17 @@ class Services:
     def _page_fetcher(self) -> PageFetcher:
         now = self.settings.current
         return PageFetcher(now.urls, max_bytes=now.ingest.max_file_bytes)
+
+    def _open_source(self, principal: Principal, source: ConnectedSource, sealed: bytes | None) -> Connector:
+        """Raises SourceError, InputError. A folder of this machine was added at its command line: no other door takes one."""
+        wish, secrets = source.wish, dict[str, str]()
+        if wish.secret_names:
+            if sealed is None:
+                raise InputError("the secrets of the source are not here; give them again")
+            secrets = open_secrets(sealed, self.environment.secrets_key, principal.tenant_id, source.id)
+        return open_connector(
+            wish.address, wish.options, secrets, allow=self.settings.current.urls, folders=folders_of(wish.address)
+        )
 
     def _able(self, kind: str) -> bool:
         """Whether this process can do a job of the kind; what needs a chat model waits for a process that has it."""

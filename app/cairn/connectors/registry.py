@@ -222,6 +222,12 @@ def check_address(address: str, options: Mapping[str, str], secrets: Collection[
     _check(address, options, secrets)
 
 
+def folders_of(address: str) -> tuple[Path, ...]:
+    """The folder of this machine that an address names; none where it names something else. Raises SourceRefused."""
+    parsed = _parse(address)
+    return (Path(unquote(parsed.path)),) if parsed.scheme == "file" else ()
+
+
 def _check(address: str, options: Mapping[str, str], secrets: Collection[str]) -> tuple[SourceKind, SplitResult]:
     parsed = _parse(address)
     kind = next((kind for kind in KINDS if parsed.scheme in kind.schemes), None)

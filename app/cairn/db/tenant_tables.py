@@ -40,6 +40,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "recall_checks": "they are about indexes of one server",
     "retrieval_cache": "a cache",
     "run_slots": "runs under way on one server",
+    "source_secrets": "they are sealed with a key of one server",
     "vector_indexes": "indexes are built anew",
 }
 """Tables whose rows stay behind, and why."""

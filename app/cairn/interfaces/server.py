@@ -44,12 +44,14 @@ from cairn.interfaces.http import (
     messages,
     originals,
     otel,
+    persons,
     problems,
     proofs,
     qa,
     query,
     runs,
     search,
+    sources,
     traces,
     urls,
     usage,
@@ -71,6 +73,7 @@ from cairn.language.deadline import own_process
 from cairn.service.audit import follow_settings
 from cairn.service.authenticate import KeyRings, open_issuer
 from cairn.service.operation import do_upkeep, wait_for_primary, watch_analysts, watch_chat
+from cairn.service.sources import keep_schedule
 from cairn.service.status import older_in_a_line
 from cairn.service.tenant_databases import TenantDatabases
 from cairn.settings import DEFAULT, Environment, SettingsStore, check_process, read_environment
@@ -99,7 +102,7 @@ HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
     collections, access_rules, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent,
-    runs, proofs, conversations, messages, chat, graph, jobs, traces, audit, keys, persons, usage, openai_models,
+    runs, proofs, conversations, messages, chat, graph, jobs, sources, traces, audit, keys, persons, usage, openai_models,
     completions, responses, embeddings, dify, health, docs_page, widget,
 )  # fmt: skip
 
@@ -307,7 +310,11 @@ async def _work(running: Running, name: str, services: Services, warming: asynci
     await wait_for_primary(services, running.stopping)
     work = services.worker(grace_seconds=WORKER_SECONDS)
     running.workers[name] = lambda: work.last_progress
-    await work.run(running.stopping)
+    schedule = asyncio.create_task(_keep_on(lambda: keep_schedule(services, running.stopping)))
+    try:
+        await work.run(running.stopping)
+    finally:
+        await _cancel([schedule])
 
 
 async def _warm(services: Services) -> None:

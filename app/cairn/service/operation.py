@@ -23,6 +23,7 @@ from cairn.service.documents import end_abandoned
 from cairn.service.jobs import expire_jobs, order_checks, order_plan
 from cairn.service.restart import restart_warnings
 from cairn.service.runs import bury_runs, expire_runs
+from cairn.service.sources import keep_schedule
 from cairn.store import audit, idempotency, jobs, upkeep
 from cairn.wiring import Services
 
@@ -245,4 +246,9 @@ async def do_jobs(services: Services, stop: asyncio.Event, grace_seconds: float)
     await wait_for_primary(services, stop)
     worker = services.worker(grace_seconds=grace_seconds)
     log.info("worker.started", worker=worker.name)
-    await worker.run(stop)
+    schedule = asyncio.create_task(keep_schedule(services, stop))
+    try:
+        await worker.run(stop)
+    finally:
+        schedule.cancel()
+        await asyncio.gather(schedule, return_exceptions=True)

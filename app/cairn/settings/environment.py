@@ -38,7 +38,8 @@ class Environment:
     """What the process is told from outside. Unset database URL: the embedded server. `allowed_hosts`: names that this process is
     called by, besides those of the settings; a container's, which its settings cannot know. `prepared_statements`: whether the
     connections that serve keep them, which some poolers cannot carry. `replica_urls`: of standbys that may answer reads.
-    `tenant_map`: which tenants live in another database than that of `database_url`."""
+    `tenant_map`: which tenants live in another database than that of `database_url`. `secrets_key`: what secrets of sources are
+    encrypted with (cairn/connectors/seal_secrets.py)."""
 
     database_url: str | None
     app_database_url: str | None
@@ -59,6 +60,7 @@ class Environment:
     openai_base_url: str | None
     cohere_api_key: str | None
     cohere_base_url: str | None
+    secrets_key: str | None = field(default=None, repr=False)
 
     @property
     def chat_configured(self) -> bool:
@@ -130,6 +132,7 @@ def read_environment(environ: Mapping[str, str] = os.environ) -> Environment:
         openai_base_url=environ.get("OPENAI_BASE_URL") or None,
         cohere_api_key=environ.get("COHERE_API_KEY") or None,
         cohere_base_url=environ.get("COHERE_BASE_URL") or None,
+        secrets_key=environ.get("CAIRN_SECRETS_KEY") or None,
     )
 
 

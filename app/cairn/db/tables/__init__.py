@@ -7,7 +7,19 @@ security, grants and policies are in sql/roles.sql, which applies to every table
 
 from __future__ import annotations
 
-from cairn.db.tables import audit, conversations, documents, graph, idempotency, keys, limits, persons, retrieval, runs
+from cairn.db.tables import (
+    audit,
+    conversations,
+    documents,
+    graph,
+    idempotency,
+    keys,
+    limits,
+    persons,
+    retrieval,
+    runs,
+    sources,
+)
 from cairn.db.tables.base import SCHEMA, metadata
 
 __all__ = [
@@ -23,4 +35,5 @@ __all__ = [
     "persons",
     "retrieval",
     "runs",
+    "sources",
 ]

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import typer
 
-from cairn.interfaces.cli import collections, documents, evaluate, graph, jobs, keys, models, tenants
+from cairn.interfaces.cli import collections, documents, evaluate, graph, jobs, keys, models, sources, tenants
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,6 +32,7 @@ app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
 app.add_typer(jobs.group, name="jobs")
 app.add_typer(keys.group, name="keys")
+app.add_typer(sources.group, name="sources")
 app.add_typer(collections.group, name="collections")
 app.add_typer(documents.group, name="documents")
 app.add_typer(graph.group, name="graph")

@@ -107,6 +107,12 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /jobs/{job_id}/events": _READ,
     "GET /traces/{trace_id}/passages/{passage_id}": _READ,
     "GET /traces/{trace_id}": _READ,
+    "POST /sources": RoutePolicy("admin", creates=True),
+    "GET /sources": _ADMIN,
+    "GET /sources/{source_id}": _ADMIN,
+    "PATCH /sources/{source_id}": _ADMIN,
+    "DELETE /sources/{source_id}": _ADMIN,
+    "POST /sources/{source_id}/sync": _ADMIN,
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,
     "DELETE /keys/{key_id}": _ADMIN,

@@ -1,0 +1,89 @@
+"""What a listing means for what is known of a source: which files are read, which documents go. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cairn.connectors.connector import RemoteFile
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file as it was read. `version` is empty where a reading of it was broken off, `content_id` None where there was none.
+    `owned`: the document of its id is the source's."""
+
+    external_id: str
+    version: str
+    content_id: str | None = None
+    failed: bool = False
+    owned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """Paths. `new` and `changed` are read, in the order of the listing; `gone` are known, and it did not name them."""
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Whether documents of files that are gone go too; `note` says why they do not, and what to do."""
+
+    verdict: Literal["delete", "keep", "pause"]
+    note: str | None = None
+
+
+def plan_sync(
+    listed: Mapping[str, RemoteFile], known: Mapping[str, KnownFile], *, retry_failed: bool = False
+) -> SyncPlan:
+    """Compare a listing that came to its end, by path, with what is known. A file that failed is read again when its version is
+    another one, or where somebody asks (`retry_failed`)."""
+    new, changed, unchanged = list[str](), list[str](), 0
+    for path, file in listed.items():
+        before = known.get(path)
+        if before is None:
+            new.append(path)
+        elif before.version != file.version or (retry_failed and before.failed):
+            changed.append(path)
+        else:
+            unchanged += 1
+    return SyncPlan(tuple(new), tuple(changed), tuple(sorted(known.keys() - listed.keys())), unchanged)
+
+
+def judge_deletions(
+    gone: int, known: int, listed: int, *, most_deleted: float, empty_before: int, accepted: bool = False
+) -> Deletion:
+    """Whether to believe that so many of the known files are gone. `empty_before`: listings without a file that came before this
+    one, one after the other. `accepted`: somebody has said so."""
+    if not gone or accepted:
+        return Deletion("delete")
+    if not listed and not empty_before:
+        return Deletion(
+            "keep",
+            f"the source lists no file at all, and {known:,} are known: nothing was deleted. When it is empty once more, that is "
+            "believed",
+        )
+    if gone > most_deleted * known:
+        return Deletion(
+            "pause",
+            f"{gone:,} of {known:,} files are gone, more than {most_deleted:.0%}: nothing was deleted, and the source is paused. "
+            "Synchronise it with deletions accepted, or mend the source and resume it",
+        )
+    return Deletion("delete")
+
+
+def count_moved(new: Mapping[str, str | None], gone: Mapping[str, str | None]) -> int:
+    """How many new files have the bytes of one that is gone, by their content ids; each one counts for one."""
+    left = [content for content in gone.values() if content]
+    moved = 0
+    for content in new.values():
+        if content in left:
+            left.remove(content)
+            moved += 1
+    return moved

@@ -1,0 +1,281 @@
+"""The job that brings a collection into step with a source.
+
+It lists to the end before it reads, reads and publishes file by file and records each when it is published, and deletes last. Run
+again after a crash it lists anew and meets what was recorded as unchanged, so nothing is read twice but what was on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from cairn.connectors.connector import (
+    Connector,
+    RemoteFile,
+    SourceError,
+    SourceFileGone,
+    SourceFileTooLarge,
+    SourceUnreachable,
+)
+from cairn.connectors.plan_sync import KnownFile, SyncPlan, count_moved, judge_deletions, plan_sync
+from cairn.domain.connected_source import ConnectedSource, FileState
+from cairn.domain.document import Outcome, Rejected, Source
+from cairn.domain.names import check_external_id
+from cairn.domain.principal import Principal
+from cairn.errors import FetchError, InputError
+from cairn.graph.refresh import follow
+from cairn.ingest.pipeline import Target, ingest
+from cairn.jobs.context import Handler, JobContext
+from cairn.language.text import normalise
+from cairn.store import audit, documents, sources
+from cairn.store.session import Database
+
+SYNC_SOURCE: Final = "sync_source"
+CLAIMED: Final = 64
+"""Files that are claimed in one statement."""
+TOLD: Final = 500
+"""Files of a listing between two reports."""
+READ_ATTEMPTS: Final = 3
+LONGEST_WAIT_SECONDS: Final = 60.0
+"""For a source that asks to be left alone; where it asks for longer, the synchronisation ends and comes back later."""
+
+OpenSource = Callable[[Principal, ConnectedSource, bytes | None], Connector]
+"""The connector of a source, given its secrets as they were sealed. Raises SourceError, InputError."""
+
+
+def sync_key(source_id: UUID) -> str:
+    """One synchronisation of a source at a time."""
+    return f"{SYNC_SOURCE}:{source_id}"
+
+
+def sync_source(
+    database: Database, target_for: Callable[[JobContext, UUID], Target], open_source: OpenSource
+) -> Handler:
+    """The handler. Payload: source_id, collection_id, retry_failed, accept_deletions. Its result says how many files were new,
+    changed, moved, deleted, unchanged and failed."""
+
+    async def handle(context: JobContext) -> dict[str, Any]:
+        principal, source_id = context.principal, UUID(context.job.payload["source_id"])
+        async with database.transaction(principal) as connection:
+            source = await sources.get(connection, principal, source_id)
+            sealed = await sources.load_secrets(connection, principal, source_id)
+            await sources.begin(connection, principal, source_id)
+        if source is None:
+            return {"removed": True}
+        run = _Run(database, context, source, target_for(context, source.collection_id))
+        try:
+            connector = open_source(principal, source, sealed)
+            try:
+                return await run.bring_in_step(connector)
+            finally:
+                await connector.close()
+        except (SourceError, InputError) as error:
+            said, wait = str(error), getattr(error, "retry_after_s", None)
+            async with database.transaction(principal) as connection:
+                await sources.fail(connection, principal, source_id, said, wait)
+            raise FetchError(f"{source.wish.address}: {said}") from None
+
+    return handle
+
+
+class _Run:
+    """One synchronisation."""
+
+    def __init__(self, database: Database, context: JobContext, source: ConnectedSource, target: Target) -> None:
+        self._database = database
+        self._context = context
+        self._principal = context.principal
+        self._source = source
+        self._target = target
+        self._contents: dict[str, str] = {}
+        """Ids of the contents that were read, by path."""
+        self._failed = 0
+        self._next_read = 0.0
+
+    async def bring_in_step(self, connector: Connector) -> dict[str, Any]:
+        """What was done, in figures. Raises SourceError where the source does not answer; what was published until then stays."""
+        payload, wish = self._context.job.payload, self._source.wish
+        listed = await self._list(connector)
+        async with self._database.transaction(self._principal, readonly=True) as connection:
+            rows = await sources.list_known(connection, self._principal, self._source.id)
+        known = {
+            row.path: KnownFile(
+                row.external_id, row.version, row.content_id, row.state == "failed", row.state != "foreign"
+            )
+            for row in rows
+        }
+        plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
+        await self._read(connector, listed, plan)
+        finding = judge_deletions(
+            len(plan.gone), len(known), len(listed), most_deleted=wish.most_deleted,
+            empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
+        )  # fmt: skip
+        deleted = await self._delete(plan, known) if finding.verdict == "delete" else 0
+        gone = {path: known[path].content_id for path in plan.gone} if deleted else {}
+        moved = count_moved({path: self._contents.get(path) for path in plan.new}, gone)
+        await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
+        counts = {
+            "new": len(plan.new) - moved, "changed": len(plan.changed), "moved": moved, "deleted": deleted - moved,
+            "unchanged": plan.unchanged, "failed": self._failed,
+        }  # fmt: skip
+        async with self._database.transaction(self._principal) as connection:
+            await sources.end(
+                connection, self._principal, self._source.id, counts, note=finding.note,
+                pause=finding.verdict == "pause", empty_listings=0 if listed else self._source.empty_listings + 1,
+            )  # fmt: skip
+        await self._context.progress(len(listed), len(listed), "done")
+        return {**counts, "note": finding.note}
+
+    async def _list(self, connector: Connector) -> dict[str, RemoteFile]:
+        listed: dict[str, RemoteFile] = {}
+        async for file in connector.list_files():
+            listed.setdefault(normalise(file.path), file)
+            if len(listed) % TOLD == 0:
+                await self._context.progress(0, None, f"{len(listed):,} files listed")
+        self._context.check_cancelled()
+        return listed
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    async def _read(self, connector: Connector, listed: Mapping[str, RemoteFile], plan: SyncPlan) -> None:
+        """Read and publish what is new or changed."""
+        paths = (*plan.new, *plan.changed)
+        by_id: dict[str, str] = {}
+        ended: asyncio.Queue[Outcome | None] = asyncio.Queue()
+
+        async def arriving() -> AsyncIterator[Source]:
+            done = 0
+            for at in range(0, len(paths), CLAIMED):
+                for path in await self._claim(paths[at : at + CLAIMED]):
+                    await self._context.progress(done, len(paths), path)
+                    if (source := await self._fetch(connector, path, listed[path])) is not None:
+                        by_id[source.external_id] = path
+                        yield source
+                    done += 1
+
+        async def record() -> None:
+            going_on = True
+            while going_on:
+                outcomes = [await ended.get()]
+                while not ended.empty():
+                    outcomes.append(ended.get_nowait())
+                going_on = outcomes[-1] is not None
+                if some := [(by_id[one.external_id], one) for one in outcomes if one is not None]:
+                    await self._record(some, listed)
+
+        recording = asyncio.create_task(record())
+        try:
+            await ingest(
+                self._database,
+                self._target,
+                arriving(),
+                on_outcome=ended.put_nowait,
+                check=self._context.check_cancelled,
+            )
+        finally:
+            ended.put_nowait(None)
+            await recording
+
+    async def _claim(self, paths: tuple[str, ...]) -> list[str]:
+        wish = self._source.wish
+        named, refused = list[tuple[str, str]](), list[sources.ReadFile]()
+        for path in paths:
+            try:
+                named.append((path, check_external_id(normalise(wish.external_id(path)))))
+            except InputError as error:
+                named.append((path, wish.external_id(path)))
+                refused.append(sources.ReadFile(path, "", None, "failed", error.detail))
+        async with self._database.transaction(self._principal) as connection:
+            own = await sources.claim_files(connection, self._principal, self._source, named)
+            if refused:
+                await sources.record_files(connection, self._principal, self._source.id, refused)
+        own -= {file.path for file in refused}
+        self._failed += len(paths) - len(own)
+        return [path for path in paths if path in own]
+
+    async def _fetch(self, connector: Connector, path: str, file: RemoteFile) -> Source | None:
+        """None where there is nothing to publish: it is gone, which the next listing says, or too large, which is recorded."""
+        try:
+            content = await self._patiently(connector, file)
+        except SourceFileGone:
+            return None
+        except SourceFileTooLarge as error:
+            self._failed += 1
+            failed = sources.ReadFile(path, file.version, file.content_id, "failed", str(error))
+            async with self._database.transaction(self._principal) as connection:
+                await sources.record_files(connection, self._principal, self._source.id, [failed])
+            return None
+        self._contents[path] = file.content_id or hashlib.sha256(content).hexdigest()
+        return Source(
+            normalise(self._source.wish.external_id(path)),
+            path.rpartition("/")[2],
+            content,
+            metadata={"url": file.address},
+        )
+
+    async def _patiently(self, connector: Connector, file: RemoteFile) -> bytes:
+        """Not faster than was asked for; again after a while where the source does not answer for now."""
+        most_bytes, attempt = self._target.settings.ingest.max_file_bytes, 0
+        while True:
+            await self._keep_pace()
+            attempt += 1
+            try:
+                return await connector.read_file(file, most_bytes)
+            except SourceUnreachable as error:
+                wait = 2.0**attempt / 2 if error.retry_after_s is None else error.retry_after_s
+                if attempt >= READ_ATTEMPTS or wait > LONGEST_WAIT_SECONDS:
+                    raise
+                await asyncio.sleep(wait)
+                self._context.check_cancelled()
+
+    async def _keep_pace(self) -> None:
+        rate = self._source.wish.requests_per_second
+        if rate is None:
+            return
+        now = time.monotonic()
+        self._next_read = max(self._next_read, now) + 1 / rate
+        await asyncio.sleep(self._next_read - 1 / rate - now)
+
+    async def _record(self, outcomes: list[tuple[str, Outcome]], listed: Mapping[str, RemoteFile]) -> None:
+        files = list[sources.ReadFile]()
+        for path, outcome in outcomes:
+            refused = outcome.error if isinstance(outcome, Rejected) else None
+            self._failed += refused is not None
+            state: FileState = "indexed" if refused is None else "failed"
+            files.append(sources.ReadFile(path, listed[path].version, self._contents.get(path), state, refused))
+        async with self._database.transaction(self._principal) as connection:
+            await sources.record_files(connection, self._principal, self._source.id, files)
+
+    # --- deleting -----------------------------------------------------------------------------------------------------
+
+    async def _delete(self, plan: SyncPlan, known: Mapping[str, KnownFile]) -> int:
+        """How many of the files that are gone had a document, which is deleted with what is known of them."""
+        deleted = 0
+        for path in plan.gone:
+            self._context.check_cancelled()
+            async with self._database.transaction(self._principal) as connection:
+                if known[path].owned:
+                    deleted += await delete_file(
+                        connection, self._principal, self._source, path, known[path].external_id
+                    )
+                else:
+                    await sources.forget_file(connection, self._principal, self._source.id, path)
+        return deleted
+
+
+async def delete_file(
+    connection: Any, principal: Principal, source: ConnectedSource, path: str, external_id: str
+) -> bool:
+    """The document of a file that is the source's own, and what is known of the file; whether there was one."""
+    document_id = await documents.find_id(connection, principal, source.collection_id, external_id)
+    deleted = document_id is not None and await documents.delete(connection, source.collection_id, document_id)
+    if deleted:
+        await audit.record(
+            connection, principal, "document.delete", str(document_id), {"collection": source.collection}
+        )
+    await sources.forget_file(connection, principal, source.id, path)
+    return deleted

@@ -1,0 +1,323 @@
+"""Sources that a collection is kept in step with, once for all surfaces. Everything here is for who operates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+import structlog
+
+from cairn.connectors.connector import SourceError
+from cairn.connectors.registry import check_address, folders_of, open_connector
+from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
+from cairn.domain.access import check_access, check_prefix
+from cairn.domain.connected_source import ConnectedSource, FailedFile, SourceWish
+from cairn.domain.document import Collection
+from cairn.domain.ids import new_id
+from cairn.domain.job import Job
+from cairn.domain.principal import Principal
+from cairn.errors import CairnError, ConflictError, InputError, NotFoundError
+from cairn.graph.refresh import follow
+from cairn.jobs.sources import SYNC_SOURCE, delete_file, sync_key
+from cairn.language.text import normalise
+from cairn.service.access import remove_folder_access, set_folder_access
+from cairn.service.documents import ensure_collection, require_access_giver
+from cairn.service.jobs import cancel_job, get_job
+from cairn.store import audit, jobs, sources
+from cairn.wiring import Services
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 10.0
+"""How often a worker looks which sources are due."""
+LEAST_INTERVAL: Final = 60
+LONGEST_INTERVAL: Final = 366 * 86_400
+FASTEST: Final = 1000.0
+"""Requests in a second; who wants more sets no limit."""
+ENDING_SECONDS: Final = 10.0
+ENDING_LOOKS: Final = 50
+"""How long and how often it is looked whether a synchronisation has ended that was told to."""
+SHOWN_FAILED: Final = 1000
+"""Files that failed, of one source."""
+PAGE: Final = 200
+
+__all__ = ["make_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """What is changed of a source; None: as it is. `secrets`: all of them anew, none: it has none."""
+
+    options: Mapping[str, str] | None = None
+    secrets: Mapping[str, str] | None = None
+    interval_seconds: int | None = None
+    access: Mapping[str, Sequence[str]] | None = None
+    most_deleted: float | None = None
+    requests_per_second: float | None = None
+    paused: bool | None = None
+
+
+async def list_sources(services: Services) -> list[ConnectedSource]:
+    """All of the tenant, oldest first."""
+    require_access_giver(services)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await sources.list_(connection, services.principal)
+
+
+async def get_source(services: Services, source_id: UUID) -> ConnectedSource:
+    """Raises NotFoundError."""
+    require_access_giver(services)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await sources.get(connection, services.principal, source_id)
+    if found is None:
+        raise NotFoundError(f"no source {source_id}; see GET /sources")
+    return found
+
+
+async def list_failed_files(services: Services, source_id: UUID, limit: int = 50) -> list[FailedFile]:
+    """Its files that are not indexed, by path, each with the reason. Raises NotFoundError."""
+    await get_source(services, source_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await sources.list_failed(connection, services.principal, source_id, min(limit, SHOWN_FAILED))
+
+
+async def add_source(
+    services: Services,
+    collection: str,
+    wish: SourceWish,
+    secrets: Mapping[str, str] | None = None,
+    *,
+    local: bool = False,
+) -> tuple[ConnectedSource, Job]:
+    """Keep the collection, which is made if there is none, in step with a source from now on; with the job that reads it first.
+    `local`: folders of this machine may be read.
+
+    Raises InputError for an address, options, secrets or figures that cannot be, and without a key for secrets; ConflictError
+    where documents of two sources could have one id; ForbiddenError from who does not operate."""
+    require_access_giver(services)
+    given = dict(secrets or {})
+    wish = _check_wish(services, replace(wish, secret_names=sorted(given)), given, local=local)
+    source_id, principal = new_id(), services.principal
+    sealed = seal_secrets(given, services.environment.secrets_key, principal.tenant_id, source_id) if given else None
+    found = await ensure_collection(services, collection)
+    async with services.database.transaction(principal) as connection:
+        await _refuse_overlap(connection, principal, found, wish)
+    await _give_access(services, found.name, wish, {})  # before a first document of it can be there
+    async with services.database.transaction(principal) as connection:
+        await _refuse_overlap(connection, principal, found, wish)
+        await sources.add(connection, principal, source_id, found.id, wish)
+        await sources.keep_secrets(connection, principal, source_id, sealed)
+        await audit.record(connection, principal, "source.add", str(source_id), _told(wish, found))
+    return await get_source(services, source_id), await sync(services, source_id)
+
+
+async def _refuse_overlap(connection: object, principal: Principal, found: Collection, wish: SourceWish) -> None:
+    for prefix, address in await sources.list_prefixes(connection, principal, found.id):
+        if _overlap(prefix, wish.prefix):
+            begin = f"begin with {prefix}/" if prefix else "begin with anything"
+            raise ConflictError(
+                f"collection {found.name} follows {address} already, with ids that {begin}: give this source another prefix, "
+                "or another collection"
+            )
+
+
+async def change_source(
+    services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
+) -> ConnectedSource:
+    """All but its address and prefix. A source that is resumed has no note any more. Raises as add_source, and NotFoundError."""
+    before = await get_source(services, source_id)
+    fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
+    asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
+    names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
+    local = local or before.wish.address.startswith("file:")
+    wish = _check_wish(services, replace(before.wish, **asked, secret_names=names), change.secrets, local=local)
+    paused = before.paused if change.paused is None else change.paused
+    principal = services.principal
+    async with services.database.transaction(principal) as connection:
+        await sources.change(connection, principal, source_id, wish, paused=paused)
+        if change.secrets is not None:
+            key = services.environment.secrets_key
+            sealed = seal_secrets(change.secrets, key, principal.tenant_id, source_id) if change.secrets else None
+            await sources.keep_secrets(connection, principal, source_id, sealed)
+        detail = {"changed": sorted([*asked, *(["secrets"] if change.secrets is not None else [])]), "paused": paused}
+        await audit.record(connection, principal, "source.change", str(source_id), detail)
+    await _give_access(services, before.collection, wish, before.wish.access)
+    return await get_source(services, source_id)
+
+
+async def remove_source(services: Services, source_id: UUID, *, documents: bool) -> int:
+    """Follow it no more. `documents`: those that were read from it go too; how many. What is being read of it ends. Raises
+    NotFoundError."""
+    source = await get_source(services, source_id)
+    principal, deleted, after = services.principal, 0, ""
+    await _end_sync(services, source)
+    while documents:
+        async with services.database.transaction(principal, readonly=True) as connection:
+            page = await sources.list_owned(connection, principal, source_id, after, PAGE)
+        if not page:
+            break
+        for path, external_id in page:
+            async with services.database.transaction(principal) as connection:
+                deleted += await delete_file(connection, principal, source, path, external_id)
+        after = page[-1][0]
+    async with services.database.transaction(principal) as connection:
+        await sources.remove(connection, principal, source_id)
+        detail = {"address": source.wish.address, "collection": source.collection, "documents": deleted}
+        await audit.record(connection, principal, "source.remove", str(source_id), detail)
+    if documents:
+        await _give_access(services, source.collection, replace(source.wish, access={}), source.wish.access)
+        await follow(services.database, principal, source.collection_id, services.settings.current)
+    return deleted
+
+
+async def _end_sync(services: Services, source: ConnectedSource) -> None:
+    """Raises ConflictError where a synchronisation goes on all the same."""
+    if source.job_id is None or not source.running:
+        return
+    await cancel_job(services, source.job_id)
+    for _ in range(ENDING_LOOKS):
+        if (await get_job(services, source.job_id)).ended:
+            return
+        await asyncio.sleep(ENDING_SECONDS / ENDING_LOOKS)
+    raise ConflictError(
+        f"source {source.id} is being synchronised, and does not stop: pause it and try again in a minute"
+    )
+
+
+async def sync(
+    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False
+) -> Job:
+    """Bring the collection into step now; the job that does it, or that is about to. `retry_failed`: files that failed are read
+    again, too. `accept_deletions`: however many files are gone, their documents go; a source that was paused for that
+    goes on. Raises NotFoundError; ConflictError where it is paused."""
+    source = await get_source(services, source_id)
+    if source.paused and not accept_deletions:
+        raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it'}. Resume it first")
+    if source.paused:
+        await change_source(services, source_id, SourceChange(paused=False))
+    # of the house: what a source brings does not depend on who asks for it
+    house = services.principal.house
+    async with services.database.transaction(house) as connection:
+        asked = {"retry_failed": retry_failed, "accept_deletions": accept_deletions}
+        return await _enqueue(services, connection, house, source_id, source.collection_id, asked)
+
+
+async def _enqueue(
+    services: Services, connection: object, principal: Principal, source_id: UUID, collection_id: UUID,
+    asked: Mapping[str, bool],
+) -> Job:  # fmt: skip
+    payload = {"source_id": str(source_id), "collection_id": str(collection_id), **asked}
+    attempts = services.settings.current.jobs.max_attempts
+    job = await jobs.enqueue(
+        connection, principal, SYNC_SOURCE, payload, max_attempts=attempts, dedupe_key=sync_key(source_id)
+    )
+    await sources.note_job(connection, principal, source_id, job.id)
+    return job
+
+
+async def reseal_secrets(services: Services) -> int:
+    """Encrypt the secrets of all sources of the tenant with the first key of CAIRN_SECRETS_KEY; of how many sources. Raises
+    InputError where none of the keys fits, with nothing changed."""
+    require_access_giver(services)
+    principal, keys = services.principal, services.environment.secrets_key
+    async with services.database.transaction(principal) as connection:
+        found = await sources.list_sealed(connection, principal)
+        for source_id, sealed in found:
+            secrets = open_secrets(sealed, keys, principal.tenant_id, source_id)
+            anew = seal_secrets(secrets, keys, principal.tenant_id, source_id)
+            await sources.keep_secrets(connection, principal, source_id, anew)
+    return len(found)
+
+
+# --- the schedule -----------------------------------------------------------------------------------------------------
+
+
+async def keep_schedule(services: Services, stop: asyncio.Event) -> None:
+    """Start what is due, of all tenants, until `stop` is set. Every process may: each source is taken by one of them."""
+    while not stop.is_set():
+        try:
+            await start_due(services)
+        except CairnError as error:
+            log.warning("sources.not_started", problem=error.detail)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
+
+
+async def start_due(services: Services) -> int:
+    """Enqueue the synchronisations that are due now; how many. Raises DatabaseUnavailableError."""
+    database, started = services.database.primary, 0
+    async with database.connection() as connection:
+        tenants = await sources.tenants_with_due(connection)
+    for tenant_id in tenants:
+        principal = Principal(tenant_id, "")
+        async with database.transaction(principal) as connection:
+            for source_id, collection_id in await sources.take_due(connection, principal):
+                await _enqueue(services, connection, principal, source_id, collection_id, {})
+                started += 1
+    return started
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+def default_prefix(address: str) -> str:
+    """What ids begin with where nobody says: the last part of the path, else the host."""
+    parsed = urlsplit(address)
+    return normalise(unquote(parsed.path).rstrip("/").rpartition("/")[2] or parsed.hostname or "")
+
+
+def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str] | None, *, local: bool) -> SourceWish:
+    """With prefix and access lists in their one form. `secrets`: None where they are those it has. Raises InputError."""
+    if not local and urlsplit(wish.address.strip()).scheme in ("file", ""):
+        raise InputError("folders of this machine are added at its command line: cairn sources add FOLDER")
+    if wish.interval_seconds and not LEAST_INTERVAL <= wish.interval_seconds <= LONGEST_INTERVAL:
+        raise InputError(
+            f"a source is synchronised every {LEAST_INTERVAL} to {LONGEST_INTERVAL:,} seconds, or 0: only when somebody asks"
+        )
+    if not 0 <= wish.most_deleted <= 1:
+        raise InputError("most_deleted is a share of the files, from 0 to 1")
+    if wish.requests_per_second is not None and not 0 < wish.requests_per_second <= FASTEST:
+        raise InputError(f"requests_per_second lies above 0 and is {FASTEST:,.0f} at most; leave it out for no limit")
+    try:
+        check_address(wish.address, wish.options, wish.secret_names)
+        if secrets is not None:  # what only its kind knows; nothing is asked of it yet
+            open_connector(
+                wish.address, wish.options, secrets, allow=services.settings.current.urls,
+                folders=folders_of(wish.address) if local else (),
+            )  # fmt: skip
+    except SourceError as error:
+        raise InputError(str(error)) from None
+    access = {_folder(folder): list(check_access(names)) for folder, names in wish.access.items()}
+    return replace(wish, address=wish.address.strip(), prefix=check_prefix(wish.prefix.strip("/")), access=access)
+
+
+def _folder(folder: str) -> str:
+    return check_prefix(folder.strip("/"))
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether an id may begin with both."""
+    return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+async def _give_access(
+    services: Services, collection: str, wish: SourceWish, before: Mapping[str, Sequence[str]]
+) -> None:
+    """Access rules of the collection as the source has them, by folder of its documents."""
+    for folder, names in wish.access.items():
+        if list(before.get(folder, ())) != list(names) or folder not in before:
+            await set_folder_access(services, collection, wish.external_id(folder).rstrip("/"), names)
+    for folder in before.keys() - wish.access.keys():
+        await remove_folder_access(services, collection, wish.external_id(folder).rstrip("/"))
+
+
+def _told(wish: SourceWish, found: Collection) -> dict[str, object]:
+    return {
+        "address": wish.address, "collection": found.name, "prefix": wish.prefix,
+        "secrets": list(wish.secret_names), "interval_seconds": wish.interval_seconds,
+    }  # fmt: skip
