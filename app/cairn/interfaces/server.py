@@ -101,8 +101,8 @@ DAY_SECONDS = 24 * 3600.0
 HOUR_SECONDS = 3600.0
 
 _ROUTERS = (
-    collections, access_rules, documents, document_edits, originals, urls, embedding_models, search, query, qa, agent,
-    runs, proofs, conversations, messages, chat, graph, jobs, sources, traces, audit, keys, persons, usage, openai_models,
+    collections, access_rules, documents, document_edits, originals, urls, sources, embedding_models, search, query, qa, agent,
+    runs, proofs, conversations, messages, chat, graph, jobs, traces, audit, keys, persons, usage, openai_models,
     completions, responses, embeddings, dify, health, docs_page, widget,
 )  # fmt: skip
 

@@ -126,16 +126,14 @@ async def _refuse_overlap(connection: object, principal: Principal, found: Colle
             )
 
 
-async def change_source(
-    services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
-) -> ConnectedSource:
+async def change_source(services: Services, source_id: UUID, change: SourceChange) -> ConnectedSource:
     """All but its address and prefix. A source that is resumed has no note any more. Raises as add_source, and NotFoundError."""
     before = await get_source(services, source_id)
     fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
     asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
     names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
-    local = local or before.wish.address.startswith("file:")
-    wish = _check_wish(services, replace(before.wish, **asked, secret_names=names), change.secrets, local=local)
+    asked_for = replace(before.wish, **asked, secret_names=names)
+    wish = _check_wish(services, asked_for, change.secrets, local=True)  # its address was let in before
     paused = before.paused if change.paused is None else change.paused
     principal = services.principal
     async with services.database.transaction(principal) as connection:

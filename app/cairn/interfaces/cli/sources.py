@@ -318,7 +318,7 @@ async def _apply(source_id: UUID, change: SourceChange, done: str) -> int:
     from cairn.service.sources import change_source
 
     async with services() as opened:
-        await change_source(opened, source_id, change, local=True)
+        await change_source(opened, source_id, change)
     say(f"source {source_id} is {done}")
     return 0
 

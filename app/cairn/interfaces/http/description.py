@@ -34,6 +34,7 @@ version of the server, which `info.version` names.
 GROUPS: Final = {
     "collections": "Named sets of documents.",
     "documents": "What is searched: files, texts and pages.",
+    "sources": "Places that a collection is kept in step with.",
     "search": "Passages, and how they were found.",
     "questions": "Answers with citations.",
     "conversations": "What was said under a `session_id`.",

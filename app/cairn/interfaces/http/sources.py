@@ -167,7 +167,7 @@ async def get_source(source_id: UUID, services: ServicesDep) -> SourceDetail:
 
 @router.patch("/sources/{source_id}", responses=problems.declare(403), summary="Change a source")
 async def change_source(source_id: UUID, body: SourceChangeIn, services: ServicesDep) -> SourceOut:
-    """All but its collection, address and prefix. What is changed counts from the next synchronisation on, who may read at once."""
+    """All but its collection, address and prefix. It counts from the next synchronisation on, who may read at once."""
     change = sources.SourceChange(**body.model_dump())
     return _out(await sources.change_source(services, source_id, change))
 

@@ -1,0 +1,263 @@
+"""A collection that is kept in step with a source: a folder, read by the worker of the product."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from cairn.connectors.seal_secrets import make_key
+from cairn.domain.connected_source import ConnectedSource, SourceWish
+from cairn.domain.principal import Caller, Principal
+from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from cairn.jobs.sources import SYNC_SOURCE
+from cairn.service import sources
+from cairn.service.documents import find_document_id, get_document, index_now, list_documents
+from cairn.service.jobs import get_job
+from cairn.service.sources import SourceChange
+from cairn.wiring import Services
+from tests.sharing import SHARED
+
+pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four files, one of them in a folder."""
+    root = tmp_path / "papers"
+    (root / "hr").mkdir(parents=True)
+    for name in ("one.md", "two.md", "three.md", "hr/pay.md"):
+        (root / name).write_text(f"The paper {name} is about harbours.\n")
+    return root
+
+
+async def work(services: Services) -> None:
+    await services.worker(kinds={SYNC_SOURCE}).run_until_idle()
+
+
+async def follow(services: Services, folder: Path, **wish: object) -> ConnectedSource:
+    """A source that was read once."""
+    asked = SourceWish(str(folder), **{"prefix": "papers", **wish})  # type: ignore[arg-type]
+    source, _ = await sources.add_source(services, "default", asked, local=True)
+    await work(services)
+    return await sources.get_source(services, source.id)
+
+
+async def again(services: Services, source_id: UUID, **asked: bool) -> ConnectedSource:
+    await sources.sync(services, source_id, **asked)
+    await work(services)
+    return await sources.get_source(services, source_id)
+
+
+async def ids(services: Services) -> set[str]:
+    return {one.external_id for one in await list_documents(services, "default")}
+
+
+PAPERS = {"papers/one.md", "papers/two.md", "papers/three.md", "papers/hr/pay.md"}
+
+
+async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    assert source.counts == {"new": 4, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 0, "failed": 0}
+    assert await ids(services) == PAPERS
+    (folder / "four.md").write_text("A paper about lighthouses.")
+    (folder / "one.md").write_text("The first paper is about bridges now.")
+    (folder / "two.md").rename(folder / "hr/two.md")
+    (folder / "three.md").unlink()
+    source = await again(services, source.id)
+    assert source.counts == {"new": 1, "changed": 1, "moved": 1, "deleted": 1, "unchanged": 1, "failed": 0}
+    assert await ids(services) == {"papers/four.md", "papers/one.md", "papers/hr/two.md", "papers/hr/pay.md"}
+    found, text = await get_document(services, "default", await find_document_id(services, "default", "papers/one.md"))
+    assert text == "The first paper is about bridges now."
+    assert found.version == 2
+    assert found.metadata["url"] == (folder / "one.md").as_uri()
+
+
+async def test_many_deletions_pause_a_source_until_somebody_accepts_them(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    for name in ("one.md", "two.md", "three.md"):
+        (folder / name).unlink()
+    source = await again(services, source.id)
+    assert source.paused
+    assert "3 of 4 files are gone" in (source.note or "")
+    assert await ids(services) == PAPERS
+    with pytest.raises(ConflictError, match="paused"):
+        await sources.sync(services, source.id)
+    source = await again(services, source.id, accept_deletions=True)
+    assert (source.paused, source.note) == (False, None)
+    assert await ids(services) == {"papers/hr/pay.md"}
+
+
+async def test_an_empty_listing_is_not_believed_at_once(services: Services, folder: Path) -> None:
+    source = await follow(services, folder, most_deleted=1.0)
+    for path in list(folder.rglob("*.md")):
+        path.unlink()
+    source = await again(services, source.id)
+    assert "no file at all" in (source.note or "")
+    assert await ids(services) == PAPERS
+    source = await again(services, source.id)
+    assert source.note is None
+    assert await ids(services) == set()
+
+
+async def test_a_source_that_is_away_deletes_nothing_and_says_why(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    folder.rename(folder.with_name("elsewhere"))
+    before = source.due_at
+    source = await again(services, source.id)
+    assert (source.failures, source.paused) == (1, False)
+    assert "there is no folder" in (source.last_error or "")
+    assert source.due_at and before and source.due_at > before
+    assert await ids(services) == PAPERS
+    job = await get_job(services, source.job_id)  # type: ignore[arg-type]
+    assert job.status == "failed"
+    assert "there is no folder" in (job.error or "")
+    folder.with_name("elsewhere").rename(folder)
+    source = await again(services, source.id)
+    assert (source.failures, source.last_error) == (0, None)
+
+
+async def test_a_file_that_cannot_be_read_is_told_of_and_tried_again_when_it_changes(
+    services: Services, folder: Path
+) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of a PDF follows")
+    source = await follow(services, folder)
+    assert (source.counts or {})["failed"] == source.failed == 1
+    [failed] = await sources.list_failed_files(services, source.id)
+    assert (failed.path, failed.external_id) == ("broken.pdf", "papers/broken.pdf")
+    assert failed.error
+    source = await again(services, source.id)
+    assert (source.counts or {})["failed"] == 0
+    assert source.failed == 1
+    assert ((await again(services, source.id, retry_failed=True)).counts or {})["failed"] == 1
+    (folder / "broken.pdf").unlink()
+    assert (await again(services, source.id)).failed == 0
+
+
+async def test_documents_that_came_otherwise_stay(services: Services, folder: Path) -> None:
+    from cairn.domain.document import Source
+
+    await index_now(services, "default", [Source("papers/one.md", "one.md", b"Written by hand.")])
+    source = await follow(services, folder)
+    [failed] = await sources.list_failed_files(services, source.id)
+    assert failed.path == "one.md"
+    assert "came otherwise" in failed.error
+    (folder / "one.md").unlink()
+    source = await again(services, source.id)
+    assert await ids(services) == PAPERS
+    assert await sources.remove_source(services, source.id, documents=True) == 3
+    assert await ids(services) == {"papers/one.md"}
+    (folder / "one.md").write_text("Of the source.")
+    await follow(services, folder, replaces=True)
+    _, text = await get_document(services, "default", await find_document_id(services, "default", "papers/one.md"))
+    assert text == "Of the source."
+
+
+async def test_two_sources_do_not_share_ids(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    for prefix in ("papers", "papers/hr", ""):
+        with pytest.raises(ConflictError, match="another prefix"):
+            await sources.add_source(services, "default", SourceWish(str(folder), prefix), local=True)
+    await sources.add_source(services, "default", SourceWish(str(folder), "papers2"), local=True)
+    await sources.remove_source(services, source.id, documents=False)
+    assert await ids(services) == PAPERS
+    with pytest.raises(NotFoundError):
+        await sources.get_source(services, source.id)
+
+
+async def test_folders_are_for_whom_the_source_says_from_their_first_moment(services: Services, folder: Path) -> None:
+    source = await follow(services, folder, access={"hr/": ["group:personnel"]})
+    outsider = replace(
+        services, principal=replace(services.principal, caller=Caller("ext", "ext", frozenset({"read"})))
+    )
+    assert await ids(outsider) == PAPERS - {"papers/hr/pay.md"}
+    await sources.change_source(services, source.id, SourceChange(access={}))
+    assert await ids(outsider) == PAPERS
+    await sources.change_source(services, source.id, SourceChange(access={"": ["group:board"]}))
+    assert await ids(outsider) == set()
+    with pytest.raises(ForbiddenError):
+        await sources.list_sources(outsider)
+
+
+async def test_the_schedule_starts_what_is_due_once(services: Services, folder: Path) -> None:
+    source = await follow(services, folder, interval_seconds=600)
+    asked = await follow(services, folder, prefix="asked", interval_seconds=0)
+
+    async def move(seconds: float) -> None:
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute(
+                "UPDATE rag.sources SET due_at = now() + make_interval(secs => $2) WHERE tenant_id = $1 AND interval_seconds > 0",
+                services.principal.tenant_id, float(seconds),
+            )  # fmt: skip
+
+    async def runs() -> bool:
+        await sources.start_due(services)
+        return (await sources.get_source(services, source.id)).running
+
+    await move(500)
+    assert not await runs()
+    await move(-1)
+    assert await runs()
+    await work(services)
+    due = (await sources.get_source(services, source.id)).due_at
+    assert not await runs()
+    assert due == (await sources.get_source(services, source.id)).due_at
+    await move(30 * 86_400)  # the clock was set back
+    assert await runs()
+    await work(services)
+    await move(-1)
+    await sources.change_source(services, source.id, SourceChange(paused=True))
+    assert not await runs()
+    assert (await sources.get_source(services, asked.id)).due_at is None
+
+
+async def test_bad_wishes_are_refused_with_what_to_do(services: Services, folder: Path) -> None:
+    async def refused(words: str, address: str = str(folder), **wish: object) -> None:
+        with pytest.raises(InputError, match=words):
+            asked = SourceWish(address, "p", **wish)  # type: ignore[arg-type]
+            await sources.add_source(services, "default", asked, local=True)
+
+    await refused("60 to", interval_seconds=59)
+    await refused("share", most_deleted=1.5)
+    await refused("requests_per_second", requests_per_second=0.0)
+    await refused("no source that Cairn reads", address="gopher://example.org/")
+    await refused("option", options={"colour": "blue"})
+    with pytest.raises(InputError, match="command line"):
+        await sources.add_source(services, "default", SourceWish(str(folder)))
+
+
+async def test_sources_of_another_tenant_are_not_there(
+    services: Services, other_tenant: Services, folder: Path
+) -> None:
+    source = await follow(services, folder)
+    assert await sources.list_sources(other_tenant) == []
+    for asked in (sources.get_source, sources.sync):
+        with pytest.raises(NotFoundError):
+            await asked(other_tenant, source.id)
+
+
+async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Path) -> None:
+    old, new = make_key(), make_key()
+    source = await follow(services, folder)
+
+    def with_key(key: str | None) -> Services:
+        return replace(services, environment=replace(services.environment, secrets_key=key))
+
+    with pytest.raises(InputError, match="secret password is none"):
+        await sources.change_source(with_key(old), source.id, SourceChange(secrets={"password": "corvid"}))
+    from cairn.connectors.seal_secrets import open_secrets, seal_secrets
+    from cairn.store import sources as store
+
+    principal: Principal = services.principal
+    async with services.database.transaction(principal) as connection:
+        sealed = seal_secrets({"password": "corvid"}, old, principal.tenant_id, source.id)
+        await store.keep_secrets(connection, principal, source.id, sealed)
+    with pytest.raises(InputError, match="another key"):
+        await sources.reseal_secrets(with_key(new))
+    assert await sources.reseal_secrets(with_key(f"{new},{old}")) == 1
+    async with services.database.transaction(principal) as connection:
+        anew = await store.load_secrets(connection, principal, source.id)
+    assert anew is not None
+    assert open_secrets(anew, new, principal.tenant_id, source.id) == {"password": "corvid"}
