@@ -44,9 +44,9 @@ class Computation:
     cell is the same. `comparison` of column `compared` (None: the measure) with the number `bound` or the column `other`;
     `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
     percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
-    `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank. `totals`: rows that sum up
-    others count, too. `stated`: how many rows the question says there are. `support`: how many words of the question the table's
-    title, headings and document have."""
+    `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
+    that sum up others count, too. `stated`: how many rows the question says there are. `support`: how many words of the question
+    the table's title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -76,11 +76,9 @@ class Computation:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):
             return self.operation
-        return (
-            "highest"
-            if self.operation in ("rank", "top") and not self.turned
-            else ("lowest" if self.operation == "rank" else None)
-        )
+        if self.operation in ("rank", "top"):
+            return "lowest" if self.turned else "highest"
+        return None
 
     @property
     def target(self) -> CellCondition | None:

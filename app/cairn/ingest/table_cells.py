@@ -21,9 +21,11 @@ from cairn.language.cells import (
     day_order,
     decimal_mark,
     key_of,
+    mark_beside_small,
     plain_cell,
     read_cell,
     tokens_of,
+    told_marks,
 )
 from cairn.language.lexicon import every
 from cairn.language.tables import Row, Table
@@ -65,6 +67,8 @@ def document_tables(
         place = (pieces[0].header, headings(pieces[0].span[0]))
         known[place] = known.get(place, 0) + 1
     found = []
+    marks = set[Mark]().union(*(told_marks(_cells(table.rows)) for table in tables))
+    told = marks.pop() if len(marks) == 1 else None
     for pieces in joined:
         path = headings(pieces[0].span[0])
         rows = [row for piece in pieces for row in piece.rows if not row.is_group]
@@ -72,7 +76,7 @@ def document_tables(
             continue
         span = (pieces[0].span[0], pieces[-1].span[1])
         alone = known[pieces[0].header, path] == 1
-        found.append(_read(text, span, pieces[0].header, rows, path, language, alone=alone))
+        found.append(_read(text, span, pieces[0].header, rows, path, (language, told), alone=alone))
     return tuple(found)
 
 
@@ -121,13 +125,14 @@ def _is_sum(table: Table, at: int) -> bool:
 
 def _read(
     text: str, span: tuple[int, int], header: tuple[str, ...], rows: Sequence[Row], path: tuple[str, ...],
-    language: str | None, *, alone: bool,
+    written: tuple[str | None, Mark | None], *, alone: bool,
 ) -> DocumentTable:  # fmt: skip
-    mark = decimal_mark((plain_cell(cell) for row in rows[:MOST_MARKED] for cell in row.cells), language)
-    width = len(header)
-    columns = tuple(
-        _column([row.cells[at] if at < len(row.cells) else "" for row in rows], mark) for at in range(width)
-    )
+    """`written`: the language, and how the document's other tables write decimals."""
+    language, told = written
+    texts = [[row.cells[at] if at < len(row.cells) else "" for row in rows] for at in range(len(header))]
+    mixed = {mark for column in texts if (mark := mark_beside_small([*map(plain_cell, column[:MOST_MARKED])]))}
+    mark = decimal_mark(_cells(rows), language, told or (mixed.pop() if len(mixed) == 1 else None))
+    columns = tuple(_column(column, mark) for column in texts)
     return DocumentTable(
         start=span[0],
         end=span[1],
@@ -142,6 +147,11 @@ def _read(
         complete=alone and not _has_rows_beside(text, span, header),
         columns=columns,
     )
+
+
+def _cells(rows: Sequence[Row]) -> Iterator[str]:
+    """Without markup, of the rows that tell how decimals are written."""
+    return (plain_cell(cell) for row in rows[:MOST_MARKED] for cell in row.cells)
 
 
 def _column(texts: Sequence[str], mark: Mark | None) -> TableColumn:
@@ -205,22 +215,38 @@ def is_total(key: str, rows: int) -> bool:
 
 
 def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
-    """Rows without a label, and the last one, where each number is the sum of those above since the last total."""
+    """Rows where each number is the sum of those above since the last total, or of the totals above: without a label, at the
+    end, or of so many and such numbers that it is no chance ("Northern Europe", below its countries)."""
     numeric = [column for column in columns if column.numbered >= FEWEST_ROWS]
     begins = 0
     for row in range(len(totals)):
         if totals[row]:
             begins = row + 1
             continue
+        above = range(begins, row)
+        sums = [at for at in range(row) if totals[at]]
         unnamed = not columns[0].texts[row] or row == len(totals) - 1
-        if unnamed and row - begins >= FEWEST_ROWS and numeric and all(_sums(one, begins, row) for one in numeric):
+        certain = unnamed or _is_no_chance(numeric, row)
+        if certain and numeric and any(
+            len(of) >= FEWEST_ROWS and all(_sums(one, of, row) for one in numeric) for of in (above, sums)
+        ):  # fmt: skip
             totals[row] = True
             begins = row + 1
 
 
-def _sums(column: TableColumn, begins: int, row: int) -> bool:
+def _is_no_chance(numeric: Sequence[TableColumn], row: int) -> bool:
+    """Whether so many digits, without zeros at the end, are in a row that its numbers are no sums by chance."""
+    numbers = [number for one in numeric if (number := one.numbers[row]) is not None]
+    return sum(len(number.normalize().as_tuple().digits) for number in numbers) >= _CERTAIN_DIGITS
+
+
+_CERTAIN_DIGITS: Final = 6  # measured: tests/unit/test_tables.py
+"""Of the numbers of a row that are all sums: by chance one row in a million."""
+
+
+def _sums(column: TableColumn, rows: Sequence[int], row: int) -> bool:
     told = column.numbers[row]
-    above = [number for number in column.numbers[begins:row] if number is not None]
+    above = [number for number in (column.numbers[at] for at in rows) if number is not None]
     return told is not None and len(above) >= FEWEST_ROWS and told != 0 and sum(above, Decimal()) == told
 
 

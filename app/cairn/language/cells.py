@@ -117,9 +117,33 @@ def _value(digits: str, mark: Mark) -> Decimal | None:
     return Decimal(f"{''.join(groups) or '0'}.{part or '0'}" if part else "".join(groups))
 
 
-def decimal_mark(texts: Iterable[str], language: str | None) -> Mark | None:
+def decimal_mark(texts: Iterable[str], language: str | None, told: Mark | None = None) -> Mark | None:
     """How the cells of a table write decimals. None where they contradict each other, or leave open in a language that knows
-    both whether "1.234" are thousands."""
+    both whether "1.234" are thousands; there `told` is what else says so."""
+    said, open_for = _signs(texts)
+    if len(said) == 1:
+        return said.pop()
+    if said or len(open_for) > 1:
+        return None
+    return told if language in _DOTTED and open_for else "."
+
+
+def told_marks(texts: Iterable[str]) -> set[Mark]:
+    """The signs of decimals of which numbers tell by themselves: none of "1.234"."""
+    return _signs(texts)[0]
+
+
+def mark_beside_small(texts: Sequence[str]) -> Mark | None:
+    """The sign of decimals in a column of "8.412", "5.203" and "317": a whole number below a thousand without a point, beside
+    others that all have three digits behind one, so that points stand between thousands. None where that is not so."""
+    said, open_for = _signs(texts)
+    small = any(text.strip().isdigit() and len(text.strip()) <= 3 for text in texts)  # bound: tests/unit/test_tables.py
+    several = sum("." in text or "," in text for text in texts) > 1  # bound: tests/unit/test_tables.py
+    return ("," if open_for == {"."} else ".") if small and several and not said and len(open_for) == 1 else None
+
+
+def _signs(texts: Iterable[str]) -> tuple[set[Mark], set[str]]:
+    """The signs of decimals that are told, and those that may be of decimals or between thousands."""
     said: set[Mark] = set()
     open_for: set[str] = set()
     for text in texts:
@@ -133,11 +157,7 @@ def decimal_mark(texts: Iterable[str], language: str | None) -> Mark | None:
             open_for |= {sign for sign in ".," if sign in found["digits"]}
         else:
             said.add(told)
-    if len(said) == 1:
-        return said.pop()
-    if said or (language in _DOTTED and open_for) or len(open_for) > 1:
-        return None
-    return "."
+    return said, open_for
 
 
 def _mark_of(digits: str) -> Mark | None:

@@ -619,6 +619,8 @@ class Arithmetic(_Section):
     """Headers of what happened once to a row, with its year or date: "Opened", "Joined"."""
     goods: Words = NONE
     """Headers of columns whose rows are things: "Part"."""
+    prices: Words = NONE
+    """What the header of a column of prices says: those of things "under 200"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     kin: Phrases = ()

@@ -26,6 +26,7 @@ from cairn.query.table_words import (
     callable_words,
     header_words,
     is_deed_of,
+    is_kin_of,
     is_opposite,
     is_other_currency,
     is_verb_of,
@@ -42,12 +43,14 @@ def explains(reading: TableReading, found: Computation) -> bool:
         return False
     left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]
     reading.support += len(left)
-    return all(map(reading.is_around, left))
+    return reading.kinds.isdisjoint(left) and all(map(reading.is_around, left))
 
 
 def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> bool:
     """Whether it is explained, says nothing by itself, or belongs to what is computed."""
     token = reading.tokens[at]
+    if at not in reading.explained and token in reading.kinds:
+        return False
     return (
         at in reading.explained
         or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
@@ -60,6 +63,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or _belongs_to_persons(reading, token, found)
         or _belongs_to_rows(reading, token, found)
         or _is_done_by(reading, at, found)
+        or _says_how_often(reading, at, found)
         or _is_owing(reading, at)
     )
 
@@ -131,6 +135,16 @@ def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -
     words = callable_words(header, reading.tokens)
     verb = not reading.table.dated[found.measure] and any(is_verb_of(token, word) for word in words)
     return token in words or verb or (token in DOING and not is_opposite(token, header))
+
+
+def _says_how_often(reading: TableReading, at: int, found: Computation) -> bool:
+    """ "Per month", of a "Monthly salary": both words."""
+    if found.measure is None or reading.table.dated[found.measure]:
+        return False
+    here, said = reading.tokens[at], header_words(reading.table.header[found.measure])
+    if here in EACH and here not in said:
+        return at + 1 < len(reading.tokens) and is_kin_of(reading.tokens[at + 1], said)
+    return at > 0 and reading.tokens[at - 1] in EACH and is_kin_of(here, said)
 
 
 def _belongs_to_persons(reading: TableReading, token: str, found: Computation) -> bool:

@@ -40,11 +40,14 @@ def read_operation(reading: TableReading) -> Operation | None:
     if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
         reading.judged = not said and len(judging) == 1
         return ("highest" if "best" in judging else "lowest") if reading.judged else None
-    if adjectives := reading.phrases("superlative"):
+    tops = reading.phrases("top")
+    if (adjectives := reading.phrases("superlative")) and tops:
+        return _read_top_of(reading, tops, adjectives) if not said else None
+    if adjectives:
         return _read_superlative(reading, adjectives) if said <= {"count"} else None
     if dated := reading.phrases("latest", "earliest"):
         return _read_dated(reading, dated) if not said else None
-    if tops := reading.phrases("top"):
+    if tops:
         return _read_top(reading, tops) if not said else None
     if reading.comparison is None and "count" in said and said <= {"count", *_ORDERED} and _names_several(reading):
         return "difference" if says_beyond(reading.tokens, reading.spans) else "count" if said == {"count"} else None
@@ -98,6 +101,15 @@ def _read_top(reading: TableReading, tops: Sequence[WordSpan]) -> Operation | No
         return None
     reading.place = int(number[0])
     return "top" if 0 < reading.place <= MOST_LISTED else None
+
+
+def _read_top_of(reading: TableReading, tops: Sequence[WordSpan], adjectives: Sequence[WordSpan]) -> Operation | None:
+    """ "Top 3 heaviest", "top 5 cheapest"."""
+    if adjectives[0].start < tops[0].end or _read_top(reading, tops) is None:
+        return None
+    direction = _read_superlative(reading, adjectives)
+    reading.turned = direction == "lowest"
+    return "top" if direction is not None else None
 
 
 def _read_place(reading: TableReading, operation: Operation) -> Operation | None:

@@ -27,6 +27,7 @@ from cairn.query.table_words import (
     WordSpan,
     compares,
     header_words,
+    kinds_named,
     may_name,
     spans_of,
     year_range,
@@ -61,6 +62,7 @@ class TableReading:
     words that are accounted for; `around`: words by which the table or its rows may be called; `range`: two years that stand for
     those between. What is read is called as in `Computation`, and besides:
 
+    kinds       words that are the name of several cells in another number, and must be read as such
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
     spent       headers that a comparison or a change of columns has taken up
@@ -73,6 +75,7 @@ class TableReading:
         self.tokens = question.tokens
         self.signed = question.signed
         self.stop_words = question.stop_words
+        self.kinds = kinds_named(question, named)
         self.table = table
         spans = spans_of(question, table, named)
         self.periods = [one for one in periods_in(question.tokens) if not self._names_period(one, spans)]
@@ -130,7 +133,8 @@ class TableReading:
             total = "sum" in span.phrases and all(
                 TOTALS.issuperset(tokens_of(self.table.header[at])) for at in span.headers
             ) and all(one.total for one in span.cells)  # fmt: skip
-            if total and span.headers and any(one is not span and self._is_value(one) for one in self.spans):
+            named = span.headers or len(span.cells) == 1
+            if total and named and any(one is not span and self._is_value(one) for one in self.spans):
                 span.headers, span.cells = frozenset(), ()
 
     def _is_value(self, span: WordSpan) -> bool:

@@ -13,14 +13,20 @@ from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     BESIDE,
+    BOUND,
     COUNTED_IN,
     MOMENTS,
+    PRICES,
     RATIOS,
+    UNITS,
     YEARS,
     WordSpan,
+    besides_brackets,
     besides_date,
     compares,
     header_words,
+    is_currency,
+    is_other_currency,
     is_range,
     is_year_column,
     may_mean,
@@ -44,6 +50,8 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     if operation not in BEST or not asks_for_several(reading):
         read_stated(reading, conditions)
     measure = choose_measure(reading, operation, free, {*held, position}, limited=bool(conditions))
+    if _limits_itself(reading, measure):
+        reading.compared = measure
     return _of_rows(reading, operation, measure, conditions, position)
 
 
@@ -68,6 +76,19 @@ def _take_compared(reading: TableReading, operation: Operation, free: list[WordS
     if is_year_column(reading.table.header[reading.compared]) and not is_year(str(reading.bound)):
         raise Unsure  # "over 3 years"
     return [span for span in free if span not in beside]
+
+
+def _limits_itself(reading: TableReading, measure: int | None) -> bool:
+    """ "The average price of chairs under 200": of those whose price is. No other number is said, and none in another unit."""
+    if measure is None or reading.bound is None or reading.compared is not None or reading.other is not None:
+        return False
+    units = {token for token in reading.tokens if token in UNITS}
+    said = header_words(besides_brackets(reading.table.header[measure])) - UNITS
+    return (
+        bool(said & PRICES)
+        and said.isdisjoint(BOUND)
+        and all(is_currency(unit) and not is_other_currency(unit, reading.table, measure) for unit in units)
+    )
 
 
 def _of_rows(

@@ -122,6 +122,7 @@ DOING: Final = _words("doing")
 ENTERING: Final = _words("entering")
 BEGUN: Final = _words("begun")
 GOODS: Final = _words("goods")
+PRICES: Final = _words("prices")
 YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
@@ -336,7 +337,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
             if same and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
                 plural[start, end] = (*plural.get((start, end), ()), cells)
     for place, several in plural.items():
-        if place not in found and not _says_nothing(question, *place):
+        if place not in found and (not _says_nothing(question, *place) or _is_kind(question, *place)):
             at(*place).cells = several
     order = sorted(
         found.values(),
@@ -353,6 +354,15 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     return sorted(chosen, key=lambda one: one.start)
 
 
+def kinds_named(question: ComputedQuestion, named: Sequence[NamedCells]) -> frozenset[str]:
+    """Words that are the name of several cells in another number ("table", of "Tables"), whatever they say elsewhere."""
+    several = {cells.name for cells in named if cells.cells > 1}
+    return frozenset(
+        token for token in question.tokens
+        if token not in question.stop_words and not several.isdisjoint((*_singular(token), *_plural(token)))
+    )  # fmt: skip
+
+
 def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
     """Whether a thing of several is named there, "the cheapest bag", "of a bag", and no adjective of one: "new", of "News"."""
     before = any(stop == start and not _SUPERLATIVES.isdisjoint(names) for _, stop, names in _said(question.tokens))
@@ -366,6 +376,11 @@ def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
 def _says_nothing(question: ComputedQuestion, start: int, end: int) -> bool:
     """Whether it is a word of the question, and no name in another number."""
     return end - start == 1 and question.tokens[start] in question.stop_words | BESIDE | DOING
+
+
+def _is_kind(question: ComputedQuestion, start: int, end: int) -> bool:
+    """Whether it is said where a thing of several is named: "the cheapest table", of the group "Tables"."""
+    return question.tokens[start] not in question.stop_words | DOING and _is_one(question, start, end)
 
 
 def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set[int]) -> Iterator[WordSpan]:
@@ -407,6 +422,10 @@ def is_money(table: TableSketch, at: int) -> bool:
     """Whether a column says that it is counted in a currency."""
     said = _counted_in(table.header[at], table.units[at])
     return any(not group.isdisjoint(said) for group in _MONEY)
+
+
+def is_currency(word: str) -> bool:
+    return any(word in group for group in _MONEY)
 
 
 def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
@@ -460,6 +479,11 @@ def may_mean(word: str, other: str) -> bool:
 def may_name(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a title, a heading or the header of what rows are called."""
     return may_mean(word, other) or any(word in group and other in group for group in _KIN)
+
+
+def is_kin_of(word: str, words: frozenset[str]) -> bool:
+    """Whether a word is of the family of one of these, and another word: "month", of "monthly"."""
+    return any(word in group and not group.isdisjoint(words - {word}) for group in _KIN)
 
 
 def says_time(word: str, header: str) -> bool:
