@@ -35,6 +35,12 @@ _MOST_ROWS: Final = 400
 """Lines of a block; of more, each is looked at by itself."""
 _APART: Final = 3.0
 """Heights of a line between two rows of one table, at most."""
+_ANEW: Final = 3.0
+"""Times the usual space between rows, below which another table may begin with a caption and a header."""
+_FEWEST_ABOVE: Final = 3
+"""Rows with cells, header included, of the table above it."""
+_CAPTION_ROWS: Final = 2
+"""Lines of its caption, at most."""
 _WRAPPED: Final = 0.8
 """A line nearer to the one above than this share of the usual distance between rows goes on with its cell."""
 _CENTRED: Final = 0.35
@@ -214,13 +220,30 @@ def _rows(segments: Iterable[_Segment]) -> list[_Row]:
 def _blocks(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Neighbouring rows that may be a table: below each other, not far apart, and not wider than what has cells."""
     block: list[_Row] = []
-    for row in rows:
-        if block and not _follows(block, row):
+    for at, row in enumerate(rows):
+        if block and (not _follows(block, row) or _begins_anew(block, rows[at : at + _CAPTION_ROWS + 1])):
             yield block
             block = []
         block.append(row)
     if block:
         yield block
+
+
+def _begins_anew(block: Sequence[_Row], rows: Sequence[_Row]) -> bool:
+    """Whether another table begins there: farther below the last row than the rows above are from each other, with a caption
+    and names of columns of its own, without a number but years."""
+    if len(rows) < 2 or rows[0].is_multiple or not block[-1].is_multiple:
+        return False
+    body = [row for row in block if row.is_multiple]
+    if len(body) < _FEWEST_ABOVE:
+        return False
+    header = next((row for row in rows if row.is_multiple), None)
+    steps = [low.top - high.bottom for high, low in pairwise(body)]
+    apart = rows[0].top - block[-1].bottom > max(_ANEW * median(steps), block[-1].bottom - block[-1].top)
+    if header is None or not apart or not any(_is_number(segment.text) for segment in block[-1].segments[1:]):
+        return False
+    named = [segment.text for segment in header.segments[1:]]
+    return len(header.segments) > 2 and all(is_year(text) or not any(map(str.isdigit, text)) for text in named)
 
 
 def _follows(block: Sequence[_Row], row: _Row) -> bool:
@@ -264,6 +287,8 @@ def _is_continuation(above: Sequence[_Row], block: Sequence[_Row]) -> bool:
     if last is None or first is None:
         return False
     height = last.bottom - last.top
+    if _begins_anew(above, block[: _CAPTION_ROWS + 1]):
+        return False
     if not -2.5 * height < first.top - last.bottom < _APART * height:
         return False
     cells = [(segment.left, segment.right) for segment in last.segments]
