@@ -629,6 +629,8 @@ class Arithmetic(_Section):
     """Rows, where it is said which: "items below the minimum"."""
     pieces: Words = NONE
     """What a column of numbers counts: "how many units"."""
+    quantities: Words = NONE
+    """Further words in the header of such a column."""
     carried: Phrases = ()
     """Labels of rows at the end and the beginning of a page that repeat the sum so far: "carried forward"."""
     owing: Phrases = ()

@@ -17,6 +17,7 @@ from cairn.query.table_words import (
     COUNTED_IN,
     MOMENTS,
     PRICES,
+    QUANTITIES,
     RATIOS,
     UNITS,
     YEARS,
@@ -135,7 +136,21 @@ def _count(reading: TableReading, made: Computation) -> Computation | None:
     if any(set(tokens_of(reading.table.header[one.position])) & COUNTED_IN for one in made.conditions):
         return None  # "how many kilograms": not how many rows
     limited = made.comparison or made.conditions or made.within
+    if _counts_goods(reading, made):
+        return None
     return made if (made.measure is None) == (made.comparison is None) and limited else None
+
+
+def _counts_goods(reading: TableReading, made: Computation) -> bool:
+    """Whether "how many saddles" may be pieces of them, of a table that says how many each row is of."""
+    [counted, *_] = [*reading.phrases("count"), None]
+    after = None if counted is None else reading.span_after(counted.end)
+    if after is None or not after.cells or any(one.position == 0 for one in after.cells):
+        return False
+    return any(
+        reading.table.numeric[at] and not QUANTITIES.isdisjoint(header_words(header))
+        for at, header in enumerate(reading.table.header)
+    )
 
 
 def _list(reading: TableReading, made: Computation) -> Computation | None:

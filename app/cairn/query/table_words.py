@@ -126,6 +126,7 @@ PRICES: Final = _words("prices")
 YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
+QUANTITIES: Final = _words("quantities") | PIECES
 OWING: Final = frozenset(_phrases("owing"))
 _PER: Final = _words("per")
 _ENDINGS: Final = tuple(one.arithmetic.endings | {""} for one in languages())
@@ -429,10 +430,11 @@ def is_currency(word: str) -> bool:
 
 
 def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
-    """Whether it names another currency than a column says that it is counted in."""
-    said = _counted_in(table.header[at], table.units[at])
+    """Whether it names another currency than a column says that it is counted in, or, where it says none, the title."""
+    said = _counted_in(table.header[at] if is_money(table, at) else table.title, table.units[at])
     groups = [group for group in _MONEY if word in group]
-    return bool(groups) and is_money(table, at) and all(group.isdisjoint(said) for group in groups)
+    counted = any(not group.isdisjoint(said) for group in _MONEY)
+    return bool(groups) and counted and all(group.isdisjoint(said) for group in groups)
 
 
 def _counted_in(header: str, unit: str | None) -> frozenset[str]:
@@ -520,8 +522,10 @@ def is_opposite(word: str, header: str) -> bool:
 
 
 def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
-    """Whether a cell is called by a single word that says nothing, such as "a" or "in"."""
+    """Whether a cell is called by a single word that says nothing, such as "a" or "in"; a column may be, behind "which"."""
     at = span.start
+    if span.headers and at and "listing" in _SAYING.get((question.tokens[at - 1],), ()):
+        return False  # "which type"
     one = not span.phrases and span.end - at == 1 and at not in question.capitals
     return one and question.tokens[at] in question.stop_words
 
