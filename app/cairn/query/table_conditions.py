@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from cairn.domain.computation import CellCondition
 from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, TableReading, Unsure, how_many
-from cairn.query.table_words import COMPARISONS, DOING, ENTERING, OR, WordSpan, happened
+from cairn.query.table_words import COMPARISONS, OR, WordSpan, happened
 
 
 def read_conditions(reading: TableReading) -> list[CellCondition]:
     """By column, in the order of the question. Raises Unsure where a name may mean several columns, or a header
     as well."""
     wanted: dict[int, dict[str, str]] = {}
-    does_besides = not reading.loose().isdisjoint(DOING - ENTERING)
     headed = {position for span in reading.spans if not span.cells for position in span.headers}
     for span in reading.spans:
         if not span.cells:
@@ -32,13 +31,8 @@ def read_conditions(reading: TableReading) -> list[CellCondition]:
             raise Unsure
         if position not in headed and _names_document(reading, span) and cells[0].cells < reading.table.rows:
             raise Unsure
-        if (
-            position not in headed
-            and is_year(cells[0].key)
-            and happened(reading.table.header[position])
-            and does_besides
-        ):
-            raise Unsure  # "worked in 2019", of those who "Joined" then
+        if position not in headed and is_year(cells[0].key) and happened(reading.table.header[position]):
+            raise Unsure  # "worked in 2019", of those who "Joined" then; "ships that cost 5 million in 2012", "Built" then
         wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
     if len(wanted) > MOST_CONDITIONS:
         raise Unsure

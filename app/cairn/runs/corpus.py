@@ -314,6 +314,8 @@ class Library:
             if len(chosen) != 1:
                 return None
             [(computation, table)] = chosen
+            if any(other.address.document_id == table.address.document_id for _, other in meant if other is not table):
+                return None  # a word that one has in its title or file name is the name of a column or cell in another
             statement, arguments = computation.arguments(needed_cells(computation))
             cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
             return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
