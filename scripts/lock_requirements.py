@@ -58,7 +58,14 @@ def main() -> None:
     lock(uv, "product", "What the product runs on.", *left_out)
     lock(uv, "test", "What the tests need besides.", *like_product)
     lock(uv, "web", "The page at /.", *like_product)
-    lock(uv, "sources", "What reads sources in S3, git and by SFTP.", *like_product, "--constraints", "requirements/web.txt")
+    lock(
+        uv,
+        "sources",
+        "What reads sources in S3, git and by SFTP.",
+        *like_product,
+        "--constraints",
+        "requirements/web.txt",
+    )
     lock(uv, "s3", "The server of S3 that the tests read from, in an environment of its own.")
     lock(uv, "parquet", "What `cairn prepare` and `cairn load` need besides.", *like_product)
     lock(uv, "bulk", "What their tests prepare documents with, in an environment of its own.", *like_product)

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0037"
-down_revision = "0033"
+down_revision = "0036"
 branch_labels = None
 depends_on = None
 BREAKING = False
