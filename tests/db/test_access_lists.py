@@ -521,10 +521,17 @@ GROUPS = ("red", "green", "blue", "white")
 THEMES = ("harbour", "orchard", "library", "railway", "glacier")
 
 
-async def ask_at_random(services: Services, *, documents: int, persons: int, requests: int, seed: int) -> int:
-    """Random requests of persons whose groups change, over documents whose lists change. How many found something restricted."""
+async def ask_at_random(
+    services: Services, *, documents: int, persons: int, requests: int, seed: int, ruled: float
+) -> int:
+    """Random requests of persons whose groups change, over documents whose lists change, and in a share `ruled` of them the rule
+    of a folder. How many found something restricted."""
     chance = random.Random(seed)
     lists: dict[str, tuple[str, ...]] = {}
+    rules: dict[str, tuple[str, ...]] = {}
+
+    def readers(name: str) -> tuple[str, ...]:
+        return lists[name] or rules.get(name.partition("/")[0], rules.get("", ()))
 
     def some_list() -> tuple[str, ...]:
         named = [f"group:{one}" for one in GROUPS] + [f"person:p{n}" for n in range(persons)]
@@ -532,9 +539,10 @@ async def ask_at_random(services: Services, *, documents: int, persons: int, req
 
     texts = []
     for n in range(documents):
-        lists[f"d{n}"] = some_list()
+        name = f"f{n % 3}/d{n}"
+        lists[name] = some_list()
         theme = chance.choice(THEMES)
-        texts.append(source(f"d{n}", f"The {theme} of number {n} belongs to Owner{n} Miller.", lists[f"d{n}"]))
+        texts.append(source(name, f"The {theme} of number {n} belongs to Owner{n} Miller.", lists[name]))
     await index_now(services, "default", texts)
     ids = {one.external_id: one.id for one in await list_documents(services, "default", limit=documents)}
     home = (await get_collection(services, "default")).id
@@ -546,12 +554,16 @@ async def ask_at_random(services: Services, *, documents: int, persons: int, req
             lists[name] = some_list()
             async with services.database.transaction(services.principal) as connection:
                 await store.set_access(connection, home, ids[name], lists[name])
+        if chance.random() < ruled:
+            folder = chance.choice(("", "f0", "f1"))
+            rules[folder] = some_list()
+            await set_folder_access(services, "default", folder, rules[folder])
         person = chance.randrange(persons)
         if chance.random() < 0.1:
             groups[person] = set(chance.sample(GROUPS, chance.randrange(3)))
         caller = as_caller(services, *groups[person], name=f"p{person}")
         names = {f"group:{one}" for one in groups[person]} | {f"person:p{person}"}
-        may = {name for name, access in lists.items() if not access or names & set(access)}
+        may = {name for name in lists if not readers(name) or names & set(readers(name))}
         way = chance.choice([*WAYS, "list", "count", "text"])
         if way == "list":
             found = {one.external_id for one in await list_documents(caller, "default", limit=documents)}
@@ -571,19 +583,19 @@ async def ask_at_random(services: Services, *, documents: int, persons: int, req
             found = await names_found(caller, f"the {chance.choice(THEMES)} of number", **WAYS[way])
             assert found <= may
             assert len(found) == min(10, len(may)) or way == "words"
-        restricted += any(lists[name] for name in found)
+        restricted += any(readers(name) for name in found)
     return restricted
 
 
 @pytest.mark.usefixtures("hashed_vectors")
 async def test_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
-    assert await ask_at_random(services, documents=20, persons=6, requests=45, seed=7) > 10
+    assert await ask_at_random(services, documents=20, persons=6, requests=45, seed=7, ruled=0.1) > 10
 
 
 @pytest.mark.siege
 @pytest.mark.usefixtures("hashed_vectors")
 async def test_many_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
-    assert await ask_at_random(services, documents=2000, persons=50, requests=20_000, seed=8) > 5000
+    assert await ask_at_random(services, documents=2000, persons=50, requests=20_000, seed=8, ruled=0.005) > 5000
 
 
 async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Services) -> None:
