@@ -34,6 +34,12 @@ def test_excluded_beats_included_and_hidden_files_are_left_out() -> None:
     assert [path for path in given if chosen.takes(path)] == ["a.md", "b.txt", "c.pdf"]
 
 
+def test_names_that_no_database_keeps_are_left_out() -> None:
+    assert [PathFilter().takes(path) for path in ("ü.md", b"\xff.md".decode(errors="surrogateescape"), "a\0.md")] == [
+        True, False, False,
+    ]  # fmt: skip
+
+
 def test_patterns_have_bounds() -> None:
     with pytest.raises(SourceRefused, match="include: at most 100 patterns of 300"):
         path_filter({"include": ",".join("a" for _ in range(101))})

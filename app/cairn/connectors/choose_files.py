@@ -35,9 +35,18 @@ class PathFilter:
 
     def takes(self, path: str) -> bool:
         """Whether a file is read; `path` is relative to the source."""
-        if is_hidden(path) or _matches_one(self.exclude, path):
+        if is_hidden(path) or not _is_text(path) or _matches_one(self.exclude, path):
             return False
         return not self.include or _matches_one(self.include, path)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a database can keep it: old systems have names of bytes that are no UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in path
 
 
 def path_filter(options: Mapping[str, str]) -> PathFilter:

@@ -125,10 +125,10 @@ class SftpConnector:
         with self._failures(file.path):
             async with asyncio.timeout(max(self._server.seconds, most_bytes / 100_000)):
                 async with sftp.open(posixpath.join(self._root, file.path), "rb") as remote:
-                    content = bytes(await remote.read(most_bytes + 1))
+                    content: Any = await remote.read(most_bytes + 1)
         if len(content) > most_bytes:
             raise SourceFileTooLarge(f"{file.path} has more than {most_bytes:,} bytes")
-        return content
+        return bytes(content)
 
     async def close(self) -> None:
         """Ends the connection."""
