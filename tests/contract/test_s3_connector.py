@@ -88,6 +88,7 @@ async def test_a_bucket_is_listed_page_by_page(bucket: Bucket) -> None:
     assert "Credential=AKIAGIVEN/" in bucket.seen[0]["HTTP_AUTHORIZATION"]
 
 
+@pytest.mark.siege
 async def test_a_listing_is_made_anew_each_time(bucket: Bucket) -> None:
     source = bucket.source()
     assert len(await listed(source)) == 2
@@ -124,6 +125,7 @@ MEANINGS = [
 ]
 
 
+@pytest.mark.siege
 async def test_what_a_server_says_is_for_good_or_for_now(bucket: Bucket) -> None:
     source = bucket.source()
     bucket.headers = [("Retry-After", "11")]
@@ -136,6 +138,7 @@ async def test_what_a_server_says_is_for_good_or_for_now(bucket: Bucket) -> None
             assert failed.value.retry_after_s == 11
 
 
+@pytest.mark.siege
 async def test_a_listing_that_breaks_off_raises(bucket: Bucket) -> None:
     names = [f"{number:04}.md" for number in range(300)]
     bucket.reply = lambda query: (
@@ -149,6 +152,7 @@ async def test_a_listing_that_breaks_off_raises(bucket: Bucket) -> None:
         _ = [file async for file in listing]
 
 
+@pytest.mark.siege
 async def test_a_server_that_is_gone_is_for_now(bucket: Bucket) -> None:
     with serving_wsgi(bucket) as gone:
         pass
@@ -157,6 +161,7 @@ async def test_a_server_that_is_gone_is_for_now(bucket: Bucket) -> None:
         await listed(bucket.source())
 
 
+@pytest.mark.siege
 async def test_a_file_that_is_gone_is_said(bucket: Bucket) -> None:
     source = bucket.source()
     files = await listed(source)

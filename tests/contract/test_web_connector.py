@@ -194,7 +194,7 @@ async def test_what_is_no_list_is_refused(web: ScriptedWeb) -> None:
         "/bad.xml": "<html><body>no list</body></html>",
         "/text": "no xml",
         "/half.gz": gzip.compress(sitemap("<loc>/x</loc>"))[:-10],
-        "/bomb.gz": gzip.compress(b"<urlset>" + b" " * (MOST_LIST_BYTES + 1)),
+        "/bomb.gz": gzip.compress(b"<urlset>" + b" " * (MOST_LIST_BYTES + 1), 1),
         "/laughs.xml": '<!DOCTYPE u [<!ENTITY a "/leave.html"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
         "<urlset><url><loc>&a;</loc></url><url><loc>&f;</loc></url></urlset>",
     }

@@ -51,4 +51,4 @@ def test_patterns_have_bounds() -> None:
 @pytest.mark.parametrize("pattern", ["*a" * 100 + "b", "**/a/" * 50 + "b"])
 def test_no_pattern_takes_long(pattern: str) -> None:
     hostile = PathFilter(include=(pattern,))
-    assert takes_linear_time(hostile.takes, repeated("a/" if "/" in pattern else "a"), 10_000)
+    assert takes_linear_time(hostile.takes, repeated("a/" if "/" in pattern else "a"), 1_000)
