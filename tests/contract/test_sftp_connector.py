@@ -119,7 +119,7 @@ async def test_a_change_is_seen_and_a_deletion(sftp: Sftp) -> None:
     await source.close()
 
 
-@pytest.mark.filterwarnings("ignore:bcrypt")
+@pytest.mark.filterwarnings("ignore:.*bcrypt")
 async def test_a_key_logs_in_and_wrong_credentials_are_refused(sftp: Sftp) -> None:
     key = CLIENT_KEY.export_private_key("openssh", passphrase="open", rounds=1).decode()
     source = sftp.source(secrets={"private_key": key, "passphrase": "open"})
