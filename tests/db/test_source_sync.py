@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import random
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -104,17 +107,19 @@ async def test_an_empty_listing_is_not_believed_at_once(services: Services, fold
 
 async def test_a_source_that_is_away_deletes_nothing_and_says_why(services: Services, folder: Path) -> None:
     source = await follow(services, folder)
-    folder.rename(folder.with_name("elsewhere"))
+    os.rename(folder, folder.with_name("elsewhere"))
     before = source.due_at
     source = await again(services, source.id)
     assert (source.failures, source.paused) == (1, False)
     assert "there is no folder" in (source.last_error or "")
-    assert source.due_at and before and source.due_at > before
+    assert source.due_at is not None
+    assert before is not None
+    assert source.due_at > before
     assert await ids(services) == PAPERS
     job = await get_job(services, source.job_id)  # type: ignore[arg-type]
     assert job.status == "failed"
     assert "there is no folder" in (job.error or "")
-    folder.with_name("elsewhere").rename(folder)
+    os.rename(folder.with_name("elsewhere"), folder)
     source = await again(services, source.id)
     assert (source.failures, source.last_error) == (0, None)
 
@@ -215,8 +220,8 @@ async def test_the_schedule_starts_what_is_due_once(services: Services, folder: 
 
 async def test_bad_wishes_are_refused_with_what_to_do(services: Services, folder: Path) -> None:
     async def refused(words: str, address: str = str(folder), **wish: object) -> None:
+        asked = SourceWish(address, "p", **wish)  # type: ignore[arg-type]
         with pytest.raises(InputError, match=words):
-            asked = SourceWish(address, "p", **wish)  # type: ignore[arg-type]
             await sources.add_source(services, "default", asked, local=True)
 
     await refused("60 to", interval_seconds=59)
@@ -261,3 +266,39 @@ async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Pa
         anew = await store.load_secrets(connection, principal, source.id)
     assert anew is not None
     assert open_secrets(anew, new, principal.tenant_id, source.id) == {"password": "corvid"}
+
+
+@pytest.mark.siege
+async def test_a_folder_of_2000_files_that_changes_while_it_is_read(services: Services, tmp_path: Path) -> None:
+    folder, chance = tmp_path / "papers", random.Random(7)
+    folder.mkdir()
+    for number in range(2000):
+        (folder / f"{number:04}.md").write_text(f"Paper {number} is about harbour {number}.")
+    source, job = await sources.add_source(services, "default", SourceWish(str(folder), "papers"), local=True)
+
+    async def change_meanwhile() -> int:
+        changes = 0
+        while not (await get_job(services, job.id)).ended:
+            path = folder / f"{chance.randrange(2100):04}.md"
+            if path.exists() and chance.random() < 0.5:
+                path.rename(folder / f"{changes}-moved.md") if changes % 3 else path.unlink()
+            else:
+                path.write_text(f"Change {changes} of {path.name}.")
+            changes += 1
+            await asyncio.sleep(0.01)
+        return changes
+
+    changing = asyncio.create_task(change_meanwhile())
+    await work(services)
+    assert await changing > 100
+    assert (await sources.get_source(services, source.id)).last_error is None
+    source = await again(services, source.id)
+    assert (source.last_error, source.failed, source.paused) == (None, 0, False)
+    kept = {f"papers/{path.name}": path.read_text() for path in folder.iterdir()}
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        rows = await connection.fetch(
+            "SELECT d.external_id, string_agg(p.content, '' ORDER BY p.ordinal) AS text FROM rag.documents d "
+            "JOIN rag.passages p ON p.tenant_id = d.tenant_id AND p.document_id = d.id WHERE d.tenant_id = $1 GROUP BY 1",
+            services.principal.tenant_id,
+        )
+    assert {row["external_id"]: row["text"] for row in rows} == kept

@@ -32,7 +32,7 @@ class SyncPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class DeletionFinding:
     """Whether documents of files that are gone go too; `note` says why they do not, and what to do."""
 
     verdict: Literal["delete", "keep", "pause"]
@@ -58,24 +58,24 @@ def plan_sync(
 
 def judge_deletions(
     gone: int, known: int, listed: int, *, most_deleted: float, empty_before: int, accepted: bool = False
-) -> Deletion:
+) -> DeletionFinding:
     """Whether to believe that so many of the known files are gone. `empty_before`: listings without a file that came before this
     one, one after the other. `accepted`: somebody has said so."""
     if not gone or accepted:
-        return Deletion("delete")
+        return DeletionFinding("delete")
     if not listed and not empty_before:
-        return Deletion(
+        return DeletionFinding(
             "keep",
             f"the source lists no file at all, and {known:,} are known: nothing was deleted. When it is empty once more, that is "
             "believed",
         )
     if gone > most_deleted * known:
-        return Deletion(
+        return DeletionFinding(
             "pause",
             f"{gone:,} of {known:,} files are gone, more than {most_deleted:.0%}: nothing was deleted, and the source is paused. "
             "Synchronise it with deletions accepted, or mend the source and resume it",
         )
-    return Deletion("delete")
+    return DeletionFinding("delete")
 
 
 def count_moved(new: Mapping[str, str | None], gone: Mapping[str, str | None]) -> int:

@@ -35,8 +35,8 @@ from cairn.store import audit, documents, sources
 from cairn.store.session import Database
 
 SYNC_SOURCE: Final = "sync_source"
-CLAIMED: Final = 64
-"""Files that are claimed in one statement."""
+CLAIMED: Final = 32
+"""Files that are claimed, read and published together. A kill repeats the reading of so many at most."""
 TOLD: Final = 500
 """Files of a listing between two reports."""
 READ_ATTEMPTS: Final = 3
@@ -142,20 +142,25 @@ class _Run:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     async def _read(self, connector: Connector, listed: Mapping[str, RemoteFile], plan: SyncPlan) -> None:
-        """Read and publish what is new or changed."""
+        """Read and publish what is new or changed, some at a time: ingestion waits for neighbours of small documents, and what a
+        slow source has given should not wait for all of the rest."""
         paths = (*plan.new, *plan.changed)
+        for at in range(0, len(paths), CLAIMED):
+            await self._context.progress(at, len(paths), paths[at])
+            own = await self._claim(paths[at : at + CLAIMED])
+            await self._publish(connector, {path: listed[path] for path in own})
+
+    async def _publish(self, connector: Connector, files: Mapping[str, RemoteFile]) -> None:
+        """Each is recorded when its document is published."""
         by_id: dict[str, str] = {}
         ended: asyncio.Queue[Outcome | None] = asyncio.Queue()
 
         async def arriving() -> AsyncIterator[Source]:
-            done = 0
-            for at in range(0, len(paths), CLAIMED):
-                for path in await self._claim(paths[at : at + CLAIMED]):
-                    await self._context.progress(done, len(paths), path)
-                    if (source := await self._fetch(connector, path, listed[path])) is not None:
-                        by_id[source.external_id] = path
-                        yield source
-                    done += 1
+            for path, file in files.items():
+                self._context.check_cancelled()
+                if (source := await self._fetch(connector, path, file)) is not None:
+                    by_id[source.external_id] = path
+                    yield source
 
         async def record() -> None:
             going_on = True
@@ -165,7 +170,7 @@ class _Run:
                     outcomes.append(ended.get_nowait())
                 going_on = outcomes[-1] is not None
                 if some := [(by_id[one.external_id], one) for one in outcomes if one is not None]:
-                    await self._record(some, listed)
+                    await self._record(some, files)
 
         recording = asyncio.create_task(record())
         try:

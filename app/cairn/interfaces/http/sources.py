@@ -79,7 +79,7 @@ class SyncIn(Body):
     accept_deletions: bool = Field(False, description="However many files are gone, their documents go. Resumes it.")
 
 
-class SourceOut(BaseModel):
+class ConnectedSourceOut(BaseModel):
     model_config = example(_SOURCE)
 
     id: UUID
@@ -119,16 +119,16 @@ class FailedFileOut(BaseModel):
     seen_at: datetime
 
 
-class SourceDetail(SourceOut):
+class SourceDetail(ConnectedSourceOut):
     model_config = example({**_SOURCE, "failed_files": []})
 
     failed_files: list[FailedFileOut] = Field(description="At most 50, by path.")
 
 
-class Sources(BaseModel):
+class SourceList(BaseModel):
     model_config = example({"items": [_SOURCE]})
 
-    items: list[SourceOut]
+    items: list[ConnectedSourceOut]
 
 
 class SourceRemoved(BaseModel):
@@ -138,7 +138,7 @@ class SourceRemoved(BaseModel):
 
 
 @router.post("/sources", status_code=201, responses=problems.declare(403, 409), summary="Add a source")
-async def add_source(body: SourceIn, services: ServicesDep, response: Response) -> SourceOut:
+async def add_source(body: SourceIn, services: ServicesDep, response: Response) -> ConnectedSourceOut:
     """The collection is kept in step with it from now on; a job reads it first. Only hosts of the setting `urls.allowedHosts` are
     reached. 409 where ids of its documents could be those of another source of the collection."""
     prefix = sources.default_prefix(body.address) if body.prefix is None else body.prefix
@@ -152,9 +152,9 @@ async def add_source(body: SourceIn, services: ServicesDep, response: Response) 
 
 
 @router.get("/sources", responses=problems.declare(403), summary="List sources")
-async def list_sources(services: ServicesDep) -> Sources:
+async def list_sources(services: ServicesDep) -> SourceList:
     """All of the tenant, oldest first."""
-    return Sources(items=[_out(one) for one in await sources.list_sources(services)])
+    return SourceList(items=[_out(one) for one in await sources.list_sources(services)])
 
 
 @router.get("/sources/{source_id}", responses=problems.declare(403), summary="Look at a source")
@@ -166,7 +166,7 @@ async def get_source(source_id: UUID, services: ServicesDep) -> SourceDetail:
 
 
 @router.patch("/sources/{source_id}", responses=problems.declare(403), summary="Change a source")
-async def change_source(source_id: UUID, body: SourceChangeIn, services: ServicesDep) -> SourceOut:
+async def change_source(source_id: UUID, body: SourceChangeIn, services: ServicesDep) -> ConnectedSourceOut:
     """All but its collection, address and prefix. It counts from the next synchronisation on, who may read at once."""
     change = sources.SourceChange(**body.model_dump())
     return _out(await sources.change_source(services, source_id, change))
@@ -195,14 +195,14 @@ async def sync_source(source_id: UUID, services: ServicesDep, response: Response
     return job_out(job)
 
 
-def _out(source: ConnectedSource) -> SourceOut:
+def _out(source: ConnectedSource) -> ConnectedSourceOut:
     wish = source.wish
     own = {"secrets": list(wish.secret_names)}
     values = {
         name: own[name] if name in own else getattr(wish if hasattr(wish, name) else source, name)
-        for name in SourceOut.model_fields
+        for name in ConnectedSourceOut.model_fields
     }
-    return SourceOut(**values)
+    return ConnectedSourceOut(**values)
 
 
 def _failed(file: FailedFile) -> FailedFileOut:
