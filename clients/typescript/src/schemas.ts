@@ -494,6 +494,43 @@ export interface CompletionUsage {
   total_tokens: number;
 }
 
+export interface ConnectedSourceOut {
+  id: string;
+  collection: string;
+  address: string;
+  prefix: string;
+  options: Record<string, string>;
+  /** Names of the secrets that it has. */
+  secrets: string[];
+  interval_seconds: number;
+  access: Record<string, string[]>;
+  most_deleted: number;
+  requests_per_second: number | null;
+  paused: boolean;
+  /** Why it is paused, or what was left undone. */
+  note: string | null;
+  /** A job waits or works. */
+  running: boolean;
+  created_at: string;
+  /** When it is synchronised next. */
+  due_at: string | null;
+  last_started_at: string | null;
+  /** When a synchronisation last came to its end. */
+  last_finished_at: string | null;
+  /** Why the last one failed. */
+  last_error: string | null;
+  /** Failed synchronisations one after the other; the pauses between them grow. */
+  failures: number;
+  /** The job of the last synchronisation. */
+  job_id: string | null;
+  /** Files that are known of it. */
+  files: number;
+  /** Of these, files that are not indexed. */
+  failed: number;
+  /** What the last synchronisation did. */
+  counts: Record<string, number> | null;
+}
+
 export interface ContentPart {
   type: string;
   text?: string | null;
@@ -795,6 +832,13 @@ export interface FailedDocument {
   code: string;
 }
 
+export interface FailedFileOut {
+  path: string;
+  external_id: string;
+  error: string;
+  seen_at: string;
+}
+
 export interface FeedbackBody {
   /** The run that is judged; `run_id` of an answer, `trace_id` of a search. */
   run_id: string;
@@ -819,6 +863,14 @@ export interface FieldError {
   location: string;
   message: string;
   type: string;
+}
+
+export interface ForgottenOut {
+  /** What stands in the place of the person now; null where it was only counted. */
+  mark: string | null;
+  dry_run: boolean;
+  /** How much of each kind went, or would go, or lost the name. */
+  counts: Record<string, number>;
 }
 
 /**
@@ -1701,6 +1753,90 @@ export interface SentenceSupport {
   kinds?: ("number" | "name" | "turned" | "command" | "echo" | "reason" | "unstated")[];
 }
 
+/** What is not named stays as it is. */
+export interface SourceChangeIn {
+  /** What its kind takes, such as `include`: see the guide. */
+  options?: Record<string, string> | null;
+  /** All of them anew. What it is opened with. Kept encrypted, and never shown again. */
+  secrets?: Record<string, string> | null;
+  /** Seconds between two synchronisations; 0: only when somebody asks. */
+  interval_seconds?: number | null;
+  /** Who may read, by folder of the source; the empty name: all of it. */
+  access?: Record<string, string[]> | null;
+  /** Share of its files that may be gone at once; more pauses it instead of deleting. */
+  most_deleted?: number | null;
+  /** Files read in a second at most; left out: no limit. */
+  requests_per_second?: number | null;
+  /** Leave it alone, or go on. */
+  paused?: boolean | null;
+}
+
+export interface SourceDetail {
+  id: string;
+  collection: string;
+  address: string;
+  prefix: string;
+  options: Record<string, string>;
+  /** Names of the secrets that it has. */
+  secrets: string[];
+  interval_seconds: number;
+  access: Record<string, string[]>;
+  most_deleted: number;
+  requests_per_second: number | null;
+  paused: boolean;
+  /** Why it is paused, or what was left undone. */
+  note: string | null;
+  /** A job waits or works. */
+  running: boolean;
+  created_at: string;
+  /** When it is synchronised next. */
+  due_at: string | null;
+  last_started_at: string | null;
+  /** When a synchronisation last came to its end. */
+  last_finished_at: string | null;
+  /** Why the last one failed. */
+  last_error: string | null;
+  /** Failed synchronisations one after the other; the pauses between them grow. */
+  failures: number;
+  /** The job of the last synchronisation. */
+  job_id: string | null;
+  /** Files that are known of it. */
+  files: number;
+  /** Of these, files that are not indexed. */
+  failed: number;
+  /** What the last synchronisation did. */
+  counts: Record<string, number> | null;
+  /** At most 50, by path. */
+  failed_files: FailedFileOut[];
+}
+
+export interface SourceIn {
+  /** It is made if there is none. */
+  collection: string;
+  /** Where the files are, without credentials. */
+  address: string;
+  /** What ids begin with, before a slash; left out: the end of the address. */
+  prefix?: string | null;
+  /** What its kind takes, such as `include`: see the guide. */
+  options?: Record<string, string>;
+  /** What it is opened with. Kept encrypted, and never shown again. */
+  secrets?: Record<string, string>;
+  /** Seconds between two synchronisations; 0: only when somebody asks. */
+  interval_seconds?: number;
+  /** Who may read, by folder of the source; the empty name: all of it. */
+  access?: Record<string, string[]>;
+  /** Share of its files that may be gone at once; more pauses it instead of deleting. */
+  most_deleted?: number;
+  /** Files read in a second at most; left out: no limit. */
+  requests_per_second?: number | null;
+  /** Take the place of documents with the same ids that came otherwise. */
+  replace?: boolean;
+}
+
+export interface SourceList {
+  items: ConnectedSourceOut[];
+}
+
 /** A passage that the answer is made of; of kind `web` an excerpt of a page, whose ids stand for its `url` alone. */
 export interface SourceOut {
   passage_id: string;
@@ -1733,6 +1869,10 @@ export interface SourceOut {
   url?: string | null;
 }
 
+export interface SourceRemoved {
+  documents_deleted: number;
+}
+
 /** A half-open range of code points in the document's text. */
 export interface Span {
   start: number;
@@ -1750,6 +1890,13 @@ export interface StageOut {
   /** From 1; null where it has none. */
   rank: number | null;
   score: number | null;
+}
+
+export interface SyncIn {
+  /** Read files again that failed, though they did not change. */
+  retry_failed?: boolean;
+  /** However many files are gone, their documents go. Resumes it. */
+  accept_deletions?: boolean;
 }
 
 export interface TenantUsageOut {
