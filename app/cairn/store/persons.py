@@ -18,7 +18,8 @@ PREFETCH: Final = 50
 
 
 async def forgotten_as(connection: Any, principal: Principal) -> str | None:
-    """What stands in the place of the caller, if they were forgotten within the hour; nobody is before the transaction ends."""
+    """What stands in the place of the caller, if they were forgotten within the hour; if not, they are not while this transaction
+    lasts."""
     mark: str | None = await connection.fetchval(SQL["forgotten_as"], principal.caller.id)
     return mark
 

@@ -713,6 +713,13 @@ export interface FieldError {
     message: string;
     type: string;
 }
+export interface ForgottenOut {
+    /** What stands in the place of the person now; null where it was only counted. */
+    mark: string | null;
+    dry_run: boolean;
+    /** How much of each kind went, or would go, or lost the name. */
+    counts: Record<string, number>;
+}
 /**
  * The verdict on a whole answer. `grounded` None: it could not be checked, and `degraded` says why. Where it is
  * True, all `sentences` are supported and there are no `issues`; where it is False, one sentence at least is not,
