@@ -3,11 +3,14 @@ access lists, so that none names it; and of keys that they name. A new route is 
 
 from __future__ import annotations
 
+import asyncio
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import asyncpg
 import httpx2
 import pytest
 from keyed import (
@@ -23,6 +26,14 @@ from keyed import (
 )  # fmt: skip
 from scripted_web import ScriptedWeb
 from serving import Api, serving
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from cairn.interfaces.http.authenticate import COOKIE
+from cairn.interfaces.http.policy import POLICIES
+from cairn.interfaces.mcp.addresses import COLLECTION as COLLECTION_URI
+from cairn.interfaces.mcp.addresses import DOCUMENT, PASSAGE
+from cairn.interfaces.web.frame import ROOMS
 
 from tests.waiting import wait_until
 
@@ -55,15 +66,16 @@ def place(
     keys = make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
     environment = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model)}
     hosts = {"allowedHosts": [f"localhost:{web.port}"], "privateNetworks": ["127.0.0.0/8", "::1/128"]}
-    with serving(dsn, tmp_path_factory.mktemp("restricted"), settings={"urls": hosts}, **environment) as api:
+    settings = {"urls": hosts}
+    with serving(dsn, tmp_path_factory.mktemp("restricted"), settings=settings, page=True, **environment) as api:
         victim = furnish(api, keys.victim)
         settled(dsn)
-        secrets = []
+        made_keys = []
         for groups in ([GROUP], ["left"], []):
             body = {"name": "reader", "scopes": ["read", "ask", "write"], "groups": groups}
             made = api.client.post("/keys", json=body, headers=bearer(keys.victim))
             assert made.status_code == 201, made.text
-            secrets.append(made.json()["key"])
+            made_keys.append(made.json()["key"])
         for access in ([f"group:{GROUP}", "group:left"], [f"group:{GROUP}"]):
             for path in (f"/collections/{COLLECTION}/documents", f"/chat/{victim.ids['chat_id']}/documents"):
                 for one in api.client.get(path, headers=bearer(keys.victim)).json()["items"]:
@@ -75,7 +87,7 @@ def place(
         rule = {"folder": f"{MARKER}/", "access": [f"group:{GROUP}"]}
         ruled = api.client.put(f"/collections/{COLLECTION}/access", json=rule, headers=bearer(keys.victim))
         assert ruled.status_code == 200, ruled.text
-        yield api, Readers(keys.victim, *secrets), victim, dsn
+        yield api, Readers(keys.victim, *made_keys), victim, dsn
 
 
 def asked_by(place: tuple[Api, Readers, Victim, str], key: str) -> Iterator[tuple[Operation, httpx2.Response]]:
@@ -86,14 +98,150 @@ def asked_by(place: tuple[Api, Readers, Victim, str], key: str) -> Iterator[tupl
         yield operation, operation.send(api, bearer(key))
 
 
+def tells_nothing(where: str, told: str, victim: Victim, sent: str = "") -> None:
+    """No word of the restricted documents and no id, but what was sent."""
+    for word in (MARKER, "17 tons", "Lovelace", *(value for value in victim.ids.values() if len(value) == 36)):
+        assert word in sent or word not in told, f"{where} told {word}: {told[:2000]}"
+
+
+def test_no_view_tells_analysts_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
+    """Every view of schema analyst; before somebody without the group has asked a question with such words."""
+    _, _, victim, dsn = place
+
+    async def look() -> dict[str, str]:
+        owner = await asyncpg.connect(dsn)
+        role = f"watcher_{secrets.token_hex(4)}"
+        try:
+            await owner.execute(f"CREATE ROLE {role} LOGIN")
+            await owner.execute("SELECT rag.grant_analyst($1, 'victim')", role)
+            views = await owner.fetch(
+                "SELECT viewname::text AS name FROM pg_views WHERE schemaname = 'analyst' ORDER BY 1"
+            )
+            session = await asyncpg.connect(dsn, user=role)
+            try:
+                await session.execute("SET app.principals = '*'")  # whatever they set
+                return {
+                    view["name"]: "\n".join(
+                        row["told"]
+                        for row in await session.fetch(f"SELECT v::text AS told FROM analyst.{view['name']} AS v")
+                    )
+                    for view in views
+                }
+            finally:
+                await session.close()
+        finally:
+            await owner.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+            await owner.close()
+
+    told = asyncio.run(look())
+    assert len(told) >= 25
+    assert "victim" in told["collections"], "it is the tenant that they read"
+    for view, rows in told.items():
+        # ids of keys are of no document; that of a merge stands in the log of what was done, which keeps what it has; a document
+        # that became restricted has gone, as far as the log of changes knows
+        log = {"audit": "merge_id", "changes": "document_id"}.get(view)
+        known = " ".join(victim.ids[name] for name in ("key_id", *([log] if log else ())))
+        if view == "changes":
+            known += victim.ids["/chat/{chat_id}/documents/{document_id} document_id"]
+        tells_nothing(f"analyst.{view}", rows, victim, sent=known)
+
+
+def test_no_tool_or_resource_of_mcp_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
+    api, readers, victim, _ = place
+    ids = victim.ids
+    given: dict[str, Any] = {
+        "question": "How heavy is what lies there?", "query": "what lies in the vault", "collection": COLLECTION,
+        "queries": ["what lies in the vault"], "relevant": [], "documents": [], "entities": ["Ada King"], "path": "mine.md",
+        "name": "index-1", "document": ids["document_id"], "job": ids["job_id"],
+        "document_id": ids["document_id"], "job_id": ids["job_id"], "text": "A stone.", "title": "Stone", "content": "A stone.",
+        "external_id": "mine.md", "entity": "Ada King", "name_or_id": "Ada King", "strategy": "fast",
+    }  # fmt: skip
+
+    def ask(key: str, method: str, **params: Any) -> tuple[str, Any]:
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {**bearer(key), "Accept": "application/json, text/event-stream"}
+        answer = api.client.post("/mcp", json=call, headers=headers)
+        assert answer.status_code < 500, f"{method} {params}: {answer.text}"
+        tells_nothing(f"{method} {params.get('name', '')}", answer.text, victim, sent=json.dumps(params))
+        return answer.text, answer.json()
+
+    for key in (readers.former, readers.outsider):
+        tools = ask(key, "tools/list")[1]["result"]["tools"]
+        assert len(tools) >= 12
+        for tool in tools:
+            schema = tool["inputSchema"]
+            wanted = {
+                name: given.get(name, "stone")
+                for name in {*schema.get("required", ()), *({"collection"} & set(schema["properties"]))}
+            }
+            ask(key, "tools/call", name=tool["name"], arguments=wanted)
+        listed = ask(key, "resources/list")[1]["result"]
+        assert COLLECTION in json.dumps(listed), "the collection is everybody's"
+        templates = {
+            one["uriTemplate"] for one in ask(key, "resources/templates/list")[1]["result"]["resourceTemplates"]
+        }
+        addresses = {
+            COLLECTION_URI: {"collection": COLLECTION},
+            DOCUMENT: {"collection": COLLECTION, "document_id": ids["document_id"]},
+            PASSAGE: {"passage_id": ids["document_id"]},
+        }
+        assert set(addresses) == templates, "a new kind of resource is asked for here"
+        for template, parts in addresses.items():
+            ask(key, "resources/read", uri=template.format(**parts))
+
+
+def test_no_stream_and_no_socket_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
+    api, readers, victim, _ = place
+    run = f"/runs/{victim.ids['run_id']}"
+    asked = "How heavy is what lies in the vault?"
+    streams: list[tuple[str, str, dict[str, Any]]] = [
+        ("GET", f"{run}/events", {}), ("GET", f"/jobs/{victim.ids['job_id']}/events", {}),
+        ("POST", "/query", {"json": {"question": asked, "collection": COLLECTION, "stream": True}}),
+        ("POST", "/chat/stream", {"json": {"message": asked, "session_id": "own", "collection_name": COLLECTION}}),
+        ("POST", f"/chat/{victim.ids['chat_id']}/stream", {"json": {"message": asked}}),
+        ("POST", "/api/agent/stream", {"json": {"question": asked, "collection": COLLECTION}}),
+        ("POST", "/v1/chat/completions",
+         {"json": {"model": COLLECTION, "stream": True, "messages": [{"role": "user", "content": asked}]}}),
+        ("POST", "/v1/responses", {"json": {"model": COLLECTION, "stream": True, "input": asked}}),
+    ]  # fmt: skip
+    sockets = {name for name in POLICIES if name.startswith("WS ")}
+    assert sockets == {"WS /ws/runs/{run_id}"}, "a new socket is asked for here"
+    for key in (readers.former, readers.outsider):
+        for method, path, options in streams:
+            answer = api.client.request(method, path, headers=bearer(key), **options)
+            assert answer.status_code < 500, answer.text
+            tells_nothing(f"{method} {path}", answer.text, victim, sent=path)
+        with connect(f"ws://127.0.0.1:{api.port}/ws{run}", proxy=None, additional_headers=bearer(key)) as socket:
+            try:
+                frames = [str(frame) for frame in socket]
+            except ConnectionClosed as closed:
+                frames = [str(closed)]
+        tells_nothing("WS", " ".join(frames), victim, sent=run)
+
+
+def test_no_room_of_the_page_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
+    """What a browser is sent for each room, of which the rows are part, and what the rooms link to."""
+    api, readers, victim, _ = place
+    ids = victim.ids
+    paths = [f"/ui{path}" for path, _ in ROOMS.values()] + [
+        f"/ui/documents?collection={COLLECTION}", f"/ui/graph?collection={COLLECTION}", f"/ui/runs?run={ids['run_id']}",
+        f"/ui/?session={ids['session_id']}", f"/ui/collections/{COLLECTION}/documents/{ids['document_id']}/file",
+        f"/ui/runs/{ids['run_id']}/proof",
+    ]  # fmt: skip
+    for key in (readers.former, readers.outsider):
+        for path in paths:
+            shown = api.client.get(path, headers={"Cookie": f"{COOKIE}={key}"}, follow_redirects=True)
+            assert shown.status_code < 500, f"{path}: {shown.text[:500]}"
+            tells_nothing(path, shown.text, victim, sent=path)
+
+
 def test_no_operation_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
     _, readers, victim, _ = place
     asked = 0
     for operation, answer in asked_by(place, readers.former):
         assert answer.status_code < 500, f"{operation.name}: {answer.text}"
         sent = json.dumps([operation.path, operation.options], default=str)
-        for word in (MARKER, "17 tons", "Lovelace", *(value for value in victim.ids.values() if len(value) == 36)):
-            assert word in sent or word not in answer.text, f"{operation.name} told {word}: {answer.text[:2000]}"
+        tells_nothing(operation.name, answer.text, victim, sent)
         asked += 1
     assert asked > 50
     api, collection = place[0], f"/collections/{COLLECTION}"
