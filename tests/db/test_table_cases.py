@@ -143,6 +143,57 @@ HOUSES = """# Houses
 | I-3 | Fink | 2026-03-28 |
 """
 
+MAKERS = """# Workshop
+
+Price list (all prices in EUR)
+
+| Article | Group | Material | Price | Weight (kg) |
+| --- | --- | --- | --- | --- |
+| Odin | Chairs | Oak | 219 | 6.8 |
+| Fritz | Chairs | Steel | 89 | 4.9 |
+| Alma | Chairs | Oak | 329 | 6.1 |
+| Grande | Tables | Oak | 1190 | 48 |
+| Nova | Tables | Steel | 420 | 31 |
+
+## Joiners
+
+| Name | Site | Type | Hire date | Monthly salary (EUR) |
+| --- | --- | --- | --- | --- |
+| Ann Brook | Kiel | Master | 2012-04-01 | 3450 |
+| Tom Ruiz | Kiel | Helper | 2019-08-15 | 3100 |
+| Lale Demir | Husum | Helper | 2008-01-07 | 3600 |
+
+## Turnover
+
+| Branch | February | March |
+| --- | --- | --- |
+| North | 38950 | 52310 |
+| West | 47610 | 51890 |
+| Total | 86560 | 104200 |
+
+## Fleet
+
+| Ship | Built | Cost (million EUR) |
+| --- | --- | --- |
+| Aurora | 2012 | 720 |
+| Cygnus | 2012 | 380 |
+| Delphin | 2018 | 890 |
+"""
+AREAS = """# Turnout
+
+| Area | Voters |
+| --- | --- |
+| Alder | 900 |
+| Birch | 1300 |
+
+## Clubs
+
+| Club | Voters |
+| --- | --- |
+| Kings | 12 |
+| Queens | 42 |
+"""
+
 
 def wells() -> bytes:
     """Two pages, the second one without the names of the columns, and one without a table, that has their title."""
@@ -186,6 +237,7 @@ FURTHER_FILES = {
     "houses.md": HOUSES.encode(),
     "wells.pdf": wells(),
 }
+OTHER_FILES = {"makers.md": MAKERS.encode(), "areas.md": AREAS.encode(), "crew_orders.xlsx": sheet_of(ORDERS)}
 
 
 async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
@@ -204,6 +256,11 @@ async def everything(services_of_module: Services) -> tuple[Library, list[Passag
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def further(services_of_module: Services) -> tuple[Library, list[Passage]]:
     return await indexed(services_of_module, "further", FURTHER_FILES)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def other(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "other", OTHER_FILES)
 
 
 async def written_for(everything: tuple[Library, list[Passage]], text: str) -> ComputedAnswer | None:
@@ -387,6 +444,49 @@ async def test_what_is_not_sure_of_further_tables_is_not_computed(
     further: tuple[Library, list[Passage]], question: str
 ) -> None:
     assert await told(further, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the heaviest table?", "48 kg"),
+        ("average price of chairs under 300 euros", "154 (all prices in EUR)"),
+        ("average price of chairs under 300", "154 (all prices in EUR)"),
+        ("top 2 cheapest chairs", "\nFritz: 89\nOdin: 219"),
+        ("top 2 most expensive chairs", "\nAlma: 329\nOdin: 219"),
+        ("Which joiners were hired before 2019?", "\nAnn Brook: 2012-04-01\nLale Demir: 2008-01-07"),
+        ("Who joined first?", "Lale Demir: 2008-01-07"),
+        ("average salary per month in Kiel", "3275 EUR"),
+        ("What was the total turnover in February?", "86560"),
+        ("How many ships were built in 2012?", "2"),
+        ("average price of chairs under 6 kg", "89 (all prices in EUR)"),
+    ],
+)
+async def test_what_is_asked_of_other_tables_is_computed(
+    other: tuple[Library, list[Passage]], question: str, answer: str
+) -> None:
+    assert await told(other, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "cheapest oak table",  # not the cheapest of oak
+        "average price of chairs under 300 dollars",
+        "average salary under 30",
+        "average salary per week in Kiel",
+        "Which type has the highest salary?",  # two are helpers
+        "What is the salary of all joiners but Tom Ruiz?",
+        "How many saddles were delivered?",  # orders or pieces
+        "How many ships cost over 500 million in 2012?",  # built then
+        "total cost of ships in 2012",
+        "Which area has the most voters?",  # the clubs are in areas.md
+    ],
+)
+async def test_what_is_not_sure_of_other_tables_is_not_computed(
+    other: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(other, question) is None
 
 
 @pytest.mark.parametrize(

@@ -347,3 +347,13 @@ def test_a_currency_in_a_column_of_its_own_has_the_name_of_its_number() -> None:
     assert [row.cells for row in table.rows] == [
         ("Revenue", "$ 1,452", "$ 1,300"), ("Net income", "120", "98"), ("Earnings per share", "$ 1.2", "$ 1.0"),
     ]  # fmt: skip
+
+
+def test_a_caption_and_a_header_of_its_own_begin_another_table() -> None:
+    sheet = Sheet()
+    sheet.rows(90, SALES, (320, 400))
+    sheet.text(50, 170, "Yards", 12)
+    sheet.rows(188, (("Yard", "Since", "Staff"), ("Holm", "1968", "240"), ("Ness", "1983", "115")), (320, 400))
+    first, second = tables_of(sheet)
+    assert (first.header, second.header) == (("", "2019", "2018"), ("Yard", "Since", "Staff"))
+    assert [row.cells[0] for row in second.rows] == ["Holm", "Ness"]

@@ -482,6 +482,35 @@ def test_rows_that_sum_up_others_are_known_by_label_or_by_their_numbers() -> Non
     assert plain.totals == [False, False, False]
 
 
+def test_a_row_with_another_name_is_a_total_where_its_numbers_are_no_chance() -> None:
+    rows = ("Denmark | 1,204 | 36,120", "Norway | 987 | 29,610", "Nordic | 2,191 | 65,730", "Spain | 3,120 | 93,600",
+            "Italy | 2,875 | 86,250", "South | 5,995 | 179,850", "All in all | 8,186 | 245,580")  # fmt: skip
+    lines = "".join(f"| {row} |\n" for row in rows)
+    table = read_table(f"\n| Area | Members | Fees |\n| --- | --- | --- |\n{lines}")
+    assert [at for at, total in enumerate(table.totals) if total] == [2, 5, 6]
+    few = read_table("\n| Club | Wins |\n| --- | --- |\n| A | 12 |\n| B | 30 |\n| C | 42 |\n| D | 7 |\n")
+    assert few.totals == [False] * 4
+
+
+POINTS = "\n| Schule | Zahl |\n| --- | --- |\n| A | 8.412 |\n| B | 5.203 |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        (POINTS, [None, None]),
+        (f"{POINTS}| C | 317 |\n", [8412, 5203, 317]),
+        (f"{POINTS}\nTarife\n\n| Tarif | Preis |\n| --- | --- |\n| X | 4,50 |\n| Y | 3,20 |\n", [8412, 5203]),
+        (f"{POINTS}| C | 3.5 |\n| D | 317 |\n", [Decimal("8.412"), Decimal("5.203"), Decimal("3.5"), 317]),
+    ],
+)
+def test_points_are_between_thousands_where_the_column_or_the_document_says_so(
+    text: str, numbers: list[Decimal | None]
+) -> None:
+    first = document_tables(text, tables_in(text), lambda _: (), "de")[0]
+    assert first.columns[1].numbers == numbers
+
+
 def test_pieces_of_a_long_table_are_one() -> None:
     header, *rows = SALES.strip().split("\n")
     piece = "\n".join([header, rows[0], *rows[1:4]]) + "\n\n" + "\n".join([header, rows[0], *rows[4:]]) + "\n"
