@@ -333,6 +333,27 @@ def test_a_long_item_is_shown_from_its_beginning_as_far_as_there_is_room() -> No
     assert 500 < len(text) <= MOST_SHOWN + 40
 
 
+SHOP = "The shop has two switches:\n\n- **Closed.** Nobody enters.{more}\n- **Keys.** Who is named here enters all the same."
+
+
+def test_an_item_without_room_is_begun_with_its_sentences() -> None:
+    """It begins with what it is about, so that its first sentences may answer where the rest is left out."""
+    rest = " Names are set apart by commas." * 40
+    begun = shown(in_long_section(SHOP.format(more="") + rest), "Nobody enters.")
+    assert begun.startswith(
+        "The shop has two switches:\n\n- Closed. Nobody enters. [1]\n- Keys. Who is named here enters all "
+    )
+    assert begun.endswith("the same." + begun.count("commas.") * " Names are set apart by commas." + " …")
+    assert MOST_SHOWN - 60 <= len(begun) <= MOST_SHOWN
+
+
+@pytest.mark.parametrize(("more", "begun"), [(65, True), (67, False)], ids=["two sentences", "its name alone"])
+def test_an_item_is_not_begun_with_its_name_alone(more: int, begun: bool) -> None:
+    part = SHOP.format(more=" It is dark." * more) + " Names are set apart." * 40
+    assert ("Who is named here" in (text := shown(in_long_section(part), "Nobody enters."))) is begun
+    assert ("- Keys." in text) is begun
+
+
 def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:
     said = "It is old, and nobody has ever been there in winter. " * 8
     item = f"- Copy it.\n\n  {said}\n\n  ```\n  cp a b\n\n  - c\n  ```\n\n  {said}\n- Go"

@@ -29,6 +29,8 @@ around it."""
 INTRODUCTION: Final = 300  # bound: tests/unit/test_edges_shown.py
 """Of a paragraph that is shown whole before what it introduces, or around a sentence of it. A section that is shorter only begins
 what the sections below it say."""
+FEWEST_BEGUN: Final = 2  # measured: tests/unit/test_shown.py
+"""Sentences of an item that are shown where there is no room for all of it: the first is often its name alone."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
@@ -360,7 +362,18 @@ def _around(text: str, block: Block, quoted: Span, room: int) -> Span:
         if first > lowest and pieces[last][1] - pieces[first - 1][0] <= room:
             first, grew = first - 1, True
     start = block.start if first == 0 else pieces[first][0]
-    return start, block.end if last == len(pieces) - 1 else pieces[last][1]
+    if last == len(pieces) - 1:
+        return start, block.end
+    return start, _begun(text, block, pieces[last + 1], start + room) or pieces[last][1]
+
+
+def _begun(text: str, block: Block, item: Span, limit: int) -> int | None:
+    """Where the sentences of an item end that stand before the limit, where a list has no room for all of it: an item begins with
+    what it is about. None where there are none."""
+    if not block.items or not is_item(text[slice(*item)]):
+        return None
+    ends = [item[0] + end for _, end in split_sentences(text[slice(*item)])]
+    return max((end for end in ends[FEWEST_BEGUN - 1 : -1] if end <= limit), default=None)
 
 
 _STEP: Final = re.compile(r"[.!?:;…]\s\(?(?:\d{1,2}|[a-h])[.)]\s")
@@ -477,7 +490,8 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
         yield from _lines(around.content[slice(*above)])
         if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
             yield _cut(around.content[slice(*left_out[-1])])
-    yield from lines
+    begun = any(start < span[1] < end for start, end in pieces)
+    yield from (f"{line} …" if begun and at == len(lines) else line for at, line in enumerate(lines, 1))
     if left_out := [piece for piece in pieces if span[1] <= piece[0]]:
         first = around.content[slice(*left_out[0])]
         yield _cut(first if lines and lines[-1].startswith(" ") else first.lstrip())
