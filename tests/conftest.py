@@ -27,6 +27,7 @@ from cairn.providers import onnx_model
 from cairn.providers.minilm import MiniLM, find_model
 from tests.folders import temporary_folder
 from tests.remembering import make_sessions_remember, turn_remembering
+from tests.thinning import thin_sweeps
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
@@ -43,8 +44,10 @@ WAITING, LAST = ("faults", "surface"), "unit"
 end at about the same time."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of tests that wait alternate with those that compute, so that the processors have work at all times."""
+    thin_sweeps(items)
     modules: dict[str, dict[Path, int]] = {}
 
     def kind(item: pytest.Item) -> str:

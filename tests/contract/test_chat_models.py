@@ -162,6 +162,7 @@ async def test_broken_stream_is_an_error_and_never_retried(
 # --- time -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("kind", ["stall", "stall_late"])
 async def test_stalled_stream_ends_at_the_deadline(chat: ChatModel, server: ScriptedServer, kind: str) -> None:
     server.script(kind)

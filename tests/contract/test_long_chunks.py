@@ -80,6 +80,7 @@ def cut(model: MiniLM, case: str) -> PreparedDocument:
     return prepare(text_source("long", text, title=title), loaded, settings, model.tokens, most_tokens=model.max_tokens)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES)
 async def test_the_last_sentence_of_every_chunk_finds_it(model: MiniLM, case: str) -> None:
     document = cut(model, case)

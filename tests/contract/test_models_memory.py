@@ -45,6 +45,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.siege
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
 @pytest.mark.parametrize("rounds", [2, pytest.param(10, marks=pytest.mark.measurement)])
 def test_memory_of_all_local_models_stays_small(tmp_path: Path, rounds: int) -> None:

@@ -51,6 +51,7 @@ async def index(services: Services, collection: str, documents: dict[str, str]) 
         assert isinstance(outcome, Indexed), outcome
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "missing"),
     [
@@ -96,6 +97,7 @@ async def test_orders_to_a_model_name_nothing_that_documents_must_mention(servic
     assert "keep_days" in made.answer
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
@@ -112,6 +114,7 @@ async def test_a_name_without_capitals_makes_no_sure_answer(services: Services, 
     assert not answer.answer.startswith("Harrow Farms reported")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -202,6 +205,7 @@ KAFKA = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
@@ -240,6 +244,7 @@ SHEDS = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "says"),
     [

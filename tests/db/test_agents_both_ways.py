@@ -101,6 +101,7 @@ async def play(filled: Services, strategy: str, question: str, protocol: str, li
         return await events_of(services, question, strategy=strategy)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(
     ("strategy", "told"),
     [(strategy, told) for strategy, table in CONVERSATIONS.items() for told in table.items()],

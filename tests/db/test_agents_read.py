@@ -128,6 +128,7 @@ REPLIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("strategy", REPLIES)
 async def test_who_writes_an_answer_sees_as_many_messages_as_the_setting_says(
     handbook: Services, talking: Talking, strategy: str

@@ -111,6 +111,7 @@ BUSY = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", BUSY)
 async def test_the_server_ends_what_takes_too_long(name: str, services: Services, analyst: Open) -> None:
     """Whatever the session has set for itself; others of the same login go on, and so does what serves."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from itertools import product
 
+import pytest
 import pytest_asyncio
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
@@ -50,6 +51,7 @@ async def services(chatty: Services) -> Services:
     return chatty
 
 
+@pytest.mark.siege
 async def test_a_generation_that_breaks_off_is_a_quotation(services: Services, scripted: ScriptedServer) -> None:
     change(services, "answer", timeout_seconds=1.0)
     retracted = set()

@@ -218,6 +218,7 @@ async def test_prepared_and_loaded_is_as_ingested(
     assert [hit.external_id for hit in (await find(bulk, "how many masts has a barque?")).passages]
 
 
+@pytest.mark.siege
 async def test_with_the_local_model_a_document_alone_is_as_ingested(
     environment: Environment, psql: Callable[..., str], all_formats: Path, tmp_path: Path
 ) -> None:
@@ -231,6 +232,7 @@ async def test_with_the_local_model_a_document_alone_is_as_ingested(
         assert_same(await rows(bulk), await rows(ordinary))
 
 
+@pytest.mark.siege
 async def test_a_large_load_builds_the_index_at_its_end(
     environment: Environment, hashed: Path, folder: Path, tmp_path: Path
 ) -> None:
@@ -376,6 +378,7 @@ async def test_several_processes_write_into_one_folder_and_folders_can_be_joined
     assert (await loaded(bulk, out)).counts["added"] == NOTES
 
 
+@pytest.mark.siege
 async def test_ids_of_other_files_are_refused_and_replaced_on_demand(
     bulk: Services, folder: Path, tmp_path: Path
 ) -> None:
@@ -399,6 +402,7 @@ async def test_limits_of_the_tenant_hold(environment: Environment, hashed: Path,
         assert {one.code for one in report.failed} == {"tenant-full"}
 
 
+@pytest.mark.siege
 async def test_a_collection_that_changes_its_model_gets_the_other_vectors_too(
     environment: Environment, hashed: Path, folder: Path, tmp_path: Path
 ) -> None:
@@ -438,6 +442,7 @@ def write(folder: Path, found: list[dict[str, Any]], name: str = "a.parquet", **
     return folder
 
 
+@pytest.mark.siege
 async def test_rows_of_others_are_completed_as_ingestion_would(bulk: Services, tmp_path: Path) -> None:
     """A row with a text, spans and vectors: words, language and graph are found when it is loaded."""
     text = "Ada Lovelace founded the Harbour Office in Lisbon. " * 3
@@ -632,6 +637,7 @@ async def test_folders_that_are_wrong_are_refused_before_anything_is_stored(
     assert (await loaded(bulk, good)).counts["added"] == 1
 
 
+@pytest.mark.siege
 async def test_what_was_loaded_before_a_damaged_part_stays_and_the_rest_follows(
     bulk: Services, folder: Path, tmp_path: Path
 ) -> None:
@@ -661,6 +667,7 @@ async def test_a_collection_of_another_model_refuses(services: Services, hashed:
         await loaded(services, out)
 
 
+@pytest.mark.siege
 async def test_a_folder_takes_no_documents_of_other_settings(bulk: Services, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     await prepared(bulk, folder, out)
@@ -674,6 +681,7 @@ async def test_a_folder_takes_no_documents_of_other_settings(bulk: Services, fol
 # --- rows and files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_parts_are_bounded_and_read_as_they_were_written(
     hashed: Path, environment: Environment, tmp_path: Path
 ) -> None:

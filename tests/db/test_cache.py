@@ -331,6 +331,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
         assert not await connection.fetchval("SELECT current_setting('app.tenant', true)"), "the tenant has leaked"
 
 
+@pytest.mark.siege
 async def test_no_reader_ever_gets_less_than_what_was_acknowledged(services: Services, second: Services) -> None:
     """A writer commits 14 versions while readers in two processes ask the same question.
 

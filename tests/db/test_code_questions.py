@@ -51,6 +51,7 @@ async def shop(services_of_module: Services) -> Services:
     return services_of_module
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("question", "said", "complete", "read", "of"),
     [

@@ -140,6 +140,7 @@ async def test_a_workbook_is_computed_over(tables: Services) -> None:
     assert "rows of totals left out: 1" in whole.answer
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "value", "quoted"),
     [
@@ -170,6 +171,7 @@ async def test_tables_of_all_formats_are_computed_over(
     assert answer.answered == "yes"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
@@ -242,6 +244,7 @@ TURNOUT = {
 SURVEYED = [f"estimate of the group {n} of the survey in percent" for n in range(1, 16)]
 
 
+@pytest.mark.siege
 async def test_a_sheet_with_very_many_columns_is_computed_over(services: Services) -> None:
     """Its rows stand in the text as lines; what all rows are called need not be said."""
 

@@ -139,6 +139,7 @@ async def check_conditions(services: Services, regime: str) -> None:
             assert [scores[p.external_id] for p in found.passages] == pytest.approx(best, abs=2e-3), label
 
 
+@pytest.mark.siege
 async def test_weak_filters_stay_complete_where_the_index_is_used(small: Services) -> None:
     """What a filter leaves is above the exact scan's threshold: all of it is still found."""
     for filters, rule in (({"part": 1}, 1), ({"part": 2}, 2)):
@@ -148,6 +149,7 @@ async def test_weak_filters_stay_complete_where_the_index_is_used(small: Service
         assert {p.external_id for p in found.passages} == allowed
 
 
+@pytest.mark.siege
 async def test_conditions_over_both_regimes_at_once(small: Services) -> None:
     """One collection has an index of its own, another shares; every leg and both together keep to the conditions."""
     await notes(small, "more")
@@ -164,6 +166,7 @@ async def test_conditions_over_both_regimes_at_once(small: Services) -> None:
             assert len(got) == min(100, 2 * len(allowed)), (legs, case)
 
 
+@pytest.mark.siege
 async def test_conditions_while_documents_come_and_go(small: Services) -> None:
     """Every search sees one state: the number of results is that of the documents it was made of."""
     before = (await get_collection(small, "notes")).epoch  # ahead of the first change

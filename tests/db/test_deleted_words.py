@@ -103,6 +103,7 @@ async def left(services: Services) -> dict[str, set[str]]:
     return {word: places for word in WORDS if (places := await places_of(services, word))}
 
 
+@pytest.mark.siege
 async def test_without_a_model(services: Services) -> None:
     await index_everything(services)
     for number, (text, strategy) in enumerate(ASKED):

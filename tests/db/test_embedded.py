@@ -64,6 +64,7 @@ def test_only_the_private_socket_is_open(server: EmbeddedServer) -> None:
     assert os.geteuid() in (0, owner)
 
 
+@pytest.mark.siege
 def test_durability_is_given_up_only_on_request(make_home: MakeHome, server: EmbeddedServer) -> None:
     assert fetch(server, "SHOW fsync") == "off"
     with ensure_running(make_home()) as durable:
@@ -109,6 +110,7 @@ def test_users_share_one_server_and_the_last_stops_it(used_home: Path) -> None:
     assert supervisor.servers_on(used_home / "postgres/data") == []
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize("name", ["long-" + "x" * 120, "space, comma & ünïcode"])
 def test_a_home_that_no_socket_can_live_in(name: str, used_home: Path, make_home: MakeHome) -> None:
     home = make_home().parent / name
@@ -150,6 +152,7 @@ def test_a_damaged_cluster_gives_the_servers_own_words(used_home: Path, make_hom
     assert supervisor.servers_on(home / "postgres/data") == []
 
 
+@pytest.mark.siege
 def test_a_failed_initdb_leaves_nothing_and_the_next_start_works(
     make_home: MakeHome, used_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -279,6 +279,7 @@ JUNK = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("reason", JUNK)
 async def test_junk_leaves_chunks_without_context_and_says_so(
     services: Services, model: Describing, reason: str

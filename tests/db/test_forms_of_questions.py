@@ -7,12 +7,13 @@ import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 
+import pytest
+
 from cairn.domain.document import Indexed, Source
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
-from tests.thinning import STEPS
 
 pytestmark = SHARED
 
@@ -170,15 +171,15 @@ def shows(answer: str, key: str) -> bool:
     return any(one in plain for one in key.split("|"))
 
 
-@STEPS
-async def test_what_is_shown_holds_what_was_asked_for_in_each_form(services: Services, step: int) -> None:
+@pytest.mark.measurement
+async def test_what_is_shown_holds_what_was_asked_for_in_each_form(services: Services) -> None:
     texts = {file_name(name): described(name) for name in PACKAGES}
     for name, text in (texts | MINUTES).items():
         [outcome] = await index_now(services, "forms", [Source(name, name, text.encode())])
         assert isinstance(outcome, Indexed), outcome
     lost: list[str] = []
     for form, cases in FORMS.items():
-        for question, key in cases["known"][::step]:
+        for question, key in cases["known"]:
             answer = await answered(services, question, collection="forms")
             if not shows(answer.answer, key):
                 lost.append(f"{form}: {question} -> {key!r} is not in {answer.answer[:300]!r}")

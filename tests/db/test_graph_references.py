@@ -60,6 +60,7 @@ async def test_no_suggestion_is_one(coded: Services) -> None:
     assert "httpx" not in str(raised.value)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

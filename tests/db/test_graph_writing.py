@@ -70,6 +70,7 @@ def _columns(table: str) -> list[str]:
     return ["passage_count", "implied_count"] if table == "entities" else ["evidence_count", "strength"]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", range(4))
 async def test_any_mix_of_writes_leaves_the_graph_of_a_fresh_build(services: Services, seed: int) -> None:
     chance, stored, ids = random.Random(seed), {}, {}
@@ -85,6 +86,7 @@ async def test_any_mix_of_writes_leaves_the_graph_of_a_fresh_build(services: Ser
     await assert_as_fresh(services, "mixed", stored)
 
 
+@pytest.mark.siege
 async def test_concurrent_writers_leave_the_graph_of_a_fresh_build(services: Services) -> None:
     """Four writers with documents of their own that share all entities: no deadlock, exact counts."""
     stored: dict[str, Any] = {}

@@ -198,6 +198,7 @@ async def test_vague_gaps_are_searched_for(services: Services, talking: Talking)
 # --- models that misbehave --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("kind", ["500", "empty", "malformed", "disconnect"])
 async def test_a_model_that_fails_at_once_is_told_and_replaced(
     services: Services, scripted: ScriptedServer, kind: str

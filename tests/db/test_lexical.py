@@ -202,6 +202,7 @@ async def test_words_of_one_language_weigh_as_beside_another_that_holds_nothing(
         await owner.close()
 
 
+@pytest.mark.siege
 async def test_two_passes_give_the_same_list_as_the_full_scan(services: Services) -> None:
     """Rank-safe pruning: with the smallest budget the list and its scores are those of a scan of all candidates."""
     assert await index_passages(services, make_texts(200, seed=3)) > 300
@@ -271,6 +272,7 @@ async def test_statistics_exact_after_any_mix_of_writes(services: Services) -> N
     await assert_statistics_exact(services)
 
 
+@pytest.mark.siege
 async def test_concurrent_writers_neither_deadlock_nor_drift(services: Services) -> None:
     """Statistics change by one net delta under the collection's lock: eight writers replace and delete at once."""
     await index_texts(services, make_texts(16))

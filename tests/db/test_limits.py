@@ -372,6 +372,7 @@ async def index(services: Services, collection: str, numbers: range) -> list[Out
     return await index_now(services, collection, [text_source(f"{n}", TEXTS[n]) for n in numbers])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("what", ["documents", "bytes", "chunks"])
 async def test_uploads_at_once_into_several_collections_by_several_processes_stay_within_the_limit(
     processes: list[Services], what: str

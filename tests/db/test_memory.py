@@ -380,6 +380,7 @@ async def test_a_deletion_waits_for_an_answer_that_is_being_saved(services: Serv
     assert await places_of(services, "quarzwerk") == set()
 
 
+@pytest.mark.siege
 async def test_saving_and_deleting_of_all_kinds_at_once(services: Services) -> None:
     """No deadlock, no gap in a conversation, and no word left when the documents are gone."""
     sources = [text_source(f"d{n}", f"{LEAVE} This is number {n}.") for n in range(6)]

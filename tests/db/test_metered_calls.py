@@ -98,6 +98,7 @@ async def counts(services: Services, question: Question) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("protocol", ["native", "text", "auto"])
 async def test_what_the_server_received_is_what_is_counted(
     services: Services, scripted: ScriptedServer, model: Model, protocol: str
@@ -150,6 +151,7 @@ async def test_without_budget_the_fused_order_stands_and_the_answer_is_written(
     assert made.route["budget_exceeded"] == "its calls of models (1)"
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("strategy", "provider"), [("react", "llm"), ("react", "auto"), ("planned", "llm"), ("iterative", "llm")]
 )

@@ -120,6 +120,7 @@ async def test_backfill_flip_and_roll_back(services: Services) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.siege
 async def test_what_is_written_meanwhile_is_not_missing_after_the_flip(services: Services) -> None:
     """Ingestion makes vectors for the model that comes and for the one that went."""
     await backfilled(services)
@@ -157,6 +158,7 @@ async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(servi
     assert "slow" in {p.external_id for p in (await find(services, "slowly", legs=("vector",), top_k=100)).passages}
 
 
+@pytest.mark.siege
 async def test_an_interrupted_backfill_goes_on(services: Services, second_model: ScriptedServer) -> None:
     """The provider fails in the middle; the next attempt embeds only what is left."""
     texts = {f"d{i}": f"Note {i} on stones." for i in range(140)}

@@ -284,6 +284,7 @@ MISBEHAVED = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
 async def test_whatever_a_model_says_once_the_run_recovers(services: Services, talking: Talking, reply: str) -> None:
     talking.reset(action=[reply, search("leave"), opening(1), final(TRUE)])
@@ -291,6 +292,7 @@ async def test_whatever_a_model_says_once_the_run_recovers(services: Services, t
     assert made.answer == TRUE
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("reply", MISBEHAVED.values(), ids=MISBEHAVED.keys())
 async def test_whatever_a_model_says_for_ever_the_run_ends_with_an_answer(
     services: Services, talking: Talking, reply: str

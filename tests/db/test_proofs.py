@@ -141,6 +141,7 @@ async def cases(filled: Services) -> dict[str, Case]:
             return made | {WEB: await case_of(services, WEB, strategy="corrective")}
 
 
+@pytest.mark.siege
 async def test_true_proofs_are_taken(cases: dict[str, Case]) -> None:
     for case in cases.values():
         assert case.check()[0] == [], case.question

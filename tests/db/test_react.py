@@ -407,6 +407,7 @@ async def test_another_tenant_is_out_of_reach(services: Services, talking: Talki
 # --- budget -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @BOTH
 async def test_a_stalled_provider_does_not_hold_a_run_beyond_its_time(
     services: Services, talking: Talking, scripted: ScriptedServer

@@ -92,6 +92,7 @@ async def test_a_thousand_reads_after_writes_are_never_stale_and_nearly_all_on_t
         assert reads(database) - before >= 0.95 * PAIRS
 
 
+@pytest.mark.siege
 async def test_with_replay_paused_reads_go_to_the_primary_until_it_goes_on(pair: Pair) -> None:
     async with opened(pair) as database:
         await pair.standby.run("SELECT pg_wal_replay_pause()")
@@ -142,6 +143,7 @@ async def test_bookkeeping_keeps_no_read_from_the_standby(pair: Pair) -> None:
             await pair.standby.run("SELECT pg_wal_replay_resume()")
 
 
+@pytest.mark.siege
 async def test_one_that_is_further_behind_than_allowed_is_not_used(pair: Pair, tmp_path: Path) -> None:
     own = {"CAIRN_DATABASE_URL": pair.primary.dsn, "CAIRN_REPLICA_URL": pair.standby.dsn, "CAIRN_HOME": str(tmp_path)}
     store = SettingsStore(initial=Settings(replicas=ReplicaSettings(max_lag_seconds=0.5)))
@@ -165,6 +167,7 @@ async def test_one_that_is_further_behind_than_allowed_is_not_used(pair: Pair, t
         assert database.replicas().replicas[0].lag_bytes == 0
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("how", [signal.SIGQUIT, signal.SIGINT])
 async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how: signal.Signals) -> None:
     async with opened(pair) as database:
@@ -182,6 +185,7 @@ async def test_a_standby_that_ends_costs_no_read_and_comes_back(pair: Pair, how:
         assert await where(database) == "standby"
 
 
+@pytest.mark.siege
 async def test_a_standby_that_hangs_costs_no_read(pair: Pair) -> None:
     async with opened(pair) as database:
         try:
@@ -220,6 +224,7 @@ async def test_what_a_standby_refuses_is_done_at_the_primary(pair: Pair) -> None
         assert await where(database) == "standby"
 
 
+@pytest.mark.siege
 async def test_a_snapshot_that_the_replay_ends_is_taken_again_at_the_primary(pair: Pair) -> None:
     tries: list[bool] = []
 
@@ -282,6 +287,7 @@ async def test_lists_may_be_a_moment_old_and_what_changes_something_is_not(pair:
             await pair.standby.run("SELECT pg_wal_replay_resume()")
 
 
+@pytest.mark.siege
 async def test_reads_of_one_piece_of_work_never_go_back_in_time(pair: Pair) -> None:
     async with opened(pair) as database:
         with reading_contents():

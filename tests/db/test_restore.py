@@ -268,6 +268,7 @@ async def test_an_older_revision_whose_rows_fit(
         await move(database, empty_database, tmp_path)
 
 
+@pytest.mark.siege
 async def test_other_ways_to_dump(database: str, empty_database: str, tmp_path: Path) -> None:
     """Rows alone, through the partitioned table, as an archive of tar, and in another encoding."""
     await fetch(database, "INSERT INTO rag.tenants (name) VALUES ('Straße')")
@@ -293,6 +294,7 @@ async def test_statements_instead_of_rows_are_refused(database: str, empty_datab
         await restore(empty_database, file)
 
 
+@pytest.mark.siege
 async def test_memory_does_not_grow_with_the_dump(database: str, empty_database: str, tmp_path: Path) -> None:
     """24 MB of files in rows of 4 MB, which are 48 MB of dump."""
     await fetch(database, "SELECT rag.ensure_tenant('one')")

@@ -66,6 +66,7 @@ async def assert_pruned_equals_full(services: Services, collection: Collection) 
             assert pruned.hits == full.hits
 
 
+@pytest.mark.siege
 async def test_large_languages_are_left_to_one_job(services: Services) -> None:
     change(services, reweight_inline=100)
     await index_texts(services, {f"s{i}": "short granite" for i in range(80)})
@@ -90,6 +91,7 @@ async def test_large_languages_are_left_to_one_job(services: Services) -> None:
         assert score == pytest.approx(okapi.score(str(passage), query), rel=1e-5)
 
 
+@pytest.mark.siege
 async def test_searches_and_writers_during_a_reweighting(services: Services) -> None:
     """Pruned lists equal the full scan at every moment, statistics stay exact, nobody deadlocks."""
     collection = await drifted_collection(services)
@@ -127,6 +129,7 @@ async def test_searches_and_writers_during_a_reweighting(services: Services) -> 
     await assert_statistics_exact(services)
 
 
+@pytest.mark.siege
 async def test_an_interrupted_reweighting_goes_on_where_it_stopped(services: Services) -> None:
     collection = await drifted_collection(services)
     settings = services.settings.current.lexical

@@ -228,6 +228,7 @@ async def test_failed_searches_leave_a_trace_too(library: Services) -> None:
     assert "nowhere" in row["error"]
 
 
+@pytest.mark.siege
 async def test_a_flush_waits_for_no_company(library: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """Traces linger for others to come; who wants them written does not, however many batches they are."""
     monkeypatch.setattr(TraceWriter, "LINGER_SECONDS", 3600.0)

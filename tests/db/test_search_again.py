@@ -113,6 +113,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.happens.__name__)
 async def test_retrievers_run_again_for_this_reason_alone(house: House, case: Case) -> None:
     """The search answers, names what failed, and the trace tells why it went again."""

@@ -48,6 +48,7 @@ async def both(environment: Environment, second: str) -> AsyncIterator[Services]
         yield opened
 
 
+@pytest.mark.siege
 async def test_models_are_shared_and_everything_else_is_not(both: Services) -> None:
     databases = TenantDatabases(both)
     with pytest.raises(DatabaseUnavailableError, match="cannot be used now"):
@@ -87,6 +88,7 @@ async def test_a_worker_does_the_jobs_of_every_database(both: Services, caplog: 
         await working
 
 
+@pytest.mark.siege
 async def test_a_worker_of_a_database_that_cannot_be_reached_works_on_the_others(
     environment: Environment, tmp_path: Path
 ) -> None:

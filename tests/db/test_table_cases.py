@@ -278,6 +278,7 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
     return written and "\n".join((written.value, *(written.named if written.listed else ())))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "answer"),
     [

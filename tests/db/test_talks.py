@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cairn.domain.answer import Answer
 from cairn.domain.ids import new_id
 from cairn.language.lexicon import replies
@@ -16,7 +18,6 @@ from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.documents import text_source
 from tests.sharing import SHARED
-from tests.thinning import STEPS
 
 if TYPE_CHECKING:
     from talking import Talking
@@ -62,17 +63,17 @@ def _spoken(talk: Mapping[str, Any]) -> str:
     return next(code for code, part in TALKS.items() if talk in part["talks"])
 
 
-@STEPS
-async def test_fifty_follow_ups_as_people_type_them(services: Services, step: int) -> None:
+@pytest.mark.measurement
+async def test_fifty_follow_ups_as_people_type_them(services: Services) -> None:
     wrong: list[tuple[object, ...]] = []
     for code, part in TALKS.items():
         await index(services, code)
-        for talk in part["talks"][::step]:
+        for talk in part["talks"]:
             made = await say(services, code, *talk["said"], talk["message"])
             if found := faults(talk, made):
                 wrong.append((code, talk["said"], talk["message"], found, made.route["rewritten_query"], made.answer))
     assert sum(len(part["talks"]) for part in TALKS.values()) == 50
-    assert len(wrong) <= 50 - FLOOR if step == 1 else not wrong, "\n".join(map(str, wrong))
+    assert len(wrong) <= 50 - FLOOR, "\n".join(map(str, wrong))
 
 
 async def test_a_list_is_worded_in_the_language_that_is_asked_for(services: Services) -> None:

@@ -237,6 +237,7 @@ def saying(text: str) -> list[Said]:
     return [said]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("language", "question", "said", "beside"), CASES)
 async def test_a_supported_answer_is_green_only_where_it_is_to_the_point(
     services: Services, talking: Talking, language: str, question: str, said: str, beside: str

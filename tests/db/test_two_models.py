@@ -138,6 +138,7 @@ async def test_the_second_search_goes_straight(choosing: Services) -> None:
     assert second.retries == ()
 
 
+@pytest.mark.siege
 async def test_a_collection_moves_to_the_other_model_and_back(choosing: Services) -> None:
     await create_collection(choosing, "moved", "minilm")
     await index_now(choosing, "moved", [manual()])
@@ -169,6 +170,7 @@ FRENCH = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "quoted", "said"),
     [
@@ -189,6 +191,7 @@ async def test_a_question_in_another_language_is_answered(
     assert answer.answered != "no"
 
 
+@pytest.mark.siege
 async def test_it_goes_the_other_way_round_too(choosing: Services) -> None:
     await fill(choosing, FRENCH, "manuel")
     answer = await answered(choosing, "How many days of leave do employees have?", collection="manuel")
@@ -232,6 +235,7 @@ async def test_a_name_of_a_mostly_foreign_collection_refuses_nothing_and_a_year_
 # --- the reader -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("wanted", "model", "reads"),
     [("auto", "e5", True), ("off", "e5", False), ("auto", "minilm", False), ("on", "minilm", True)],
@@ -280,6 +284,7 @@ AIRLINES = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "said", "answered_as"),
     [

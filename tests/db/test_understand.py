@@ -106,6 +106,7 @@ async def chat(scripted: ScriptedServer) -> AsyncIterator[OpenAIChat]:
     await made.close()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("message", "intent"),
     [("hi", "greeting"), ("Thank you!", "gratitude"), ("???", "garbage"), ("", "garbage"), ("why?", "clarify_needed")],
@@ -130,6 +131,7 @@ async def test_a_question_is_understood_and_timed(asking: Asking) -> None:
     assert (plan.filters, plan.documents, plan.degraded) == ({}, (), ())
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("message", "known"),
     [
@@ -281,6 +283,7 @@ async def test_where_the_model_fails_the_rules_stand_and_say_so(
     assert any("rewriting by the model failed" in note for note in plan.degraded)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "text", ["x" * 20_000, "what about it and " * 1_100, "\x00 \ud800", "🙂" * 5000, "A and B? " * 2000]
 )
@@ -292,6 +295,7 @@ async def test_any_message_gets_a_plan_in_bounded_time(asking: Asking, text: str
     assert time.perf_counter() - started < patience(15)
 
 
+@pytest.mark.measurement
 async def test_what_understanding_adds_is_small(asking: Asking) -> None:
     """A guard; the measured medians are in docs/quality.md."""
     await asking.exemplars.warm()

@@ -77,6 +77,7 @@ async def parts_of(services: Services, trace_id: UUID) -> list[Mapping[str, Any]
 # --- vectors from before passages stood beside them ---
 
 
+@pytest.mark.siege
 async def test_old_vectors_are_found_and_filled_in_portions(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +222,7 @@ async def test_only_the_largest_have_an_index_and_the_number_is_bounded(services
     assert len(await catalog(small)) == 2
 
 
+@pytest.mark.siege
 async def test_plans_of_one_tenant_serve_all_without_showing_them(services: Services, other_tenant: Services) -> None:
     """The plan is over all tenants; rows of the state stay with theirs."""
     small = scaled(services)
@@ -240,6 +242,7 @@ async def test_the_index_of_a_deleted_collection_goes(services: Services) -> Non
     assert await catalog(small) == {}
 
 
+@pytest.mark.siege
 async def test_a_search_while_the_index_is_dropped_finds_everything(services: Services) -> None:
     """A search that saw `ready` and lost the index falls to another plan of the same statement."""
     small = scaled(services)
@@ -276,6 +279,7 @@ async def planned(services: Services) -> PlannedIndex:
         return next(i for i in await vector_indexes.plan(connection, services.settings.current.vector) if i.wanted)
 
 
+@pytest.mark.siege
 async def test_an_invalid_index_is_built_again(services: Services) -> None:
     """What kill -9 in the middle of a concurrent build leaves behind."""
     small = scaled(services)
@@ -314,6 +318,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.siege
 @pytest.mark.fault
 async def test_a_killed_builder_is_followed_by_another(services: Services) -> None:
     """kill -9 of the process that builds: its backend ends, the lock is free, and the next worker builds the index."""
@@ -353,6 +358,7 @@ async def invalid(services: Services, name: str) -> bool:
     return bool(found)
 
 
+@pytest.mark.siege
 async def test_two_workers_take_turns(services: Services, other_tenant: Services) -> None:
     """Waiting in a lock would hang with a concurrent build for ever, so turns are asked for."""
     small = scaled(services)
@@ -531,6 +537,7 @@ async def replan(services: Services) -> None:
     await services.worker().run_until_idle()
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.fault
 @pytest.mark.parametrize(("step", "after"), [("mark_building", 0), ("move", 0), ("move", 2), ("mark_built", 0)])
 async def test_a_build_that_dies_anywhere_hides_nothing_and_goes_on(
@@ -548,6 +555,7 @@ async def test_a_build_that_dies_anywhere_hides_nothing_and_goes_on(
     assert await finds_all(small, "large", 12)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.fault
 @pytest.mark.parametrize(("step", "after"), [("mark_dropping", 0), ("move", 0), ("move", 2), ("mark_dropped", 0)])
 async def test_a_drop_that_dies_anywhere_hides_nothing_and_goes_on(
@@ -569,6 +577,7 @@ async def test_a_drop_that_dies_anywhere_hides_nothing_and_goes_on(
     assert await catalog(larger) == {}
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize(("begun", "committed"), [(None, "building"), ("ready", "dropping")])
 async def test_a_publish_in_flight_corrects_what_it_wrote_by_the_old_state(
     services: Services, monkeypatch: pytest.MonkeyPatch, begun: str | None, committed: str
@@ -610,6 +619,7 @@ async def waiting_for_lock(services: Services) -> bool:
     return bool(found)
 
 
+@pytest.mark.siege
 async def test_documents_that_arrive_while_vectors_are_moved_are_found(services: Services) -> None:
     small = scaled(services)
     await notes(small, "large", 0, 12)
@@ -623,6 +633,7 @@ async def test_documents_that_arrive_while_vectors_are_moved_are_found(services:
     assert await places(small, "large") == {True: 20}
 
 
+@pytest.mark.siege
 async def test_several_collections_at_once_find_what_lies_in_their_own_indexes(services: Services) -> None:
     """A small part of a search may lie in an index of its own too: the shared index does not hold it."""
     small = scaled(services)
@@ -656,6 +667,7 @@ async def test_a_large_run_writes_for_the_index_of_the_collection(services: Serv
     assert await finds_all(small, "bulk", 40)
 
 
+@pytest.mark.siege
 async def test_a_large_run_that_ends_small_goes_back_to_the_shared_index(services: Services) -> None:
     small = scaled(services, bulk_above=2)
     await notes(small, "bulk", 0, 7)
@@ -666,6 +678,7 @@ async def test_a_large_run_that_ends_small_goes_back_to_the_shared_index(service
     assert await finds_all(small, "bulk", 7)
 
 
+@pytest.mark.siege
 async def test_a_run_that_died_does_not_keep_its_collection_from_its_index(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -698,6 +711,7 @@ UPDATE rag.embeddings SET own = false;
 """
 
 
+@pytest.mark.siege
 async def test_indexes_of_earlier_releases_serve_until_they_are_built_anew(services: Services) -> None:
     """The shared one holds all vectors; the collection's own is left aside until its vectors are moved."""
     small = scaled(services)

@@ -21,9 +21,8 @@ from cairn.service.documents import create_collection, index_now
 from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
-from tests.thinning import thinned
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.measurement]
 
 PACKAGES = (
     "aiosignal", "certifi", "httpx", "idna", "multidict", "packaging", "python-dotenv", "requests", "striprtf", "watchfiles",
@@ -302,22 +301,22 @@ MINUTES = {
 }
 
 
-@pytest.mark.parametrize("wanted", thinned(LISTS), ids=str)
+@pytest.mark.parametrize("wanted", LISTS, ids=str)
 async def test_a_list_is_shown_whole(filled: Services, wanted: Case) -> None:
     await right(filled, wanted)
 
 
-@pytest.mark.parametrize("wanted", thinned(COMPARISONS), ids=str)
+@pytest.mark.parametrize("wanted", COMPARISONS, ids=str)
 async def test_of_a_comparison_each_side_is_shown_and_cited(filled: Services, wanted: Case) -> None:
     await right(filled, wanted)
 
 
-@pytest.mark.parametrize("wanted", thinned(WORDS), ids=str)
+@pytest.mark.parametrize("wanted", WORDS, ids=str)
 async def test_one_word_asks_what_it_is(filled: Services, wanted: Case) -> None:
     await right(filled, wanted)
 
 
-@pytest.mark.parametrize("wanted", thinned(TYPOS), ids=str)
+@pytest.mark.parametrize("wanted", TYPOS, ids=str)
 async def test_a_slip_is_read_as_what_is_there_and_said(filled: Services, wanted: Case) -> None:
     await right(filled, wanted)
 
@@ -334,12 +333,12 @@ async def described(filled: Services) -> AsyncIterator[Services]:
     yield filled
 
 
-@pytest.mark.parametrize("wanted", thinned(SUMMARIES), ids=str)
+@pytest.mark.parametrize("wanted", SUMMARIES, ids=str)
 async def test_a_described_document_is_summarised(described: Services, wanted: Case) -> None:
     answer = await right(described, wanted)
     assert answer.route["strategy"] == "summarize"
 
 
-@pytest.mark.parametrize("wanted", thinned(LANGUAGES), ids=str)
+@pytest.mark.parametrize("wanted", LANGUAGES, ids=str)
 async def test_questions_in_five_languages(across: Services, wanted: Case) -> None:
     await right(across, wanted)

@@ -50,6 +50,7 @@ async def test_the_weights_are_those_of_the_legs_that_ran(
     assert again.weights == used
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(
     "legs", [("vector",), ("lexical",), ("vector", "lexical"), LEGS, ("graph",), ("lexical", "graph")]
 )

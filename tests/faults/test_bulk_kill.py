@@ -119,6 +119,7 @@ def contents(folder: Path) -> dict[str, Any]:
     return {one.values["external_id"]: (one.values, np.asarray(one.vectors).tolist()) for one in rows}
 
 
+@pytest.mark.siege
 def test_preparing_and_then_loading_goes_on_where_it_was_killed(
     start: Start, again: Again, texts: Path, tmp_path: Path, database: str
 ) -> None:

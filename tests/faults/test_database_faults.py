@@ -112,6 +112,7 @@ async def test_a_transaction_of_a_process_that_hangs_is_ended(
 # --- networks ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 async def test_a_network_that_went_silent_takes_no_connection_for_long(
     services: Services, database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ async def _answers(services: Services) -> bool:
     return False
 
 
+@pytest.mark.siege
 async def test_nothing_is_lost_on_a_network_that_drops_and_delays(
     services: Services, database: str, owner: Any, socket_folder: Path
 ) -> None:

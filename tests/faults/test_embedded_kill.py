@@ -148,6 +148,7 @@ def test_a_killed_postmaster_comes_back_under_its_users_with_what_was_committed(
         assert run(server, "SELECT n FROM kept") == 42
 
 
+@pytest.mark.siege
 def test_a_killed_postmaster_is_no_hindrance_for_the_next_start(home: Path) -> None:
     """Server and supervisor die together, busy backends survive for a while, postmaster.pid stays."""
     owner = start_owner(home)
@@ -179,6 +180,7 @@ def test_a_killed_supervisor_takes_the_server_along_and_the_next_start_copes(hom
     owner.wait()
 
 
+@pytest.mark.siege
 def test_a_user_that_stays_has_its_supervisor_and_server_again(home: Path) -> None:
     data = home / "postgres/data"
     with ensure_running(home, durable=False).guard() as server:
@@ -191,6 +193,7 @@ def test_a_user_that_stays_has_its_supervisor_and_server_again(home: Path) -> No
     wait_until(lambda: not left_over(home))
 
 
+@pytest.mark.siege
 def test_a_server_that_fails_to_start_is_tried_again_for_as_long_as_it_is_wanted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

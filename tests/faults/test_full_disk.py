@@ -114,6 +114,7 @@ def test_a_full_disk_is_told_and_survived(served: ServedHome, small_disk: Path) 
     assert "disk is full" in log or "log.interrupted" in log, "its log has the reason too"
 
 
+@pytest.mark.siege
 def test_a_start_on_a_full_disk_says_why(small_disk: Path) -> None:
     home = small_disk / "home"
     ensure_running(home, durable=False).release()

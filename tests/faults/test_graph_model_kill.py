@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from test_reindex_kill import Yard, provider, yard
@@ -18,6 +19,7 @@ __all__ = ["provider", "yard"]
 SETTINGS = {"graph": {"model": {"enabled": True}}}
 
 
+@pytest.mark.siege
 async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: ScriptedServer) -> None:
     services, total = yard.services, 6
     await index_texts(services, {f"d{i}": f"the tin works made {i} cups." for i in range(total)})

@@ -54,6 +54,7 @@ def test_asked_to_end_it_ends_by_itself(serving: subprocess.Popen[str]) -> None:
     _gone(guardian)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("serving", ["held", "thread"], indirect=True)
 def test_what_cannot_end_is_ended(serving: subprocess.Popen[str]) -> None:
     guardian = _child_of(serving.pid)

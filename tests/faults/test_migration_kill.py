@@ -48,6 +48,7 @@ async def until(connection: Any, query: str, *arguments: Any, seconds: float = 3
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("step", [in_a_revision, in_a_concurrent_index, in_sql_files])
 async def test_a_killed_migration_is_finished_by_the_next_start(step: Any, database: str, tmp_path: Path) -> None:
     release = Release.copy(tmp_path / "release")

@@ -34,6 +34,7 @@ MAIN_PART = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", WHOLE)
 async def test_a_file_that_is_cut_off_says_so(name: str) -> None:
     content = WHOLE[name]()
@@ -93,6 +94,7 @@ def sheet_of(rows: Iterator[str]) -> bytes:
     return files.zipped({**entries, MAIN_PART["a.xlsx"]: data})
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize("last", [10_000, pytest.param(50_000, marks=pytest.mark.siege, id="a million cells")])
 async def test_a_large_sheet_is_read(last: int) -> None:
     rows = (

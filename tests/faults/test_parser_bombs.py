@@ -64,6 +64,7 @@ async def test_a_pdf_stream_that_inflates_to_a_gigabyte_is_refused() -> None:
     assert (await parse(GOOD, PATIENT)).text == "Still alive."
 
 
+@pytest.mark.siege
 async def test_a_pdf_with_millions_of_operators_is_refused() -> None:
     operators = b"BT /F1 1 Tf 1 0 0 1 %d 7 Tm (a) Tj ET\n"
     block = b"".join(operators % x for x in range(0, 600, 2)) * 40
@@ -123,6 +124,7 @@ async def test_a_child_that_never_ends_is_killed_in_time() -> None:
     assert time.monotonic() - start < patience(20)
 
 
+@pytest.mark.siege
 async def test_time_is_what_the_processor_worked_with_a_clock_behind_it() -> None:
     """A machine that is busy with something else makes no good file a bad one."""
     waits = """sleep 3; echo '{"size": 3}'; echo abc"""
@@ -189,6 +191,7 @@ async def test_a_process_that_erred_is_not_asked_again() -> None:
         assert not alive(child.pid)
 
 
+@pytest.mark.siege
 @pytest.mark.fault
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children of a dead parent only on Linux")
 async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.siege
 @STEPS
 async def test_every_format_reads_as_outside_of_the_box(tmp_path: Path, step: int) -> None:
     """With Tesseract; every third, among them that, also as an ordinary user."""

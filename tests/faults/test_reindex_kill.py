@@ -138,6 +138,7 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         await searching
 
 
+@pytest.mark.siege
 async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
     """Only what is missing is embedded again; the old model serves until the flip, which finds every vector there."""
     services, total = yard.services, 180

@@ -222,6 +222,7 @@ async def cut_off_worker(dsn: str, handler: Work, **settings: float) -> AsyncIte
             await asyncio.wait_for(database.close(), GIVE_UP_SECONDS)
 
 
+@pytest.mark.siege
 async def test_an_outage_while_idle_is_survived(yard: Yard, socket_folder: Path) -> None:
     async def handler(context: JobContext) -> dict[str, Any]:
         return {}
@@ -239,6 +240,7 @@ async def test_an_outage_while_idle_is_survived(yard: Yard, socket_folder: Path)
         await until(lambda: worker.last_progress > connected)
 
 
+@pytest.mark.siege
 async def test_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, socket_folder: Path) -> None:
     started, finished = asyncio.Event(), asyncio.Event()
 
@@ -262,6 +264,7 @@ async def test_a_job_that_ends_during_an_outage_keeps_its_result(yard: Yard, soc
     assert (ended.attempts, ended.result) == (1, {"attempt": 1})
 
 
+@pytest.mark.siege
 async def test_a_worker_on_a_silent_network_lets_go_when_its_lease_is_over(yard: Yard, socket_folder: Path) -> None:
     started = asyncio.Event()
     interrupted_at: list[float] = []

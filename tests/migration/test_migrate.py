@@ -161,6 +161,7 @@ async def test_a_database_that_is_ahead(database: str, release: Release, breakin
     assert await fetch(database, "SELECT DISTINCT hash FROM rag.schema_objects") == [("of the newer release",)]
 
 
+@pytest.mark.siege
 async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> None:
     await migrate(empty_database)
     await fetch(empty_database, "DELETE FROM rag.schema_objects")
@@ -170,6 +171,7 @@ async def test_a_lock_that_is_not_given_back_is_named(empty_database: str) -> No
     assert (await migrate(empty_database)).action == "migrated"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("fresh", [True, False])
 async def test_advisory_locks_hold_no_migration_up(fresh: bool, empty_database: str) -> None:
     """They are free for all, on servers where the owner cannot take them away too. Those that earlier releases took are held."""

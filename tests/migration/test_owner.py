@@ -74,6 +74,7 @@ async def serve_with(dsn: str) -> None:
         await database.close()
 
 
+@pytest.mark.siege
 async def test_createrole_is_enough_and_others_get_told(bare_server: EmbeddedServer) -> None:
     """First a role that makes the roles of Cairn, then one that finds them and may not use them."""
     first = await database_of(bare_server, "first", "CREATEROLE")
@@ -91,6 +92,7 @@ async def test_createrole_is_enough_and_others_get_told(bare_server: EmbeddedSer
     await serve_with(second)
 
 
+@pytest.mark.siege
 async def test_without_createrole_the_message_is_all_an_administrator_needs(bare_server: EmbeddedServer) -> None:
     plain = await database_of(bare_server, "plain", "NOCREATEROLE")
     with pytest.raises(MigrationError) as caught:
@@ -127,6 +129,7 @@ async def test_the_tutorial_on_an_own_postgresql(bare_server: EmbeddedServer) ->
         assert await run(bare_server.dsn("own", "alice"), statement) == []
 
 
+@pytest.mark.siege
 async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path: Path) -> None:
     """Under FORCE ROW LEVEL SECURITY: the owner's UPDATE reaches the rows of every tenant. In a second database of the owner."""
     await run(owned.dsn("postgres"), "CREATE DATABASE next OWNER owner", "SELECT")
@@ -159,6 +162,7 @@ async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path
     assert (await migrate(dsn, source=release.source)).action == "migrated"
 
 
+@pytest.mark.siege
 async def test_an_owner_backs_up_and_restores(owned: EmbeddedServer, tmp_path: Path) -> None:
     """Into another database of theirs, and into one of somebody who must be told that the roles of Cairn are not theirs."""
     admin = owned.dsn("postgres")
@@ -232,6 +236,7 @@ async def test_analysts_are_watched_and_what_is_missing_is_told(owned: EmbeddedS
         await run(owned.dsn("owner"), "REVOKE pg_signal_backend, pg_read_all_stats FROM owner", "SELECT")
 
 
+@pytest.mark.siege
 async def test_an_owner_without_rights_moves_tenants(owned: EmbeddedServer, tmp_path: Path) -> None:
     dsn = owned.dsn("owner", "owner")
     database = await Database.open(dsn, max_size=1)

@@ -133,6 +133,7 @@ async def test_an_old_conversation_goes_on(upgraded: Services, written: dict[str
     assert await release_state.count_rows(upgraded) == written["rows"] | {"messages": written["rows"]["messages"] + 2}
 
 
+@pytest.mark.siege
 async def test_processes_that_serve_are_answered_while_another_one_migrates(
     upgraded: Services, left_behind: str, psql: Callable[..., str]
 ) -> None:
@@ -146,6 +147,7 @@ async def test_processes_that_serve_are_answered_while_another_one_migrates(
         assert await reading > 0
 
 
+@pytest.mark.siege
 async def test_readers_are_answered_while_everything_is_read_anew(upgraded: Services) -> None:
     """`cairn reread` and `cairn reindex`, as the notes after an upgrade say it."""
     async with upgraded.database.transaction(upgraded.principal) as connection:
@@ -165,6 +167,7 @@ async def test_readers_are_answered_while_everything_is_read_anew(upgraded: Serv
     assert await release_state.first_found(upgraded) == QUERIES
 
 
+@pytest.mark.siege
 async def test_its_backup_is_restored(empty_database: str, dump: Path, written: dict[str, Any], tmp_path: Path) -> None:
     assert (await restore(empty_database, dump)).left_out == ()
     environment = read_environment({"CAIRN_DATABASE_URL": empty_database, "CAIRN_HOME": str(tmp_path)})

@@ -38,6 +38,7 @@ async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tm
         await connection.close()
 
 
+@pytest.mark.siege
 async def test_databases_of_one_cluster_migrate_at_once(server: EmbeddedServer, psql: Callable[..., str]) -> None:
     """Roles belong to the cluster, the lock to the database: the shared catalogs must stand it."""
     names = [f"at_once_{number}" for number in range(4)]

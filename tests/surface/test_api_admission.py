@@ -154,6 +154,7 @@ def test_stalled_bodies_lock_nobody_out_and_are_ended(api: Api) -> None:
             assert '"request-timeout"' in answer
 
 
+@pytest.mark.siege
 def test_a_body_that_comes_steadily_has_its_time(api: Api) -> None:
     body = json.dumps(SEARCH).encode().ljust(3500)
     with connect(api) as connection:
@@ -164,6 +165,7 @@ def test_a_body_that_comes_steadily_has_its_time(api: Api) -> None:
         assert connection.recv(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("begun", [b"", b"GET /health/live HTTP/1.1\r\nHost: loc"])
 def test_a_head_that_does_not_come_is_given_up(api: Api, begun: bytes) -> None:
     with connect(api) as connection:
@@ -171,6 +173,7 @@ def test_a_head_that_does_not_come_is_given_up(api: Api, begun: bytes) -> None:
         assert reply_of(connection).startswith("HTTP/1.1 408 ")
 
 
+@pytest.mark.siege
 def test_a_second_head_that_does_not_come_is_given_up(api: Api) -> None:
     whole = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connect(api) as connection:
@@ -189,6 +192,7 @@ def test_more_stalled_bodies_than_are_received_at_once_lock_nobody_out(api: Api)
     assert "request.bug" not in api.log
 
 
+@pytest.mark.siege
 def test_an_open_connection_may_be_silent_between_requests(api: Api) -> None:
     whole = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connect(api) as connection:
@@ -275,6 +279,7 @@ def test_a_title_is_bounded(api: Api) -> None:
     assert "at most 2,000 characters" in answer["failed"][0]["error"]
 
 
+@pytest.mark.siege
 def test_a_long_text_full_of_quotes_is_no_large_json(api: Api) -> None:
     text = 'He said "stones", and \\ {"a": [1, 2]}.\n' * 1500
     answer = api.client.post(

@@ -160,6 +160,7 @@ def test_file_over_the_limit(api: Api) -> None:
     assert "big.txt" in body["detail"]
 
 
+@pytest.mark.siege
 def test_large_query_and_long_words(api: Api) -> None:
     problem(search(api, query="stone " * 900_000), 413, "too-large")
     problem(search(api, query="stone " * 150_000), 422)
@@ -168,6 +169,7 @@ def test_large_query_and_long_words(api: Api) -> None:
             assert search(api, query=query, mode=mode).status_code == 200, (query[:5], mode)
 
 
+@pytest.mark.siege
 def test_document_of_4_000_distinct_words(api: Api) -> None:
     """In passages as large as the settings allow: more to the tsvector of each."""
     before = api.revision
@@ -203,6 +205,7 @@ NASTY = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("text", NASTY)
 def test_nasty_characters_in_every_text_field(api: Api, text: str) -> None:
     inside = {text: text, "deep": {text: [text, {text: text}]}}
@@ -244,6 +247,7 @@ def test_nothing_but_characters_that_mean_nothing_is_an_empty_query(api: Api) ->
         problem(api.client.post("/query", content=body, headers=JSON), 422)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "query", ["foo & (bar", "!!", "a <-> b:*", '"', "' | '", ":*", "\\", "(((", "stones -cairn or ("]
 )
@@ -373,6 +377,7 @@ def upload(api: Api, files: list[tuple[str, Any]], **more: Any) -> Any:
     return api.client.post("/collections/uploads/documents", params={"wait": "true"}, files=files, **more)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("filename", "identity"),
     [
@@ -418,6 +423,7 @@ HIDDEN = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("hidden", HIDDEN, ids=lambda sign: f"U+{ord(sign):04X}")
 def test_what_cannot_be_seen_makes_no_second_name(api: Api, hidden: str) -> None:
     said = "U+000A" if hidden == "\u2028" else f"U+{ord(hidden):04X}"  # as a line end, which it is

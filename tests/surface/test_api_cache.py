@@ -104,6 +104,7 @@ def test_a_question_says_that_its_passages_came_from_the_cache(api: Api) -> None
     assert again["answer"] == first["answer"]
 
 
+@pytest.mark.siege
 def test_new_settings_are_another_key(api: Api) -> None:
     search(api)
     old = api.revision

@@ -449,6 +449,7 @@ def test_session_ids_of_many_kinds(stones: Api) -> None:
 # --- how streams end ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", ["cut", "error_chunk", "bad_chunk"])
 def test_a_model_that_breaks_in_the_middle_is_replaced_by_a_quotation(
     talking: Api, chat: ScriptedServer, kind: str
@@ -475,6 +476,7 @@ def test_silence_is_filled_with_comments(talking: Api, chat: ScriptedServer) -> 
     assert any(line == "event: done" for line in lines)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", ["/chat/stream", "/chat/c1/stream", "/query"])
 @pytest.mark.parametrize("kind", ["stall", "stall_late"])
 def test_leaving_a_stream_ends_the_model_call(
@@ -492,6 +494,7 @@ def test_leaving_a_stream_ends_the_model_call(
     _expect_cancelled(talking, chat, psql, session, left)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", ["/chat/", "/query"])
 def test_leaving_without_a_stream_ends_the_model_call(
     talking: Api, chat: ScriptedServer, psql: Psql, path: str

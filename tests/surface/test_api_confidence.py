@@ -27,6 +27,7 @@ def handbook(api: Api) -> Api:
     return api
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("question", CASES)
 def test_the_word_is_the_same_everywhere(handbook: Api, question: str) -> None:
     client, session = handbook.client, str(uuid4())

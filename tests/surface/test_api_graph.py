@@ -135,6 +135,7 @@ def test_unknown_names_are_answered_with_near_ones(people: Api) -> None:
     assert (gone.status_code, gone.json()["code"]) == (404, "not-found")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("path", "query", "status"),
     [

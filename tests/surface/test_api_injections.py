@@ -70,6 +70,7 @@ def stream(api: Api, path: str, **body: Any) -> list[SseEvent]:
     return events
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("strategy", ["auto", "react", "planned", "iterative", "corrective", "enhanced"])
 def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
     before = len(obeying.prompts)
@@ -82,6 +83,7 @@ def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
         assert whole["route"]["strategy"], "all that can be sent was looked at"
 
 
+@pytest.mark.siege
 def test_chat_agents_and_questions_of_code(hostile: Api) -> None:
     session = str(uuid4())
     made = post(hostile, "/chat/", message=ASK, collection_name="default", session_id=session)

@@ -30,6 +30,7 @@ def is_idle(api: Api) -> bool:
     return not queue["queued"] and not queue["running"]
 
 
+@pytest.mark.siege
 def test_memory_comes_back_after_bombs_and_large_texts(api: Api) -> None:
     api.index("memory", first="A cairn is a pile of stones that marks a trail.")
     before = resident(api)

@@ -90,6 +90,7 @@ def test_watching_and_leaving_change_nothing(both: tuple[Api, Api], chat: Script
     assert answers[0].status_code == 200
 
 
+@pytest.mark.siege
 def test_unknown_runs_and_what_is_no_id_are_one_error(both: tuple[Api, Api]) -> None:
     for run_id, code in ((str(uuid4()), "not-found"), ("nonsense", "invalid-input")):
         (frame,) = watch(both[0], run_id)

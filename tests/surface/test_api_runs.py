@@ -54,6 +54,7 @@ def test_reader_goes_on_in_the_middle_on_the_other_process(both: tuple[Api, Api]
     assert status(one, run_id) == status(two, run_id) == "succeeded"
 
 
+@pytest.mark.siege
 def test_many_readers_read_the_same(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     chat.script(DRIP)
     run_id, read = start(both[0])
@@ -108,6 +109,7 @@ def test_after_the_last_event_there_is_nothing_and_wrong_places_are_refused(both
     assert two.client.get(f"/runs/{uuid4()}/events").status_code == 404
 
 
+@pytest.mark.siege
 def test_chat_stream_goes_on_in_its_own_shape(both: tuple[Api, Api], chat: ScriptedServer) -> None:
     one, two = both
     chat.script(DRIP)
@@ -132,6 +134,7 @@ def test_chat_stream_goes_on_in_its_own_shape(both: tuple[Api, Api], chat: Scrip
     assert [message["role"] for message in said] == ["user", "assistant"]
 
 
+@pytest.mark.siege
 def test_long_answer_costs_few_rows(both: tuple[Api, Api], chat: ScriptedServer, psql: Psql) -> None:
     words = " ".join(f"word{n}" for n in range(2_000))
     chat.script(Reply("ok", text=words))
@@ -333,6 +336,7 @@ def _check_lost(api: Api, run_id: str) -> None:
     assert trace["document_ids"]
 
 
+@pytest.mark.siege
 def test_stopped_process_ends_its_runs_in_time(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer
 ) -> None:

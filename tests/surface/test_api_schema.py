@@ -52,6 +52,7 @@ def run(api: Api, folder: Path, *arguments: str, **variables: str) -> None:
     assert "request.bug" not in api.log
 
 
+@pytest.mark.siege
 def test_examples_are_taken_and_edges_are_answered_as_declared(complete: Api, tmp_path: Path) -> None:
     run(complete, tmp_path, "--phases", "examples,coverage", SCHEMATHESIS_HOOKS=str(HERE / "schema_hooks.py"))
 

@@ -126,6 +126,7 @@ def test_leaving_a_stream_cancels_the_run_within_a_second(talking: Api, chat: Sc
     assert outcome(talking, psql, run_id) == "cancelled"
 
 
+@pytest.mark.siege
 def test_leaving_while_the_model_is_silent_cancels_too(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     chat.script("stall")
     asked = len(chat.requests)
@@ -154,6 +155,7 @@ def test_leaving_a_request_without_stream_cancels_it_too(talking: Api, chat: Scr
     talking.await_until(lambda: in_flight(talking) == 0)
 
 
+@pytest.mark.siege
 def test_many_who_leave_leave_nothing_behind(talking: Api, chat: ScriptedServer, psql: Psql) -> None:
     """30 disconnects, more than there are connections in the pool, at different moments."""
     chat.script(*[LASTING] * 30)
@@ -234,6 +236,7 @@ def test_stopping_with_open_streams_tells_them_and_ends(launch: Callable[..., An
         assert (events[-1].data["status"], events[-1].data["code"]) == (503, "stopping")
 
 
+@pytest.mark.siege
 def test_stopping_lets_a_request_in_flight_finish(launch: Callable[..., Any], chat: ScriptedServer) -> None:
     with launch() as api:
         api.index("stones", a=TEXT)
@@ -249,6 +252,7 @@ def test_stopping_lets_a_request_in_flight_finish(launch: Callable[..., Any], ch
     assert api.process.returncode == 0
 
 
+@pytest.mark.siege
 def test_stopping_hands_a_running_job_back(launch: Callable[..., Any], chat: ScriptedServer, psql: Psql) -> None:
     with at_work(launch, chat) as (api, path):
         assert api.client.get(path).json()["status"] == "running"

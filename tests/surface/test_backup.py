@@ -145,6 +145,7 @@ def tables(empty_database: str, psql: Callable[..., str]) -> Callable[[], str]:
     return lambda: psql("SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rag')", name).strip()
 
 
+@pytest.mark.siege
 def test_what_cannot_be_restored_is_one_line_and_leaves_nothing(
     cairn: Cairn, small_dump: Path, empty_database: str, tables: Callable[[], str], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -168,6 +169,7 @@ def test_what_cannot_be_restored_is_one_line_and_leaves_nothing(
     assert cairn("search", "pile of stones").code == 0
 
 
+@pytest.mark.siege
 def test_a_dump_of_newer_code_is_refused(
     cairn: Cairn, database: str, small_dump: Path, empty_database: str, tables: Callable[[], str], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, psql: Callable[..., str],

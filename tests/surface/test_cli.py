@@ -171,6 +171,7 @@ def test_errors_are_one_line_without_a_stack_trace(cairn: Cairn, monkeypatch: py
     assert away.err.startswith("cairn: cannot connect to PostgreSQL")
 
 
+@pytest.mark.siege
 def test_what_a_start_imports_was_compiled_at_the_installation_and_is_no_telemetry() -> None:
     """Where PYTHONDONTWRITEBYTECODE is set every start would compile it again: 3.3 s of processor time in place of 1.8."""
     program = (
@@ -576,6 +577,7 @@ def test_collections_are_called_as_people_call_them(cairn: Cairn) -> None:
     assert cairn("collections", "list").out == "Personnel-2024  1 document\n"
 
 
+@pytest.mark.siege
 def test_documents_of_an_earlier_release_are_read_anew(cairn: Cairn, tmp_path: Path, database: str, psql: Any) -> None:
     """All collections at once; what cannot be read any more is told of, by name."""
     for name in ("kept.md", "lost.md"):

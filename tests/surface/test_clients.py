@@ -203,6 +203,7 @@ def run(program: str, python: str, api: Api, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize("program", [text for text in PROGRAMS if "cairn.client" in text])
 def test_a_program_with_the_client_runs(program: str, client: Client, api: Api, folder: Path) -> None:
     assert len([line for line in program.splitlines() if line.strip()]) <= 12

@@ -28,6 +28,7 @@ def blocks(page: str, language: str, api: Api) -> list[str]:
     return [re.sub(r"(?:127\.0\.0\.1|localhost):8000", f"127.0.0.1:{api.port}", body) for body in found]
 
 
+@pytest.mark.sweep(3)
 @CURL
 @pytest.mark.parametrize(
     ("page", "said"),

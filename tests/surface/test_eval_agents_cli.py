@@ -51,6 +51,7 @@ def test_questions_are_answered_judged_and_rated(cairn: Cairn, asked: Path, rows
     assert counted["runs"] == 8, "the same runs, from the traces"
 
 
+@pytest.mark.siege
 def test_two_strategies_are_compared_also_by_their_answers(cairn: Cairn, asked: Path, tmp_path: Path) -> None:
     ids = []
     for strategy in ("fast", "corrective"):
@@ -95,6 +96,7 @@ def test_figures_below_their_floor_end_with_an_error(cairn: Cairn, asked: Path, 
         assert said in done.err
 
 
+@pytest.mark.siege
 def test_too_few_questions_calibrate_nothing(cairn: Cairn, asked: Path) -> None:
     done = cairn("calibrate", asked)
     assert done.code != 0

@@ -238,6 +238,7 @@ def test_a_second_run_indexes_only_what_changed(cairn: Cairn, gear: Path, rows: 
     assert first == second != third
 
 
+@pytest.mark.siege
 def test_a_collection_that_is_not_the_corpus_is_reported_and_made_anew(cairn: Cairn, gear: Path) -> None:
     cairn("retrieval", gear, "--mode", "lexical")  # a run says with which chunking
     write(gear, {key: value for key, value in DOCUMENTS.items() if key != "hut"})
@@ -250,6 +251,7 @@ def test_a_collection_that_is_not_the_corpus_is_reported_and_made_anew(cairn: Ca
     assert "warning" not in fresh.err
 
 
+@pytest.mark.siege
 def test_another_collection_can_be_searched_as_it_stands(cairn: Cairn, gear: Path, rows: Rows) -> None:
     missing = cairn("retrieval", gear, "--no-index", "--collection", "other")
     assert (missing.code, missing.out) == (1, "")
@@ -349,6 +351,7 @@ def test_two_runs_are_compared_query_by_query(cairn: Cairn, gear: Path, tmp_path
     assert [run["name"] for run in json.loads(cairn("list", "--json", "-").out)["runs"]] == ["after", "before"]
 
 
+@pytest.mark.siege
 def test_runs_over_other_judgements_are_compared_with_a_warning(cairn: Cairn, gear: Path, tmp_path: Path) -> None:
     whole, part = (
         stored(cairn("retrieval", gear, "--mode", "lexical", "--json", "r.json", *limit), tmp_path / "r.json")[0]["id"]
@@ -419,6 +422,7 @@ def test_sets_count_the_same_however_many_queries_they_have(cairn: Cairn, gear: 
     assert found["grid"]["current"]["ndcg"]["mean"] == pytest.approx(sum(means) / 2)
 
 
+@pytest.mark.siege
 def test_the_impact_of_reranking(cairn: Cairn, gear: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a reranker that counts common words, and so spoils what the vectors found."""
     with ScriptedServer() as remote:

@@ -96,6 +96,7 @@ def contents(dsn: str) -> dict[str, str]:
     return asyncio.run(look())
 
 
+@pytest.mark.siege
 def test_thumbs_judge_settings_and_only_better_ones_are_written(parts: Api, replay: Replay, tmp_path: Path) -> None:
     code, _, err = replay("--set", "rag.hybridSearchWeight=.2")
     assert code != 0

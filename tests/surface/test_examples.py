@@ -57,6 +57,7 @@ def test_each_example_is_listed_and_run_here() -> None:
     assert all(name in Path(__file__).read_text() for name in listed)
 
 
+@pytest.mark.siege
 def test_ask_a_folder_and_what_was_not_answered(
     database: str, monkeypatch: pytest.MonkeyPatch, cairn: Cairn, program: Program, folder: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_ask_a_folder_and_what_was_not_answered(
     assert [row.split(",")[:3] for row in rows] == [["who won the world cup in 1998?", "2", "2"]]
 
 
+@pytest.mark.siege
 def test_stream_over_http(api: Api, monkeypatch: pytest.MonkeyPatch, program: Program) -> None:
     api.index("handbook", leave=LEAVE)
     monkeypatch.setenv("CAIRN_URL", api.url)

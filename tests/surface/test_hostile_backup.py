@@ -180,6 +180,7 @@ def test_nothing_of_a_stranger_s_schema_comes_in_and_tables_that_are_none_of_cai
     assert "'runs_x'" in said
 
 
+@pytest.mark.siege
 def test_nothing_of_a_whole_database_comes_in(attack: Attack, restored: Callable[[Path], str], marker: Path) -> None:
     """A dump without restrictions: with owners, rights, an extension, an event trigger and schemas of its own."""
     statements = """
@@ -204,6 +205,7 @@ def test_nothing_of_a_whole_database_comes_in(attack: Attack, restored: Callable
     assert restored(file) == ""
 
 
+@pytest.mark.siege
 def test_a_column_of_another_release_is_refused(attack: Attack, refused: Callable[[Path], str]) -> None:
     said = refused(attack("ALTER TABLE rag.tenants ADD struck boolean DEFAULT rag.strike();"))
     assert "column 'tenants.struck', which this release does not fill: restore it with the release that made it" in said
@@ -242,6 +244,7 @@ def forge(whole: bytes, text: bytes, marker: Path) -> bytes:
     return whole[:begin] + text + whole[end:]
 
 
+@pytest.mark.siege
 def test_a_forged_archive_is_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
     """What pg_restore prints before the rows of a table is a text of the archive, and may be any."""
     file = attack("SELECT 1")
@@ -278,6 +281,7 @@ def test_rows_that_end_in_a_statement_are_refused(attack: Attack, refused: Calla
     assert "could not be restored: missing data for column" in refused(file)
 
 
+@pytest.mark.siege
 def test_a_table_of_rows_that_break_the_schema_is_refused(attack: Attack, refused: Callable[[Path], str]) -> None:
     """Constraints of the release hold for what a dump brings, whatever constraints it brings."""
     lost = """

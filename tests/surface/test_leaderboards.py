@@ -100,6 +100,7 @@ def means(made: tuple[dict[str, Any], str], task: str, row: int = 0) -> dict[str
     return {name: figure["mean"] for name, figure in made[0][task]["measured"][row]["figures"].items()}
 
 
+@pytest.mark.siege
 @pytest.mark.asyncio(loop_scope="module")
 async def test_each_set_is_measured_in_the_metric_of_others(made: tuple[dict[str, Any], str]) -> None:
     assert means(made, "2wiki") == {"recall@5": 1, "recall@2": 1}

@@ -73,6 +73,7 @@ def test_answers_over_rest_openai_and_streams(filled: Api) -> None:
     assert sum("herring" in text.lower() for text in said) >= 6
 
 
+@pytest.mark.siege
 async def test_answers_searches_and_lists_over_mcp(filled: Api) -> None:
     from mcp.client.client import Client
     from mcp.client.streamable_http import streamable_http_client

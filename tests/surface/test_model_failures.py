@@ -45,6 +45,7 @@ def _fresh(remote: ScriptedServer) -> None:
     remote.begin(lambda _: "A cairn is a pile of stones that marks a trail [1].")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("reply", "cause", "sentence"),
     [
@@ -130,6 +131,7 @@ def test_the_command_says_it_too(
     assert "HTTP 401" in cairn("ask", QUESTION["question"], "-c", "notes", "-v").out
 
 
+@pytest.mark.siege
 def test_a_start_without_an_answering_model_is_told(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path
 ) -> None:

@@ -28,6 +28,7 @@ def with_chat(fresh_database: Callable[[], str], tmp_path: Path, model: Path, re
         yield running
 
 
+@pytest.mark.siege
 def test_an_open_circuit_is_seen_and_answers_are_extracted_meanwhile(with_chat: Api, remote: ScriptedServer) -> None:
     api, before = with_chat, with_chat.revision
     api.write_settings(SETTINGS)

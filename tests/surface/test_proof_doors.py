@@ -29,6 +29,7 @@ def harbour(api: Api) -> bytes:
     return content
 
 
+@pytest.mark.siege
 def test_both_doors_prove_the_same(
     api: Api, harbour: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,6 +64,7 @@ def cut(source: Path, folder: Path, questions: Path | None = None) -> Path:
 JUDGED: Final = Path(__file__).parents[1] / "data" / "judged"
 
 
+@pytest.mark.measurement
 @pytest.mark.parametrize("command", SETS)
 def test_the_gate_holds_on_the_set_that_ships(command: str, cairn: Cairn, tmp_path: Path) -> None:
     strategy = ("--strategy", "fast") if command == "agents" else ()

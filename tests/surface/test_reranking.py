@@ -117,6 +117,7 @@ def in_force(api: Api) -> Any:
 # --- Cohere -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_auto_takes_cohere_where_there_is_a_key(with_cohere: Api, calls: list[Any]) -> None:
     use(with_cohere)
     found = search(with_cohere)
@@ -142,6 +143,7 @@ def test_the_trace_has_the_scores_of_the_reranker(with_cohere: Api) -> None:
     assert {item["fate"] for item in fused["candidates"]} == {"kept", "below top_k after reranking"}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", ["401", "malformed", "html_200", "wrong_shape", "out_of_range", "score"])
 def test_a_failure_leaves_the_fused_order_and_says_so(
     with_cohere: Api, remote: ScriptedServer, calls: list[Any], kind: str
@@ -308,6 +310,7 @@ def test_without_its_reranker_an_answer_keeps_to_what_is_relevant(with_chat: Api
 # --- neither ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_auto_without_anything_reranks_nothing_and_finds_nothing_wrong(bare: Api) -> None:
     use(bare)
     assert in_force(bare) is None
@@ -315,6 +318,7 @@ def test_auto_without_anything_reranks_nothing_and_finds_nothing_wrong(bare: Api
     assert "no reranker is configured" in search(bare, rerank=True)["degraded"][0]
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize(
     ("provider", "reason"),
     [
@@ -337,6 +341,7 @@ def test_a_cross_encoder_is_fetched_only_where_the_settings_say_so(bare: Api) ->
         assert said in search(bare)["degraded"][0]
 
 
+@pytest.mark.siege
 def test_a_cross_encoder_that_is_put_on_disk_is_used(bare: Api) -> None:
     """Within seconds: searches do not look at the disk each time."""
     use(bare)

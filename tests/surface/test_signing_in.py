@@ -212,6 +212,7 @@ def test_a_refusal_of_mcp_leads_to_the_issuer(guarded: Api, issuer: ScriptedIssu
     assert "resource_metadata" not in guarded.client.get("/collections").headers["www-authenticate"]
 
 
+@pytest.mark.siege
 async def test_the_sdk_signs_its_user_in_knowing_only_the_address(guarded: Api, issuer: ScriptedIssuer) -> None:
     from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
     from mcp.client.client import Client

@@ -78,6 +78,7 @@ def test_pages_are_fetched_by_a_job_and_can_be_asked(api: Api, web: ScriptedWeb)
     assert citation["title"] == "Leave policy"
 
 
+@pytest.mark.siege
 def test_the_client_waits_for_its_pages(api: Api, web: ScriptedWeb) -> None:
     with Client(api.url) as client:
         done = client.fetch(f"http://localhost:{web.port}/leave", collection="waited")
@@ -112,6 +113,7 @@ def test_one_wrong_address_and_nothing_is_fetched(api: Api, web: ScriptedWeb, bo
     assert len(web.requests) == before
 
 
+@pytest.mark.siege
 def test_cairn_ingest_takes_addresses(
     database: str, model: Path, web: ScriptedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],

@@ -112,6 +112,7 @@ async def _sleeps(dsn: str) -> bool:
         await connection.close()
 
 
+@pytest.mark.siege
 def test_a_server_of_ones_own_has_a_login_that_its_owner_made(
     home: EmbeddedServer, cairn: Cairn, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

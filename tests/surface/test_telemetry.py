@@ -156,6 +156,7 @@ def test_probes_are_not_traced_and_jobs_are(api: Api, collector: Collector) -> N
     assert not [span for span in collector.spans if span.name.startswith("sql ") and not span.parent_span_id]
 
 
+@pytest.mark.siege
 def test_a_dead_collector_disturbs_nobody_and_the_end_sends_what_is_left(
     database: str, model: Path, tmp_path: Path, collector: Collector
 ) -> None:

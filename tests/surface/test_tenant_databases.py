@@ -194,6 +194,7 @@ def test_tenants_are_served_from_their_databases(api: Api, world: World) -> None
     assert ask_database(world.east.dsn, "SELECT count(*) FROM rag.tenants WHERE name = 'other'") == 0
 
 
+@pytest.mark.siege
 def test_its_own_key_reads_all_of_it(api: Api, world: World, victim: Victim) -> None:
     for operation in operations(api, victim):
         if operation.method == "GET":
@@ -201,6 +202,7 @@ def test_its_own_key_reads_all_of_it(api: Api, world: World, victim: Victim) -> 
             assert answer.status_code in (200, 204), f"{operation.name}: {answer.status_code} {answer.text}"
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize("who", ["other", "globex"])
 def test_nobody_reads_or_changes_what_is_another_tenants(api: Api, world: World, victim: Victim, who: str) -> None:
     """All operations with the ids and names of a tenant of the other server, and with a key of either server."""
@@ -329,6 +331,7 @@ class Searches:
         self._thread.join()
 
 
+@pytest.mark.siege
 def test_a_server_that_is_killed_costs_its_own_tenants_alone(api: Api, world: World, tmp_path: Path) -> None:
     """And what it was asked for before goes on when it is back, without a restart."""
     globex, other = world.keys["globex"], world.keys["other"]
@@ -377,6 +380,7 @@ def test_a_server_that_is_killed_costs_its_own_tenants_alone(api: Api, world: Wo
     api.await_until(lambda: not ready(api, other)["problems"])
 
 
+@pytest.mark.siege
 def test_a_server_that_hangs_holds_up_nobody_else(api: Api, world: World, tmp_path: Path) -> None:
     """As behind a network that loses everything: more requests than are let in at once wait for it, and others pass."""
     globex, other = world.keys["globex"], world.keys["other"]
@@ -410,6 +414,7 @@ def test_a_server_that_hangs_holds_up_nobody_else(api: Api, world: World, tmp_pa
 # --- starting and ending --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_a_start_waits_for_no_server_that_is_away_and_opens_it_later(world: World, tmp_path: Path) -> None:
     world.east.stop()
     try:
@@ -434,6 +439,7 @@ def test_a_start_waits_for_no_server_that_is_away_and_opens_it_later(world: Worl
             world.east.start()
 
 
+@pytest.mark.siege
 def test_a_database_of_newer_code_is_refused_and_the_others_go_on(world: World, tmp_path: Path) -> None:
     ask_database(
         world.east.dsn, "INSERT INTO rag.schema_revisions (revision, breaking) VALUES ('9999', true) RETURNING 1"
@@ -472,6 +478,7 @@ def test_a_start_with_a_map_that_cannot_be_meant_is_one_line(world: World, tmp_p
 # --- moving ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_a_tenant_moves_to_another_server_with_its_keys(
     cairn: Cairn, world: World, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_deleting_asks(cairn: Cairn, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert deed["target"] == "acme"
 
 
+@pytest.mark.siege
 def test_to_standard_output(cairn: Cairn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "rocks.md").write_text(TEXT)
     monkeypatch.setenv("CAIRN_TENANT", "acme")

@@ -122,6 +122,7 @@ def pieces(*parts: bytes, status: int = 200, **headers: str) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.siege
 @needs_node
 def test_a_stream_is_read_however_it_is_cut_and_one_that_breaks_is_an_error() -> None:
     each = [(FRAMES + ANSWER)[n : n + 1] for n in range(len(FRAMES + ANSWER))]

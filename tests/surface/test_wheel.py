@@ -133,6 +133,7 @@ def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+@pytest.mark.siege
 def test_the_wheel_answers_and_serves_beside_an_app_of_ones_own(colleague: User) -> None:
     """With what it brings itself: statements, migrations, words of languages, the page; and nothing of the repository."""
     script = "import app, cairn; print(app.NAME, cairn.__file__)"

@@ -225,6 +225,7 @@ def test_small_things_and_broken_ones(text: str, expected: str | None) -> None:
         assert read(text).text.strip() == expected
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "line",
     ["*" * 50_000, "`a " * 20_000, "<<a" * 20_000, "[" * 50_000, "((" * 20_000, "{a}" * 20_000, "link:" * 20_000],

@@ -9,6 +9,7 @@ from tests.growth import repeated, takes_linear_time
 from tests.unit.test_chunkers import split
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("strategy", ["parent_child", "tokens"])
 @pytest.mark.parametrize("markup", ["markdown", "plain", "code"])
 @pytest.mark.parametrize(

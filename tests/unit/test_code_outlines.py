@@ -251,6 +251,7 @@ def test_damaged_files_are_read_and_spans_stay_inside(language: str, seed: int, 
         assert not reference.local or reference.target in names
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("language", CASES)
 @pytest.mark.parametrize("what", ["(", "{", "a(", "[", "class A {", "if x:\n "])
 @pytest.mark.parametrize("deep", [3_000, pytest.param(10_000, marks=pytest.mark.siege)])
@@ -260,6 +261,7 @@ def test_deep_nesting_ends(language: str, what: str, deep: int) -> None:
     assert time.thread_time() - began < patience(60, least=0)
 
 
+@pytest.mark.siege
 def test_a_generated_file_of_megabytes_ends() -> None:
     text = "".join(f"def function_{n}(x):\n    return function_{n + 1}(x) + helper.call(x)\n\n" for n in range(25_000))
     found = outline_of(text, "python", "big.py")

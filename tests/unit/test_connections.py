@@ -55,6 +55,7 @@ async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
         writer.close()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("begun", [b"", b"G", GET[:20], GET[:-2]])
 async def test_a_head_that_does_not_come_is_given_up(port: int, begun: bytes) -> None:
     async with connected(port) as (reader, writer):
@@ -68,6 +69,7 @@ async def test_a_head_that_does_not_come_is_given_up(port: int, begun: bytes) ->
             assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.sweep(2)
 async def test_a_connection_may_be_silent_between_requests_and_within_bodies(port: int) -> None:
     head = b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
     async with connected(port) as (reader, writer):
@@ -84,6 +86,7 @@ async def test_a_connection_may_be_silent_between_requests_and_within_bodies(por
             assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/x y?a=1 |")
 
 
+@pytest.mark.sweep(2)
 async def test_a_head_behind_a_slow_request_has_its_time_after_that(port: int) -> None:
     async with connected(port) as (reader, writer):
         writer.write(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET[:20])

@@ -116,6 +116,7 @@ def test_so_many_keys_are_kept() -> None:
     assert len(read_front_matter(f"---\n{block}---\n").metadata) == MOST_KEYS
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "unit", ["[", "{", "? ", "- ", "a: [", "!a ", "&a ", '"', "'", "a: |\n", "  ", "a: b\n", "{a: ", "#", "\t"]
 )

@@ -299,6 +299,7 @@ def test_any_text_gives_mentions_inside_their_passages(text: str, language: str)
         assert all(span.start <= r.start <= r.end <= span.end for r in found.relations)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("begin", "unit"),
     [("", "A "), ("", "Ab. "), ("", "a_b "), ("", "("), ("", "x y "), ("Foo Bar", ", Inc"), ("Foo", " Inc")],

@@ -128,6 +128,7 @@ MARKUP: Final = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_markup_is_alive_in_whatever_a_document_holds(seed: int) -> None:
     """Of a thousand documents each, quoted as they are and repeated by a model: what is left of tags is in code."""
@@ -239,6 +240,7 @@ def test_little_is_held_back() -> None:
     assert len(outbound.feed("<img " + "y" * 5000)) > 3000
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "unit",
     ["<a ", "[", "[a](", "](", "` ", "a.", "//", "a:", '<a "', "a@", "[`<a.b@c:", "&#104;", "\u200b", "www.", "```\n"],

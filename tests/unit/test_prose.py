@@ -108,6 +108,7 @@ def test_what_is_cut_around_the_words_has_most_of_them() -> None:
     assert text.startswith(begins.rstrip("…")), "a passage that was found by its meaning has none of the words"
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "piece", ["[", "*a ", "<", "<a ", "<!--", "<script>", "![a](", "**a", "_a_", "a\n", "|a|\n", "> ", "&", "`a", "~~a"]
 )

@@ -144,6 +144,7 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("unit", UNITS)
 def test_it_takes_linear_time(unit: str) -> None:
     assert takes_linear_time(plain_markup, repeated(unit), 8_000)

@@ -208,6 +208,7 @@ def test_any_text_can_be_read(text: str) -> None:
             assert table.span[0] <= row.start < row.end <= table.span[1]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "text", ["|" * 200_000, "| a " * 100_000, "|-" * 100_000 + "\n", "| a |\n" * 30_000, "|" + " " * 300_000 + "x",
              "a | b\n" * 30_000, "| a | |\n" * 30_000, "\\" * 200_000 + "|", "|\n---\n" * 20_000]

@@ -53,6 +53,7 @@ async def connection(code: tuple[str, int, UUID]) -> AsyncIterator[Any]:
     await opened.close()
 
 
+@pytest.mark.siege
 async def test_names_are_found_by_key(connection: Any, code: tuple[str, int, UUID]) -> None:
     _, tenant, collection = code
     nodes = await plan(connection, SQL["called"], tenant, [collection], ["entity 11", "entity 4002"], "", 500)

@@ -88,6 +88,7 @@ def walk_statement(tenant: int, collection: UUID, hops: int) -> str:
     return re.sub(r"\b(FROM|JOIN) (entities|adjacency|evidence)\b", r"\1 rag.\2", found)
 
 
+@pytest.mark.siege
 async def test_walk_reads_the_covering_index_alone(connection: Any, big_graph: tuple[str, int, UUID]) -> None:
     """Row security leaves equality and order on the index open, so the walk needs no definer's rights."""
     nodes = await plan(connection, walk_statement(*big_graph[1:], 3))

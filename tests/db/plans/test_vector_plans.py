@@ -90,6 +90,7 @@ async def tenant_of(connection: Any) -> int:
     return int(await connection.fetchval("SELECT current_setting('app.tenant')::bigint"))
 
 
+@pytest.mark.siege
 async def test_a_small_collection_among_thousands_reads_its_own_rows(connection: Any) -> None:
     """Flat in the number of collections: the rows touched are those of the one searched."""
     tenant = await tenant_of(connection)

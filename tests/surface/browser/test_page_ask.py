@@ -150,6 +150,7 @@ def _ask_for_badges(tab: Page) -> None:
         expect(turn.locator(".refusal")).to_have_count(int(question in NOT_THERE))
 
 
+@pytest.mark.siege
 def test_what_answers_stands_first_and_its_source_stays_open_beside_the_next_question(
     handbook: Api, tab: Page, shoot: Shoot
 ) -> None:
@@ -205,6 +206,7 @@ def test_a_question_that_is_sent_before_the_page_is_connected_is_answered(handbo
     assert tab.locator(".turn img").count() == 0
 
 
+@pytest.mark.siege
 def test_a_narrow_screen_asks_and_reads(handbook: Api, tab: Page, shoot: Shoot) -> None:
     """Also where the button is pressed before the page is connected."""
     tab.set_viewport_size({"width": 400, "height": 750})
@@ -232,6 +234,7 @@ def _connect(tab: Page) -> None:
     tab.evaluate("connectNow()")
 
 
+@pytest.mark.siege
 def test_a_pdf_is_shown_as_a_page_with_the_words_marked_and_its_pages_are_turned(
     handbook: Api, tab: Page, shoot: Shoot
 ) -> None:

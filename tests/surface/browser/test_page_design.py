@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from typing import Literal
 
@@ -79,9 +80,14 @@ def told(api: Api) -> Api:
     return api
 
 
-def test_every_room_can_be_read_and_used_by_all_and_is_no_wider_than_a_narrow_screen(told: Api, tab: Page) -> None:
+@pytest.mark.parametrize(
+    "rooms", [ROOMS[:1], pytest.param(ROOMS[1:], marks=pytest.mark.siege)], ids=["the first", "the others"]
+)
+def test_every_room_can_be_read_and_used_by_all_and_is_no_wider_than_a_narrow_screen(
+    told: Api, tab: Page, rooms: Sequence[str]
+) -> None:
     """In light and dark, wide and narrow; names, roles and landmarks are the same in both lights."""
-    for room in ROOMS:
+    for room in rooms:
         tab.emulate_media(color_scheme="light")
         tab.set_viewport_size({"width": 1280, "height": 800})
         tab.goto(f"{told.url}/ui/{room}?collection=handbook&q=leave&conversation=seen")

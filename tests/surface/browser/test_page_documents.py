@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from serving import Api
 
@@ -117,6 +118,7 @@ def _look_narrow_and_dark(tab: Page, shoot: Shoot) -> None:
     tab.set_viewport_size({"width": 1280, "height": 800})
 
 
+@pytest.mark.siege
 def test_files_can_be_dropped(api: Api, tab: Page) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=dropped")
     expect(tab.get_by_text("Drop files or folders here")).to_be_visible()
@@ -129,6 +131,7 @@ def test_files_can_be_dropped(api: Api, tab: Page) -> None:
     expect(tab.get_by_role("listitem").get_by_role("link", name="lift.txt")).to_be_visible()
 
 
+@pytest.mark.siege
 def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=library")
     minilm = "minilm: source code, and English at half the time to add it."
@@ -152,6 +155,7 @@ def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: 
             expect(tab.get_by_text(serving.partition(":")[0], exact=True)).to_be_visible()
 
 
+@pytest.mark.siege
 def test_documents_that_an_earlier_release_read_are_counted(
     api: Api, tab: Page, shoot: Shoot, psql: Callable[..., str]
 ) -> None:
@@ -182,6 +186,7 @@ def _jobs(api: Api, kind: str) -> list[dict[str, Any]]:
     return [one for one in api.client.get("/jobs").json()["items"] if one["kind"] == kind]
 
 
+@pytest.mark.siege
 def test_a_collection_is_called_as_people_call_it(api: Api, tab: Page, shoot: Shoot) -> None:
     """And what is refused is said in the form, which keeps what was typed."""
     api.client.post("/collections", json={"name": "Personnel-2023"})

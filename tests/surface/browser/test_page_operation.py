@@ -105,6 +105,7 @@ def _evaluate(folder: Path) -> None:
     structlog.reset_defaults()
 
 
+@pytest.mark.siege
 def test_evaluations_are_compared(
     api: Api, tab: Page, shoot: Shoot, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_evaluations_are_compared(
     shoot(tab, "operation-quality")
 
 
+@pytest.mark.siege
 def test_answers_are_counted_by_day(api: Api, tab: Page, shoot: Shoot) -> None:
     """Refusals, what was not sure, failures and thumbs, as the database has them."""
     api.index("handbook", leave="Employees have 30 days of leave per year.")

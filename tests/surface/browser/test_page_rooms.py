@@ -38,6 +38,7 @@ def stocked(api: Api) -> Api:
     return api
 
 
+@pytest.mark.siege
 def test_rooms_say_why_there_is_nothing(api: Api, tab: Page) -> None:
     """Before anything is there, and where an address names no run."""
     tab.goto(f"{api.url}/ui/graph")
@@ -154,6 +155,7 @@ def test_a_query_shows_how_passages_were_found_and_bad_filters_are_explained(
     expect(tab.get_by_text("the filters are a JSON object")).to_be_visible()
 
 
+@pytest.mark.siege
 def test_two_settings_and_a_link_to_them(stocked: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{stocked.url}/ui/search?collection=handbook&q=lift&mode=lexical&compare=1&b_mode=vector&b_top_k=3")
     rows = tab.get_by_role("listitem")
@@ -213,6 +215,7 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     expect(tab.locator(".viewer mark")).to_contain_text("from noon")
 
 
+@pytest.mark.siege
 def test_collections_are_shown_by_what_people_call_them(api: Api, tab: Page) -> None:
     made = api.client.post("/collections", json={"name": "staff", "display_name": "Everybody here"})
     assert made.status_code < 300, made.text
@@ -228,6 +231,7 @@ def test_collections_are_shown_by_what_people_call_them(api: Api, tab: Page) -> 
 # --- the graph --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_the_graph_says_what_it_is_for_and_begins_with_names_to_try(stocked: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{stocked.url}/ui/graph?collection=people")
     expect(tab.get_by_text("Who and what your documents speak of")).to_be_visible()

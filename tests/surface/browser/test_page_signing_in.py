@@ -95,6 +95,7 @@ def test_a_key_that_may_only_read_says_so_and_an_open_page_ends_with_its_key(
     expect(tab).to_have_title("Sign in · Cairn")
 
 
+@pytest.mark.siege
 def test_a_key_that_may_not_write_is_offered_no_changes(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
     enter(guarded, tab, place[1].without["write"], "documents?collection=stones")
     expect(tab.get_by_text("Your key may read documents, not add or delete them.")).to_be_visible()
@@ -105,6 +106,7 @@ def test_a_key_that_may_not_write_is_offered_no_changes(guarded: Api, place: tup
     expect(tab.get_by_label("Choose files")).to_have_count(0)
 
 
+@pytest.mark.siege
 def test_a_key_that_may_not_read_sees_why_there_is_nothing(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
     enter(guarded, tab, place[1].without["read"])
     expect(tab.get_by_role("alert").first).to_contain_text("read")
@@ -129,6 +131,7 @@ def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded
     _stop(guarded, tab, chat)
 
 
+@pytest.mark.siege
 def test_a_silent_model_is_told_and_a_quotation_offered_and_a_failure_is_one_sentence(
     guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer, shoot: Shoot
 ) -> None:
