@@ -32,9 +32,13 @@ from tests.thinning import thin_sweeps
 REPO = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CAIRN_SHARED") or REPO.parent / "shared")
 
-# A shared machine is slow now and then; a property does not get wrong by that.
-settings.register_profile("cairn", deadline=None)
-settings.load_profile("cairn")
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A shared machine is slow now and then; a property does not get wrong by that.
+
+    `make test` draws a quarter of the examples of `make test-all`, which is the one without an expression of marks."""
+    settings.register_profile("cairn", deadline=None, max_examples=25 if config.option.markexpr else 100)
+    settings.load_profile("cairn")
 
 
 gc.disable()  # until the tests are collected: all that is made till then stays

@@ -18,6 +18,7 @@ from tests.db.runs import LEAVE, answer, change, events_of, fill
 from tests.recipes import install_recipe
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("protocol", ["native", "text"])
 async def test_react_calls_a_tool_of_another_package(
     install_package: InstallPackage, chatty: Services, talking: Talking

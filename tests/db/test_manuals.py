@@ -48,6 +48,7 @@ async def test_front_matter_is_metadata_and_is_never_quoted(services: Services) 
 MANUALS = Path(__file__).parents[1] / "data" / "manuals"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "said"),
     [

@@ -108,6 +108,7 @@ async def searched(services: Services) -> list[Any]:
     return found
 
 
+@pytest.mark.siege
 async def test_all_of_a_database_comes_back(
     environment: Environment, database: str, empty_database: str, tmp_path: Path
 ) -> None:

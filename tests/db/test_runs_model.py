@@ -194,6 +194,7 @@ async def test_a_refusal_is_not_checked_and_says_what_to_do(services: Services, 
 # --- how a model may fail -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", ["401", "malformed", "empty", "disconnect", "500"])
 async def test_a_model_that_fails_before_its_first_token_is_replaced_and_said(
     services: Services, scripted: ScriptedServer, kind: str
@@ -268,6 +269,7 @@ async def test_a_stream_that_is_closed_early_is_traced_as_cancelled(
 # --- conversation and summaries ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("message", "told"),
     [("explain simpler", "fifth-grade"), ("go deeper", "technical depth"), ("tell me more", "beyond that answer")],

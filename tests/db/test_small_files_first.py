@@ -85,6 +85,7 @@ class Watched:
         return np.full((len(texts), self._model.dimensions), self._model.dimensions**-0.5, dtype=np.float32)
 
 
+@pytest.mark.siege
 @ALONE
 async def test_how_far_a_large_file_is_can_be_seen(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context, "PROGRESS_SECONDS", 0.0)  # each report is written

@@ -68,6 +68,7 @@ async def through(proxy: DatabaseProxy, services: Services) -> AsyncIterator[Ser
 # --- locks ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 async def test_a_lock_that_somebody_holds_takes_no_connection_for_long(
     services: Services, owner: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -258,7 +258,7 @@ def test_operators_of_text_search_are_only_text(api: Api, query: str) -> None:
     assert api.client.post("/query?include=all", json=asked).status_code == 200
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(st.characters(codec=None), max_size=60))
 def test_any_text_is_a_query_or_an_empty_one(api: Api, query: str) -> None:
     body = json.dumps({"query": query, "collection": "stones", "mode": "lexical", "filters": {query: query}}).encode()

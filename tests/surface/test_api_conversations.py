@@ -238,7 +238,7 @@ def _of_agent(made: Json | None, failed: str | None) -> Played:
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.siege
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_conversation_ends_once_within_its_budget_and_cites_what_exists(
     strategy: str, talk: Api, scripted: ScriptedServer, playing: Playing, request: pytest.FixtureRequest

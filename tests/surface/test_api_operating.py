@@ -169,6 +169,7 @@ def test_ready_says_what_it_stands_on(api: Api) -> None:
     assert body["queue"]["queued"] == 0
 
 
+@pytest.mark.siege
 def test_ready_names_what_an_earlier_release_read_until_it_is_read_anew(api: Api, psql: Callable[..., str]) -> None:
     def told() -> list[str]:
         body = api.client.get("/health/ready").json()

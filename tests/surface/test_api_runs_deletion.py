@@ -78,6 +78,7 @@ def test_deleting_a_document_meanwhile_stores_no_text_from_then_on(
     assert two.client.get(f"/runs/{run_id}").json()["percent"] == 100
 
 
+@pytest.mark.siege
 def test_deleting_while_runs_begin_leaves_nothing_behind(both: tuple[Api, Api], psql: Psql) -> None:
     """Runs at every stage meet the deletion; whichever comes first, nothing of the document is left."""
     one, two = both

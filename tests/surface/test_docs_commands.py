@@ -60,6 +60,7 @@ def test_what_a_page_says_to_type_is_answered(page: str, said: list[str], api: A
     assert [words for words in said if words not in out] == []
 
 
+@pytest.mark.siege
 @CURL
 def test_an_agent_may_ask_as_the_page_on_mcp_says(api: Api, tmp_path: Path) -> None:
     """By curl, and by its program."""

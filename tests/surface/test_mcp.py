@@ -106,6 +106,7 @@ def mcp_error(match: str) -> AbstractContextManager[Any]:
 # --- what there is ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_twelve_tools_do_what_they_say(keyed: Api, secrets: Keys, mode: Literal["auto", "legacy"]) -> None:
     """Each once, in both forms of the protocol: results have the shapes that the list declares."""
@@ -161,6 +162,7 @@ async def test_agents_work_where_the_settings_allow_it(keyed: Api, secrets: Keys
     keyed.write_settings(before)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_progress_is_told_to_who_asks_for_it(keyed: Api, secrets: Keys, mode: Literal["auto", "legacy"]) -> None:
     told: list[tuple[float, float | None, str | None]] = []
@@ -367,6 +369,7 @@ async def test_requests_of_a_key_are_counted_and_searches_have_places(keyed: Api
 # --- leaving ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("token", [None, 1])
 @pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
 async def test_a_client_that_leaves_ends_what_it_asked_for(

@@ -149,6 +149,7 @@ def test_a_start_without_an_answering_model_is_told(
         assert "connection failed" in problem
 
 
+@pytest.mark.siege
 def test_the_only_model_of_a_server_is_taken_and_of_several_none(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, remote: ScriptedServer
 ) -> None:

@@ -207,6 +207,7 @@ def written(
             yield api, says
 
 
+@pytest.mark.siege
 def test_numbers_of_citations_are_those_that_were_streamed(written: tuple[Api, list[str]]) -> None:
     api, says = written
     says.append("Salaries are paid on the 25th [2].")

@@ -282,6 +282,7 @@ def test_no_door_pays_for_reranking_unasked(with_chat: Api, calls: list[Any], pa
     assert not [call for call in calls if str(call.body["messages"][-1]["content"]).startswith("Question: ")]
 
 
+@pytest.mark.siege
 def test_a_cross_encoder_on_disk_comes_before_the_chat_model(
     serve: Serve, remote: ScriptedServer, calls: list[Any]
 ) -> None:
@@ -341,7 +342,6 @@ def test_a_cross_encoder_is_fetched_only_where_the_settings_say_so(bare: Api) ->
         assert said in search(bare)["degraded"][0]
 
 
-@pytest.mark.siege
 def test_a_cross_encoder_that_is_put_on_disk_is_used(bare: Api) -> None:
     """Within seconds: searches do not look at the disk each time."""
     use(bare)

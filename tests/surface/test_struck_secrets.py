@@ -85,6 +85,7 @@ def test_a_key_in_a_question_is_in_no_trace_no_log_and_no_event(api: Api, psql: 
     assert set(told.split(",")) == {"What i", "Basalt"}, "places in an answer stay what they are"
 
 
+@pytest.mark.siege
 def test_a_conversation_keeps_what_was_said(api: Api, psql: Psql) -> None:
     """It is the user's own; who deletes it takes the key along."""
     body = {"question": ASKED, "collection": "stones", "session_id": "said"}

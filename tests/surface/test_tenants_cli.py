@@ -16,6 +16,7 @@ from commands import Cairn
 TEXT = "# Rocks\n\nBasalt is a dark rock. Ada Lovelace found basalt in Iceland. Lava cools and becomes basalt.\n"
 
 
+@pytest.mark.siege
 def test_a_tenant_moves(
     cairn: Cairn, fresh_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -91,7 +91,7 @@ def assert_sound(text: str, passages: Sequence[PassageDraft]) -> None:
             assert part.token_count == PieceTokens().count(inside)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(texts, markups)
 def test_parent_child_spans_are_exact_within_limits_and_cover_all(text: str, markup: Markup) -> None:
     """The limits hold, every chunk lies inside its passage, nothing but white space is left out."""
@@ -103,7 +103,7 @@ def test_parent_child_spans_are_exact_within_limits_and_cover_all(text: str, mar
         assert a.end - b.start <= 30
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(texts, markups)
 def test_token_chunks_are_exact_within_limits_and_cover_all(text: str, markup: Markup) -> None:
     """No chunk over its tokens; each passage is its own only chunk."""

@@ -234,7 +234,7 @@ def test_spans_hold_what_they_say(language: str) -> None:
 
 
 @given(st.sampled_from(sorted(CASES)), st.integers(0, 2**32), st.text(max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 def test_damaged_files_are_read_and_spans_stay_inside(language: str, seed: int, noise: str) -> None:
     text, path = CASES[language]
     chance = random.Random(seed)

@@ -296,7 +296,7 @@ class Judge:
         return Completion(self._reply, "stop", Usage(), self.name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=6), st.none() | REPLIES, st.booleans(), st.sampled_from([0.2, 0.5, 0.8]))
 async def test_a_verdict_never_contradicts_itself(
     pieces: list[str], reply: str | None, strict: bool, threshold: float

@@ -146,6 +146,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:
 """
 
 
+@pytest.mark.siege
 def test_libraries_that_not_everybody_uses_are_imported_when_they_are_used() -> None:
     extras = {
         "tree_sitter",

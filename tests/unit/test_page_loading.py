@@ -17,6 +17,7 @@ print("nicegui" in sys.modules)
 """
 
 
+@pytest.mark.siege
 def test_a_server_with_a_page_loads_none() -> None:
     pytest.importorskip("nicegui", reason="the page needs the extra `web`")
     made = subprocess.run([sys.executable, "-c", MAKES], capture_output=True, text=True, check=True)

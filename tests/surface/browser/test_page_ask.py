@@ -263,6 +263,7 @@ def test_a_pdf_is_shown_as_a_page_with_the_words_marked_and_its_pages_are_turned
     expect(tab.locator(".viewer mark")).to_contain_text("4200 tons")
 
 
+@pytest.mark.siege
 def test_conversations_are_found_renamed_and_deleted(handbook: Api, tab: Page, shoot: Shoot) -> None:
     open_room(handbook, tab)
     for question in ("Who has to consent to trips by plane?", "What sold the quarry in 2024?"):

@@ -20,6 +20,7 @@ from tests.waiting import patience
 Shoot = Callable[[Page, str], None]
 
 
+@pytest.mark.siege
 def test_health_and_what_a_reload_refused(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/operation")
     headings = tab.get_by_role("heading", level=2)
