@@ -12,7 +12,7 @@ from cairn.language.linear import bound, bounded
 from tests.unit.patterns import FRAGMENTS, ROOT
 
 
-@pytest.mark.parametrize(("processes", "sieve"), [(1, 96), pytest.param(2, 1, marks=pytest.mark.siege)])
+@pytest.mark.parametrize(("processes", "sieve"), [(1, 16), pytest.param(2, 1, marks=pytest.mark.siege)])
 async def test_every_pattern_takes_linear_time(processes: int, sieve: int) -> None:
     """On white space, letters, a digit and a share of the other texts, other ones for each pattern; in a siege on all.
 
