@@ -14,6 +14,8 @@ from cairn.providers.e5 import find_e5
 from cairn.providers.minilm import find_model
 from tests.waiting import patience
 
+pytestmark = pytest.mark.siege
+
 PROGRAM = """
 import asyncio, json, re, sys
 from pathlib import Path
@@ -45,7 +47,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.siege
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
 @pytest.mark.parametrize("rounds", [2, pytest.param(10, marks=pytest.mark.measurement)])
 def test_memory_of_all_local_models_stays_small(tmp_path: Path, rounds: int) -> None:

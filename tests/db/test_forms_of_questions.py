@@ -15,7 +15,7 @@ from cairn.wiring import Services
 from tests.db.runs import answered
 from tests.sharing import SHARED
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.measurement]
 
 PACKAGES = ("attrs", "click", "httpx", "ifaddr", "networkx", "python-dotenv", "requests", "structlog", "typer")
 MINUTES = {
@@ -171,7 +171,6 @@ def shows(answer: str, key: str) -> bool:
     return any(one in plain for one in key.split("|"))
 
 
-@pytest.mark.measurement
 async def test_what_is_shown_holds_what_was_asked_for_in_each_form(services: Services) -> None:
     texts = {file_name(name): described(name) for name in PACKAGES}
     for name, text in (texts | MINUTES).items():

@@ -325,6 +325,7 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
     assert await told(everything, question) == answer
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
@@ -400,6 +401,7 @@ async def test_what_is_asked_of_further_tables_is_computed(
     assert await told(further, question) == answer
 
 
+@pytest.mark.siege
 @pytest.mark.parametrize(
     "question",
     [

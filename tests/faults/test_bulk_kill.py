@@ -26,7 +26,7 @@ from tests.conftest import REPO, InstallPackage
 from tests.waiting import patience, wait_until
 
 need_pyarrow()
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.siege]
 
 DOCUMENTS = 120
 SMALL_PARTS = (
@@ -119,7 +119,6 @@ def contents(folder: Path) -> dict[str, Any]:
     return {one.values["external_id"]: (one.values, np.asarray(one.vectors).tolist()) for one in rows}
 
 
-@pytest.mark.siege
 def test_preparing_and_then_loading_goes_on_where_it_was_killed(
     start: Start, again: Again, texts: Path, tmp_path: Path, database: str
 ) -> None:
@@ -155,7 +154,6 @@ def test_preparing_and_then_loading_goes_on_where_it_was_killed(
     assert _query(database, "SELECT count(*) FROM rag.embeddings WHERE NOT own") == 0
 
 
-@pytest.mark.siege
 def test_two_processes_prepare_into_one_folder(start: Start, texts: Path, tmp_path: Path) -> None:
     """As xargs does it: each names some of the files."""
     files, out, whole = sorted(texts.iterdir()), tmp_path / "out", tmp_path / "whole"

@@ -127,6 +127,7 @@ def test_killing_the_only_owner_stops_the_server(home: Path) -> None:
     wait_until(lambda: not left_over(home))
 
 
+@pytest.mark.siege
 def test_killing_one_of_two_owners_leaves_the_other_its_server(home: Path) -> None:
     owner = start_owner(home)
     with ensure_running(home, durable=False) as server:

@@ -14,12 +14,13 @@ from cairn.service.jobs import get_job
 from tests.documents import index_texts
 from tests.waiting import until
 
+pytestmark = pytest.mark.siege
+
 __all__ = ["provider", "yard"]
 
 SETTINGS = {"graph": {"model": {"enabled": True}}}
 
 
-@pytest.mark.siege
 async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: ScriptedServer) -> None:
     services, total = yard.services, 6
     await index_texts(services, {f"d{i}": f"the tin works made {i} cups." for i in range(total)})

@@ -31,7 +31,7 @@ from cairn.wiring import Services, open_services
 from tests.documents import find, index_texts, text_source
 from tests.waiting import until
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.siege]
 
 OTHER = "other-model"
 LOCAL = "all-MiniLM-L6-v2:int8"
@@ -138,7 +138,6 @@ async def searched_meanwhile(services: Services, check: Callable[[], Awaitable[N
         await searching
 
 
-@pytest.mark.siege
 async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: ScriptedServer) -> None:
     """Only what is missing is embedded again; the old model serves until the flip, which finds every vector there."""
     services, total = yard.services, 180
@@ -177,7 +176,6 @@ async def test_backfill_survives_the_death_of_its_workers(yard: Yard, provider: 
     await until(lambda: _nothing_left(yard))
 
 
-@pytest.mark.siege
 async def test_reindex_survives_the_death_of_its_workers(yard: Yard) -> None:
     """Searches find every document once at all times; passages, vectors and statistics end as those of a fresh index."""
     services = yard.services

@@ -14,8 +14,9 @@ from cairn.db.migrate import migrate
 from tests.migration_support import Release
 from tests.waiting import patience
 
+pytestmark = pytest.mark.siege
 
-@pytest.mark.siege
+
 async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tmp_path: Path) -> None:
     """With an index built concurrently: it waits for whoever waits for the lock in a transaction with a snapshot."""
     release = Release.copy(tmp_path / "release").add_revision(
@@ -38,7 +39,6 @@ async def test_twenty_starts_leave_one_migrated_database(empty_database: str, tm
         await connection.close()
 
 
-@pytest.mark.siege
 async def test_databases_of_one_cluster_migrate_at_once(server: EmbeddedServer, psql: Callable[..., str]) -> None:
     """Roles belong to the cluster, the lock to the database: the shared catalogs must stand it."""
     names = [f"at_once_{number}" for number in range(4)]

@@ -25,6 +25,8 @@ from cairn.wiring import open_services
 from tests.db.runs import HANDBOOK, fill
 from tests.waiting import patience
 
+pytestmark = pytest.mark.siege
+
 Json = dict[str, Any]
 
 SEEDS: Final = range(*map(int, os.environ.get("CAIRN_CONVERSATIONS", "8").split("-")))
@@ -238,7 +240,6 @@ def _of_agent(made: Json | None, failed: str | None) -> Played:
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.siege
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_conversation_ends_once_within_its_budget_and_cites_what_exists(
     strategy: str, talk: Api, scripted: ScriptedServer, playing: Playing, request: pytest.FixtureRequest

@@ -18,6 +18,8 @@ from serving import REPO, Api, serving
 
 from tests.waiting import patience
 
+pytestmark = pytest.mark.siege
+
 HERE = Path(__file__).parent
 SECONDS = int(os.environ.get("CAIRN_SCHEMA_SECONDS", "8"))
 EXAMPLES = os.environ.get("CAIRN_SCHEMA_EXAMPLES", "3")
@@ -52,12 +54,10 @@ def run(api: Api, folder: Path, *arguments: str, **variables: str) -> None:
     assert "request.bug" not in api.log
 
 
-@pytest.mark.siege
 def test_examples_are_taken_and_edges_are_answered_as_declared(complete: Api, tmp_path: Path) -> None:
     run(complete, tmp_path, "--phases", "examples,coverage", SCHEMATHESIS_HOOKS=str(HERE / "schema_hooks.py"))
 
 
-@pytest.mark.siege
 def test_whatever_fits_the_description_is_answered_as_declared(complete: Api, tmp_path: Path) -> None:
     """And every wrong type at every place."""
     run(complete, tmp_path, "--phases", "coverage")

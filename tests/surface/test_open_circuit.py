@@ -11,6 +11,8 @@ import pytest
 from scripted_server import ScriptedServer
 from serving import Api, serving
 
+pytestmark = pytest.mark.siege
+
 SETTINGS = '{"providers": {"circuitFailures": 2, "circuitSeconds": 600}, "rag": {"rerankerProvider": "none"}}'
 
 
@@ -28,7 +30,6 @@ def with_chat(fresh_database: Callable[[], str], tmp_path: Path, model: Path, re
         yield running
 
 
-@pytest.mark.siege
 def test_an_open_circuit_is_seen_and_answers_are_extracted_meanwhile(with_chat: Api, remote: ScriptedServer) -> None:
     api, before = with_chat, with_chat.revision
     api.write_settings(SETTINGS)

@@ -13,6 +13,8 @@ from cairn.evals.datasets import load
 from cairn.evals.metrics import ndcg, recall
 from cairn.providers.tokens import OpenAITokens
 
+pytestmark = pytest.mark.measurement
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "graph_experiment.py"
 
 LETTERS = tiktoken.Encoding(
@@ -40,7 +42,6 @@ def gains(experiment: ModuleType, folder: Path, language: str, most: int) -> tup
     return found / len(pairs), order / len(pairs)
 
 
-@pytest.mark.measurement
 @pytest.mark.parametrize("name", ["musique100", "hotpotqa100"])
 def test_questions_in_several_steps_gain_five_points(experiment: ModuleType, shared_data: Path, name: str) -> None:
     found, order = gains(experiment, shared_data / name, "en", 100)
@@ -48,7 +49,6 @@ def test_questions_in_several_steps_gain_five_points(experiment: ModuleType, sha
     assert order >= 0.0
 
 
-@pytest.mark.measurement
 @pytest.mark.parametrize(("name", "language"), [("xquad_en", "en"), ("xquad_es", "es"), ("xquad_de", "de")])
 def test_questions_in_one_step_lose_nothing(
     experiment: ModuleType, shared_data: Path, name: str, language: str

@@ -149,3 +149,44 @@ def test_what_tests_import_is_no_conftest_that_pytest_loads_again() -> None:
         for node in nodes
         if isinstance(node, ast.ImportFrom) and re.fullmatch(r"tests\.\w+(\.\w+)*\.conftest", node.module or "")
     ] == []
+
+
+LONG = {"siege", "measurement"}
+
+
+def marks(nodes: list[ast.expr]) -> set[str]:
+    """Names of the marks that are decorators or parts of `pytestmark`; not those of single cases."""
+    parts = [part for node in nodes for part in (node.elts if isinstance(node, ast.List) else [node])]
+    heads = [part.func if isinstance(part, ast.Call) else part for part in parts]
+    return {head.attr for head in heads if isinstance(head, ast.Attribute) and ast.unparse(head.value) == "pytest.mark"}
+
+
+def test_what_make_test_leaves_out_as_a_whole_is_listed() -> None:
+    """Who changes what such a module is about has to know that a change lands without it (docs/contributing.md)."""
+    left_out = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = [node.value for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
+        tests = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        ]
+        if tests and (marks(own) & LONG or all(marks(test.decorator_list) & LONG for test in tests)):
+            left_out.add(path.name)
+    listed = (ROOT / "docs/contributing.md").read_text(encoding="utf-8").partition("## What `make test` leaves out")[2]
+    named = set(re.findall(r"`(test_\w+\.py)`", listed.partition("\n## ")[0].partition("Whole modules:")[2]))
+    assert named == left_out
+
+
+def test_a_sweep_is_not_left_out_as_a_whole() -> None:
+    """Its first case is the one test of what it guarantees."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path, nodes in nodes_of_tests().items()
+        for node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and "sweep" in (held := marks(node.decorator_list))
+        and held & LONG
+    ]
+    assert wrong == []

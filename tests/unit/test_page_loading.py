@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.siege
+
 MAKES = """
 import sys
 from cairn.interfaces.server import create_app
@@ -17,7 +19,6 @@ print("nicegui" in sys.modules)
 """
 
 
-@pytest.mark.siege
 def test_a_server_with_a_page_loads_none() -> None:
     pytest.importorskip("nicegui", reason="the page needs the extra `web`")
     made = subprocess.run([sys.executable, "-c", MAKES], capture_output=True, text=True, check=True)

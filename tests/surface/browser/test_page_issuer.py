@@ -14,6 +14,8 @@ from serving import Api, free_port, serving
 
 from cairn.providers.oidc import LEEWAY_SECONDS
 
+pytestmark = pytest.mark.siege
+
 Shoot = Callable[[Page, str], None]
 
 
@@ -62,7 +64,6 @@ def test_a_reader_is_refused_then_signs_in_comes_back_to_the_room_and_signs_out(
     expect(tab.get_by_role("alert")).to_have_count(0)
 
 
-@pytest.mark.siege
 def test_a_session_ends_with_its_token_and_says_so(guarded: Api, issuer: ScriptedIssuer, tab: Page) -> None:
     """Whenever that is: while the page is sent or the browser connects, or later. The reader sees the same."""
     soon = int(time.time()) - LEEWAY_SECONDS + 3
