@@ -52,7 +52,6 @@ async def office(services_of_module: Services) -> Services:
     return services_of_module
 
 
-@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "names"),
     [
