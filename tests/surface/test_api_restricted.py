@@ -34,7 +34,6 @@ from cairn.interfaces.http.policy import POLICIES
 from cairn.interfaces.mcp.addresses import COLLECTION as COLLECTION_URI
 from cairn.interfaces.mcp.addresses import DOCUMENT, PASSAGE
 from cairn.interfaces.web.frame import ROOMS
-
 from tests.waiting import wait_until
 
 GROUP = "vault"
