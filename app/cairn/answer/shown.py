@@ -68,8 +68,9 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     of a list of definitions the term with all that is said of it.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it, of
     a list the next item begun where it has no room for all of it; a paragraph with what it introduces, or with what it
-    speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the list or code that the section leads to, or else the code that it begins with. That is left
-    out where what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or
+    speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the list or code that the
+    section leads to, or else the code that it begins with. That is left out where what is asked is `said_briefly`: a date
+    is in a sentence, a way of doing something in the command behind it, or
     in the one whose options it tells. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
