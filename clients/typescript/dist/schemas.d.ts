@@ -1,3 +1,31 @@
+/** The rules as they are now. */
+export interface AccessChanged {
+    items: AccessRuleOut[];
+    /** Documents that have another access list now. */
+    changed: number;
+    /** Brings those back into the graph that everybody may read now; null: there are none. */
+    job_id: string | null;
+}
+/** Of the documents that have no access list of their own, those that come later too. */
+export interface AccessRuleIn {
+    /**
+     * What the ids of the documents begin with, such as `hr/`, or all of one; empty: the whole collection. The rule of
+     * the nearest folder counts.
+     */
+    folder?: string;
+    /** Who may read them: `group:<name>`, `person:<subject of a token>`, `key:<id>`; nobody: everybody in the tenant. */
+    access: string[];
+}
+export interface AccessRuleOut {
+    /** Without the slash at its end; empty: the whole collection. */
+    folder: string;
+    /** Who may read them: `group:<name>`, `person:<subject of a token>`, `key:<id>`; nobody: everybody in the tenant. */
+    access: string[];
+}
+/** By folder. */
+export interface AccessRules {
+    items: AccessRuleOut[];
+}
 export interface AgentBody {
     /** At most planned.questionChars characters. */
     question: string;
@@ -136,8 +164,9 @@ export interface Body_upload_documents {
     /** PDF, Word, Excel, PowerPoint, mails, text, code and more. The name is the document's identity. */
     files: string[];
     /**
-     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. Left
-     * out: as it is. Repeat it; needs the scope admin.
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+     * say (`PUT /collections/{name}/access`), without any everybody in the tenant. Left out: as it is. Repeat it;
+     * needs the scope admin.
      */
     access?: string[];
     /** A JSON object, stored with each document. */
@@ -422,6 +451,42 @@ export interface CompletionUsage {
     completion_tokens: number;
     total_tokens: number;
 }
+export interface ConnectedSourceOut {
+    id: string;
+    collection: string;
+    address: string;
+    prefix: string;
+    options: Record<string, string>;
+    /** Names of the secrets that it has. */
+    secrets: string[];
+    interval_seconds: number;
+    access: Record<string, string[]>;
+    most_deleted: number;
+    requests_per_second: number | null;
+    paused: boolean;
+    /** Why it is paused, or what was left undone. */
+    note: string | null;
+    /** A job waits or works. */
+    running: boolean;
+    created_at: string;
+    /** When it is synchronised next. */
+    due_at: string | null;
+    last_started_at: string | null;
+    /** When a synchronisation last came to its end. */
+    last_finished_at: string | null;
+    /** Why the last one failed. */
+    last_error: string | null;
+    /** Failed synchronisations one after the other; the pauses between them grow. */
+    failures: number;
+    /** The job of the last synchronisation. */
+    job_id: string | null;
+    /** Files that are known of it. */
+    files: number;
+    /** Of these, files that are not indexed. */
+    failed: number;
+    /** What the last synchronisation did. */
+    counts: Record<string, number> | null;
+}
 export interface ContentPart {
     type: string;
     text?: string | null;
@@ -543,6 +608,8 @@ export interface DocumentOut {
     enrichment?: EnrichmentOut | null;
     /** Who may read it; null: everybody in the tenant. */
     access?: string[] | null;
+    /** Folder whose access rule says so, empty: the collection; null: it has its own list, or none. */
+    access_from?: string | null;
 }
 export interface DocumentPage {
     items: DocumentOut[];
@@ -556,8 +623,8 @@ export interface DocumentPatch {
     /** Merged into what is there; null removes a member (RFC 7396). */
     metadata?: Record<string, unknown> | null;
     /**
-     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant. From
-     * now on; needs the scope admin.
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+     * say (`PUT /collections/{name}/access`), without any everybody in the tenant. From now on; needs the scope admin.
      */
     access?: string[] | null;
 }
@@ -584,6 +651,8 @@ export interface DocumentWithText {
     enrichment?: EnrichmentOut | null;
     /** Who may read it; null: everybody in the tenant. */
     access?: string[] | null;
+    /** Folder whose access rule says so, empty: the collection; null: it has its own list, or none. */
+    access_from?: string | null;
     /** Normalised text that all spans count in; only with ?include=text. */
     text?: string | null;
 }
@@ -662,6 +731,9 @@ export interface EntityPage {
     /** For the next page; null on the last one. */
     next_cursor: string | null;
 }
+export interface ExplanationOut {
+    stages: StageOut[];
+}
 /** What an answer has that the OpenAI API has no place for. */
 export interface Extension {
     run_id: string;
@@ -689,6 +761,12 @@ export interface FailedDocument {
     external_id: string;
     error: string;
     code: string;
+}
+export interface FailedFileOut {
+    path: string;
+    external_id: string;
+    error: string;
+    seen_at: string;
 }
 export interface FeedbackBody {
     /** The run that is judged; `run_id` of an answer, `trace_id` of a search. */
@@ -760,8 +838,9 @@ export interface IndexDocument {
     text: string;
     metadata?: Record<string, unknown>;
     /**
-     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: everybody in the tenant.
-     * Null: as it is. Needs the scope admin.
+     * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+     * say (`PUT /collections/{name}/access`), without any everybody in the tenant. Null: as it is. Needs the scope
+     * admin.
      */
     access?: string[] | null;
 }
@@ -1523,6 +1602,86 @@ export interface SentenceSupport {
     computed?: string[];
     kinds?: ("number" | "name" | "turned" | "command" | "echo" | "reason" | "unstated")[];
 }
+/** What is not named stays as it is. */
+export interface SourceChangeIn {
+    /** What its kind takes, such as `include`: see the guide. */
+    options?: Record<string, string> | null;
+    /** All of them anew. What it is opened with. Kept encrypted, and never shown again. */
+    secrets?: Record<string, string> | null;
+    /** Seconds between two synchronisations; 0: only when somebody asks. */
+    interval_seconds?: number | null;
+    /** Who may read, by folder of the source; the empty name: all of it. */
+    access?: Record<string, string[]> | null;
+    /** Share of its files that may be gone at once; more pauses it instead of deleting. */
+    most_deleted?: number | null;
+    /** Files read in a second at most; left out: no limit. */
+    requests_per_second?: number | null;
+    /** Leave it alone, or go on. */
+    paused?: boolean | null;
+}
+export interface SourceDetail {
+    id: string;
+    collection: string;
+    address: string;
+    prefix: string;
+    options: Record<string, string>;
+    /** Names of the secrets that it has. */
+    secrets: string[];
+    interval_seconds: number;
+    access: Record<string, string[]>;
+    most_deleted: number;
+    requests_per_second: number | null;
+    paused: boolean;
+    /** Why it is paused, or what was left undone. */
+    note: string | null;
+    /** A job waits or works. */
+    running: boolean;
+    created_at: string;
+    /** When it is synchronised next. */
+    due_at: string | null;
+    last_started_at: string | null;
+    /** When a synchronisation last came to its end. */
+    last_finished_at: string | null;
+    /** Why the last one failed. */
+    last_error: string | null;
+    /** Failed synchronisations one after the other; the pauses between them grow. */
+    failures: number;
+    /** The job of the last synchronisation. */
+    job_id: string | null;
+    /** Files that are known of it. */
+    files: number;
+    /** Of these, files that are not indexed. */
+    failed: number;
+    /** What the last synchronisation did. */
+    counts: Record<string, number> | null;
+    /** At most 50, by path. */
+    failed_files: FailedFileOut[];
+}
+export interface SourceIn {
+    /** It is made if there is none. */
+    collection: string;
+    /** Where the files are, without credentials. */
+    address: string;
+    /** What ids begin with, before a slash; left out: the end of the address. */
+    prefix?: string | null;
+    /** What its kind takes, such as `include`: see the guide. */
+    options?: Record<string, string>;
+    /** What it is opened with. Kept encrypted, and never shown again. */
+    secrets?: Record<string, string>;
+    /** Seconds between two synchronisations; 0: only when somebody asks. */
+    interval_seconds?: number;
+    /** Who may read, by folder of the source; the empty name: all of it. */
+    access?: Record<string, string[]>;
+    /** Share of its files that may be gone at once; more pauses it instead of deleting. */
+    most_deleted?: number;
+    /** Files read in a second at most; left out: no limit. */
+    requests_per_second?: number | null;
+    /** Take the place of documents with the same ids that came otherwise. */
+    replace?: boolean;
+}
+export interface SourceList {
+    items: ConnectedSourceOut[];
+}
 /** A passage that the answer is made of; of kind `web` an excerpt of a page, whose ids stand for its `url` alone. */
 export interface SourceOut {
     passage_id: string;
@@ -1554,10 +1713,31 @@ export interface SourceOut {
     n: number;
     url?: string | null;
 }
+export interface SourceRemoved {
+    documents_deleted: number;
+}
 /** A half-open range of code points in the document's text. */
 export interface Span {
     start: number;
     end: number;
+}
+/** What a stage of a run made of a passage. */
+export interface StageOut {
+    /**
+     * collection, access, conditions, one for each leg, fusion, result; of a run of several searches also `search 2`
+     * and merged.
+     */
+    stage: string;
+    verdict: string;
+    /** From 1; null where it has none. */
+    rank: number | null;
+    score: number | null;
+}
+export interface SyncIn {
+    /** Read files again that failed, though they did not change. */
+    retry_failed?: boolean;
+    /** However many files are gone, their documents go. Resumes it. */
+    accept_deletions?: boolean;
 }
 export interface TenantUsageOut {
     name: string;
