@@ -114,5 +114,5 @@ SELECT path, external_id, error, seen_at FROM rag.source_files
 -- name: documents
 -- Of files that are its own, a page after the path $3.
 SELECT path, external_id FROM rag.source_files
- WHERE tenant_id = $1 AND source_id = $2 AND state <> 'foreign' AND path COLLATE "C" > $3
+ WHERE tenant_id = $1 AND source_id = $2 AND state NOT IN ('skipped', 'foreign') AND path COLLATE "C" > $3
  ORDER BY path COLLATE "C" LIMIT $4

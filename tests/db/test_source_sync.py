@@ -21,6 +21,7 @@ from cairn.service.documents import find_document_id, get_document, index_now, l
 from cairn.service.jobs import get_job
 from cairn.service.sources import SourceChange
 from cairn.wiring import Services
+from tests.documents import text_source
 from tests.sharing import SHARED
 
 pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
@@ -63,19 +64,56 @@ PAPERS = {"papers/one.md", "papers/two.md", "papers/three.md", "papers/hr/pay.md
 
 async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Services, folder: Path) -> None:
     source = await follow(services, folder)
-    assert source.counts == {"new": 4, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 0, "failed": 0}
+    assert source.counts == {
+        "new": 4,
+        "changed": 0,
+        "moved": 0,
+        "deleted": 0,
+        "unchanged": 0,
+        "failed": 0,
+        "skipped": 0,
+    }
     assert await ids(services) == PAPERS
     (folder / "four.md").write_text("A paper about lighthouses.")
     (folder / "one.md").write_text("The first paper is about bridges now.")
     (folder / "two.md").rename(folder / "hr/two.md")
     (folder / "three.md").unlink()
     source = await again(services, source.id)
-    assert source.counts == {"new": 1, "changed": 1, "moved": 1, "deleted": 1, "unchanged": 1, "failed": 0}
+    assert source.counts == {
+        "new": 1,
+        "changed": 1,
+        "moved": 1,
+        "deleted": 1,
+        "unchanged": 1,
+        "failed": 0,
+        "skipped": 0,
+    }
     assert await ids(services) == {"papers/four.md", "papers/one.md", "papers/hr/two.md", "papers/hr/pay.md"}
     found, text = await get_document(services, "default", await find_document_id(services, "default", "papers/one.md"))
     assert text == "The first paper is about bridges now."
     assert found.version == 2
     assert found.metadata["url"] == (folder / "one.md").as_uri()
+
+
+async def test_what_is_no_document_is_left_out_and_makes_none(services: Services, folder: Path) -> None:
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(40)
+    (folder / "logo.png").write_bytes(picture)
+    source = await follow(services, folder)
+    assert source.counts == {
+        "new": 4, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 0, "failed": 0, "skipped": 1,
+    }  # fmt: skip
+    assert (await ids(services), source.failed) == (PAPERS, 0)
+    (folder / "one.md").write_bytes(picture)
+    source = await again(services, source.id)
+    assert source.counts == {
+        "new": 0, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 4, "failed": 0, "skipped": 1,
+    }  # fmt: skip
+    assert await ids(services) == PAPERS - {"papers/one.md"}
+    # somebody else's by now
+    await index_now(services, "default", [text_source("papers/logo.png", "A text about a logo.")])
+    (folder / "logo.png").unlink()
+    await again(services, source.id)
+    assert await ids(services) == PAPERS - {"papers/one.md"} | {"papers/logo.png"}
 
 
 async def test_many_deletions_pause_a_source_until_somebody_accepts_them(services: Services, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -80,10 +81,5 @@ def judge_deletions(
 
 def count_moved(new: Mapping[str, str | None], gone: Mapping[str, str | None]) -> int:
     """How many new files have the bytes of one that is gone, by their content ids; each one counts for one."""
-    left = [content for content in gone.values() if content]
-    moved = 0
-    for content in new.values():
-        if content in left:
-            left.remove(content)
-            moved += 1
-    return moved
+    left = Counter(content for content in gone.values() if content)
+    return (left & Counter(content for content in new.values() if content)).total()

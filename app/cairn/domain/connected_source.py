@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-FileState = Literal["reading", "indexed", "failed", "foreign"]
+FileState = Literal["reading", "indexed", "failed", "skipped", "foreign"]
+"""skipped: no document, such as a picture; foreign: its id is that of a document which came otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

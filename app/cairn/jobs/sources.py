@@ -26,8 +26,9 @@ from cairn.domain.connected_source import ConnectedSource, FileState
 from cairn.domain.document import Outcome, Rejected, Source
 from cairn.domain.names import check_external_id
 from cairn.domain.principal import Principal
-from cairn.errors import FetchError, InputError
+from cairn.errors import EmptyDocumentError, FetchError, InputError, UnsupportedTypeError
 from cairn.graph.refresh import follow
+from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
 from cairn.jobs.context import Handler, JobContext
 from cairn.language.text import normalise
@@ -94,6 +95,8 @@ class _Run:
         self._contents: dict[str, str] = {}
         """Ids of the contents that were read, by path."""
         self._failed = 0
+        self._skipped: set[str] = set()
+        self._known: Mapping[str, KnownFile] = {}
         self._next_read = 0.0
 
     async def bring_in_step(self, connector: Connector) -> dict[str, Any]:
@@ -104,10 +107,15 @@ class _Run:
             rows = await sources.list_known(connection, self._principal, self._source.id)
         known = {
             row.path: KnownFile(
-                row.external_id, row.version, row.content_id, row.state == "failed", row.state != "foreign"
+                row.external_id,
+                row.version,
+                row.content_id,
+                row.state == "failed",
+                row.state not in ("skipped", "foreign"),
             )
             for row in rows
         }
+        self._known = known
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
         await self._read(connector, listed, plan)
         finding = judge_deletions(
@@ -118,9 +126,10 @@ class _Run:
         gone = {path: known[path].content_id for path in plan.gone} if deleted else {}
         moved = count_moved({path: self._contents.get(path) for path in plan.new}, gone)
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
+        added, changed = {*plan.new} - self._skipped, {*plan.changed} - self._skipped
         counts = {
-            "new": len(plan.new) - moved, "changed": len(plan.changed), "moved": moved, "deleted": deleted - moved,
-            "unchanged": plan.unchanged, "failed": self._failed,
+            "new": len(added) - moved, "changed": len(changed), "moved": moved, "deleted": deleted - moved,
+            "unchanged": plan.unchanged, "failed": self._failed, "skipped": len(self._skipped),
         }  # fmt: skip
         async with self._database.transaction(self._principal) as connection:
             await sources.end(
@@ -214,6 +223,11 @@ class _Run:
             async with self._database.transaction(self._principal) as connection:
                 await sources.record_files(connection, self._principal, self._source.id, [failed])
             return None
+        try:
+            sniff(path.rpartition("/")[2], content)
+        except (EmptyDocumentError, UnsupportedTypeError) as error:
+            await self._skip(path, file, error.title.lower())
+            return None
         self._contents[path] = file.content_id or hashlib.sha256(content).hexdigest()
         return Source(
             normalise(self._source.wish.external_id(path)),
@@ -221,6 +235,16 @@ class _Run:
             content,
             metadata={"url": file.address},
         )
+
+    async def _skip(self, path: str, file: RemoteFile, why: str) -> None:
+        """Note a file that is no document, and remove the one that it was."""
+        self._skipped.add(path)
+        before = self._known.get(path)
+        async with self._database.transaction(self._principal) as connection:
+            if before is not None and before.owned:
+                await _delete_document(connection, self._principal, self._source, before.external_id)
+            skipped = sources.ReadFile(path, file.version, file.content_id, "skipped", why)
+            await sources.record_files(connection, self._principal, self._source.id, [skipped])
 
     async def _patiently(self, connector: Connector, file: RemoteFile) -> bytes:
         """Not faster than was asked for; again after a while where the source does not answer for now."""
@@ -276,11 +300,16 @@ async def delete_file(
     connection: Any, principal: Principal, source: ConnectedSource, path: str, external_id: str
 ) -> bool:
     """The document of a file that is the source's own, and what is known of the file; whether there was one."""
+    deleted = await _delete_document(connection, principal, source, external_id)
+    await sources.forget_file(connection, principal, source.id, path)
+    return deleted
+
+
+async def _delete_document(connection: Any, principal: Principal, source: ConnectedSource, external_id: str) -> bool:
     document_id = await documents.find_id(connection, principal, source.collection_id, external_id)
     deleted = document_id is not None and await documents.delete(connection, source.collection_id, document_id)
     if deleted:
         await audit.record(
             connection, principal, "document.delete", str(document_id), {"collection": source.collection}
         )
-    await sources.forget_file(connection, principal, source.id, path)
     return deleted

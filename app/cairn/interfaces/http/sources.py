@@ -25,7 +25,7 @@ _SOURCE: dict[str, Any] = {
     "requests_per_second": 2, "paused": False, "note": None, "running": False, "created_at": "2026-01-15T09:30:00Z",
     "due_at": "2026-01-15T11:30:00Z", "last_started_at": "2026-01-15T10:30:00Z", "last_finished_at": "2026-01-15T10:31:00Z",
     "last_error": None, "failures": 0, "job_id": ID_EXAMPLE, "files": 12, "failed": 0,
-    "counts": {"new": 1, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 11, "failed": 0},
+    "counts": {"new": 1, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 11, "failed": 0, "skipped": 2},
 }  # fmt: skip
 
 Texts = Annotated[dict[str, str], Field(max_length=50)]
