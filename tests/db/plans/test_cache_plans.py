@@ -130,7 +130,7 @@ async def test_keeping_reads_the_rows_of_one_tenant(connection: Any, capacity: i
     who = ids["t100"]
     await connection.execute("SELECT set_config('app.tenant', $1, true)", str(who))
     home = await connection.fetchrow("SELECT id, epoch FROM rag.collections WHERE tenant_id = $1 AND name = 'c1'", who)
-    result = ("new", "s", "q", None, [], [home["id"]], [home["epoch"]], "{}", capacity, 300.0)
+    result = ("new", "s", "q", None, [], [home["id"]], [home["epoch"]], "{}", capacity, 300.0, "local")
     assert await connection.fetchval(SQL["store"], who, *result)
     await connection.execute(SQL["keep_embedding"], who, 1, b"x", HalfVector([1, 0]), capacity)
     for table in ("retrieval_cache", "query_embeddings"):
