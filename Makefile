@@ -72,7 +72,7 @@ serve: install ## start the API on http://127.0.0.1:8000
 test: install $(STAMPS)/collected $(BULK_VENV)/.stamp ## run the tests that a change has to pass
 	@$(PYTEST) $(ARGS)
 
-test-all: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp $(S3_VENV)/.stamp ## and figures of quality, kill rounds, fuzzing, clients of others, the demo
+test-all: install $(STAMPS)/collected $(CLIENTS_VENV)/.stamp $(BULK_VENV)/.stamp $(S3_VENV)/.stamp ## and sieges, all cases of sweeps, figures of quality, clients of others, the demo
 	@$(PYTEST) -m '' $(ARGS)
 
 check: install $(STAMPS)/collected $(CHECK_VENV)/.stamp ## format, lint, types, import contracts, known vulnerabilities, tests
