@@ -115,6 +115,11 @@ def one_page() -> bytes:
     return pdf_file(page)
 
 
+NOWHERE = "127.0.0.1:9"
+"""Where nobody listens; `urls` of the settings of a server that `furnish` is for."""
+URLS = {"allowedHosts": [NOWHERE], "privateNetworks": ["127.0.0.0/8", "::1/128"]}
+
+
 def furnish(api: Api, key: str) -> Victim:
     """Give the victim something of everything."""
     client, headers = api.client, bearer(key)
@@ -143,6 +148,8 @@ def furnish(api: Api, key: str) -> Victim:
     merge = ask("POST", "/graph/merges", json={"collection": COLLECTION, "from": one, "into": other})
     key_id = ask("GET", "/keys")["items"][0]["id"]
     job = ask("POST", f"/collections/{COLLECTION}/reindex", json={})["id"]
+    followed = {"collection": COLLECTION, "address": f"webdav://{NOWHERE}/{MARKER}", "interval_seconds": 0}
+    source = ask("POST", "/sources", json=followed)
     return Victim(
         {
             "name": COLLECTION, "document_id": document["id"], "run_id": run["run_id"], "session_id": SESSION,
@@ -150,7 +157,7 @@ def furnish(api: Api, key: str) -> Victim:
             "entity_id": entities[0]["id"], "merge_id": merge["id"], "trace_id": run["run_id"],
             "/chat/{chat_id}/documents/{document_id} document_id": chat_document["id"],
             "model": COLLECTION, "owner": "cairn", "passage_id": found["results"][0]["passage_id"],
-            "principal": "person:grace",
+            "principal": "person:grace", "source_id": source["id"],
         }
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ import pytest
 from keyed import (
     COLLECTION,
     MARKER,
+    URLS,
     Keys,
     Operation,
     Victim,
@@ -66,7 +67,7 @@ def keyed(place: tuple[str, Keys], tmp_path_factory: pytest.TempPathFactory, mod
     """It listens on all addresses, which keys allow."""
     folder = tmp_path_factory.mktemp("keyed")
     environment = {"CAIRN_AUTH": "keys", "CAIRN_HOST": "0.0.0.0", "CAIRN_MODEL_DIR": str(model)}
-    with serving(place[0], folder, page=True, **environment) as running:
+    with serving(place[0], folder, page=True, settings={"urls": URLS}, **environment) as running:
         yield running
 
 

@@ -16,6 +16,7 @@ import pytest
 from keyed import (
     COLLECTION,
     MARKER,
+    URLS,
     Operation,
     Victim,
     bearer,
@@ -64,7 +65,7 @@ def place(
     dsn = fresh_database()
     keys = make_keys(dsn, str(tmp_path_factory.mktemp("keys")))
     environment = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model)}
-    hosts = {"allowedHosts": [f"localhost:{web.port}"], "privateNetworks": ["127.0.0.0/8", "::1/128"]}
+    hosts = {**URLS, "allowedHosts": [*URLS["allowedHosts"], f"localhost:{web.port}"]}
     settings = {"urls": hosts}
     with serving(dsn, tmp_path_factory.mktemp("restricted"), settings=settings, page=True, **environment) as api:
         victim = furnish(api, keys.victim)
