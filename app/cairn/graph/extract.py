@@ -241,12 +241,7 @@ def _join_lines(found: Sequence[_Named], text: str) -> Iterator[_Named]:
     before: _Named | None = None
     for one in found:
         whole = f"{before.name} {one.name}" if before and text[before.end : one.start] == "\n" else ""
-        full = before is not None and before.end - text.rfind("\n", 0, before.end) > _FULL_LINE
-        if (
-            before
-            and whole
-            and (whole in known or (full and one.kind == "organisation" and before.kind in ("name", "place")))
-        ):
+        if before and whole and (whole in known or _goes_on(before, one, text)):
             before = replace(one, start=before.start, name=whole)
             continue
         if before:
@@ -254,6 +249,12 @@ def _join_lines(found: Sequence[_Named], text: str) -> Iterator[_Named]:
         before = one
     if before:
         yield before
+
+
+def _goes_on(before: _Named, one: _Named, text: str) -> bool:
+    """Whether a full line ends within the name of an organisation."""
+    full = "\n" not in text[max(0, before.end - _FULL_LINE) : before.end]
+    return full and one.kind == "organisation" and before.kind in ("name", "place")
 
 
 def _join_coined(found: Sequence[_Named], tokens: Sequence[NameToken], text: str) -> list[_Named]:
