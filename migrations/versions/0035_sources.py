@@ -66,8 +66,7 @@ TABLES = (
         seen_at     timestamptz DEFAULT now() NOT NULL,
         CONSTRAINT source_files_pkey PRIMARY KEY (tenant_id, source_id, path),
         CONSTRAINT source_files_tenant_id_source_id_fkey FOREIGN KEY (tenant_id, source_id)
-            REFERENCES rag.sources (tenant_id, id) ON DELETE CASCADE,
-        CONSTRAINT source_files_state_check CHECK (state IN ('reading', 'indexed', 'failed', 'skipped', 'foreign'))
+            REFERENCES rag.sources (tenant_id, id) ON DELETE CASCADE
     )
     """,
 )

@@ -5,6 +5,12 @@
 -- Forgetting has two transactions. The first notes the callers, and waits for whoever is writing for them just then; from its commit on
 -- nothing of them is written, for an hour. The second finds all there is.
 
+-- By SHA-256, which is the same in every major version of PostgreSQL.
+CREATE OR REPLACE FUNCTION rag.lock_of(caller text, tenant bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN ('x' || encode(substr(sha256(convert_to(tenant || ' ' || caller, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;
+COMMENT ON FUNCTION rag.lock_of(text, bigint) IS 'The advisory lock by which a caller is forgotten while nobody writes for them.';
+
 -- What stands in the place of a caller that was forgotten within the hour; null: the caller is kept. Until the transaction ends nobody is
 -- forgotten who was asked about in it. Asked before anything else is locked.
 CREATE OR REPLACE FUNCTION rag.forgotten_as(caller text) RETURNS text
@@ -13,7 +19,7 @@ LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, rag, pg_temp AS $
 DECLARE
   tenant bigint := current_tenant();
 BEGIN
-  PERFORM pg_advisory_xact_lock_shared(hashtextextended(caller, tenant));
+  PERFORM pg_advisory_xact_lock_shared(rag.lock_of(caller, tenant));
   RETURN (
     SELECT f.mark FROM forgotten_callers f
     WHERE f.tenant_id = tenant AND f.forgotten_at > clock_timestamp() - interval '1 hour'
@@ -34,7 +40,7 @@ DECLARE
   salt bytea;
 BEGIN
   FOREACH one IN ARRAY ARRAY(SELECT DISTINCT c FROM unnest(callers) AS c ORDER BY c) LOOP
-    PERFORM pg_advisory_xact_lock(hashtextextended(one, tenant));
+    PERFORM pg_advisory_xact_lock(rag.lock_of(one, tenant));
     salt := uuid_send(gen_random_uuid());
     INSERT INTO forgotten_callers (tenant_id, digest, salt, mark, forgotten_at)
     VALUES (tenant, sha256(salt || convert_to(one, 'UTF8')), salt, mark, clock_timestamp());
@@ -94,6 +100,8 @@ BEGIN
   RETURN QUERY SELECT 'usage', to_jsonb(u) FROM key_usage u WHERE u.tenant_id = tenant AND u.key_id = ANY (counted) ORDER BY u.day;
   RETURN QUERY SELECT 'access', jsonb_build_object('document_id', d.id, 'external_id', d.external_id, 'title', d.title) FROM documents d
     WHERE d.tenant_id = tenant AND d.access && names ORDER BY d.id;
+  RETURN QUERY SELECT 'access_rule', jsonb_build_object('collection_id', r.collection_id, 'folder', r.prefix) FROM access_rules r
+    WHERE r.tenant_id = tenant AND r.access && names ORDER BY r.collection_id, r.prefix;
   RETURN QUERY SELECT 'audit', to_jsonb(a) FROM audit_events a
     WHERE a.tenant_id = tenant AND (a.caller = ANY (callers) OR a.target = ANY (keys::text[] || callers || names)) ORDER BY a.occurred_at, a.id;
   RETURN;
@@ -156,6 +164,14 @@ BEGIN
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'jobs_without_name'; RETURN NEXT;
   UPDATE uploads u SET access = ARRAY(SELECT CASE WHEN r = ANY (names) THEN 'person:' || mark ELSE r END FROM unnest(u.access) AS r)
   WHERE u.tenant_id = tenant AND u.access && names;
+  -- what folders give, and their documents have: named by nobody, it lets nobody in
+  UPDATE access_rules u SET access = ARRAY(SELECT CASE WHEN r = ANY (names) THEN 'person:' || mark ELSE r END FROM unnest(u.access) AS r)
+  WHERE u.tenant_id = tenant AND u.access && names;
+  GET DIAGNOSTICS gone = ROW_COUNT; kind := 'access_rules'; RETURN NEXT;
+  UPDATE documents u SET access = ARRAY(SELECT CASE WHEN r = ANY (names) THEN 'person:' || mark ELSE r END FROM unnest(u.access) AS r)
+  WHERE u.tenant_id = tenant AND u.access && names AND u.access_from IS NOT NULL;
+  UPDATE sources u SET access = unnamed(u.access, names, 'person:' || mark)
+  WHERE u.tenant_id = tenant AND unnamed(u.access, names, 'person:' || mark) <> u.access;
   UPDATE api_keys k SET created_by = mark WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys);
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'keys_made_without_name'; RETURN NEXT;
   DELETE FROM key_requests q WHERE q.tenant_id = tenant AND q.key_id = ANY (counted);

@@ -14,8 +14,8 @@ SELECT rag.note_forgotten($1, $2)
 SELECT kind, record FROM rag.kept_of($1, $2, $3, $4)
 
 -- name: listed
--- Documents whose access lists name the person, with these lists.
-SELECT id, collection_id, access FROM rag.documents WHERE tenant_id = $1 AND access && $2::text[] ORDER BY collection_id, id
+-- Documents whose own access lists name the person, with these lists.
+SELECT id, collection_id, access FROM rag.documents WHERE tenant_id = $1 AND access && $2::text[] AND access_from IS NULL ORDER BY collection_id, id
 
 -- name: forget
 SELECT kind, gone FROM rag.forget_person($1, $2, $3, $4, $5)

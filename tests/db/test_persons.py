@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 
 from cairn.domain.answer import Answer
+from cairn.domain.connected_source import SourceWish
 from cairn.domain.document import Source
 from cairn.domain.event import Answered, Event
 from cairn.domain.idempotency import StoredAnswer
@@ -29,10 +30,11 @@ from cairn.errors import ConflictError, InputError, NotFoundError, ProviderTimeo
 from cairn.runs.context import Record, Report
 from cairn.runs.finish import run_trace
 from cairn.runs.task import Runs, Task
+from cairn.service.access import set_folder_access
 from cairn.service.ask import start
 from cairn.service.audit import list_events
 from cairn.service.conversations import delete_history, get_history, list_conversations
-from cairn.service.documents import delete_document, find_document, find_document_id, index_now
+from cairn.service.documents import delete_document, find_document, find_document_id, get_collection, index_now
 from cairn.service.idempotency import carry_out_once
 from cairn.service.keys import create_key, list_keys
 from cairn.service.models import start_reindex
@@ -43,6 +45,7 @@ from cairn.service.search import make_request, run_search
 from cairn.settings import RunSettings
 from cairn.settings.environment import OidcIssuer
 from cairn.store import memory, qa_sessions
+from cairn.store import sources as source_store
 from cairn.store.keys import find
 from cairn.wiring import Services
 from tests.db.runs import answered, change, fill, read
@@ -142,6 +145,14 @@ async def ada(services: Services) -> AsyncIterator[tuple[Services, ApiKey]]:
     access = {"only.md": [f"person:{NAME}"], "both.md": [f"person:{NAME}", "person:bob", f"key:{key.id}"]}
     for name, readers in access.items():
         await index_now(house, "vault", [Source(name, name, b"The vault is below the stairs.", access=tuple(readers))])
+    await set_folder_access(house, "vault", "her", [f"person:{NAME}"])
+    await index_now(house, "vault", [Source("her/own.md", "own.md", b"The vault has a second door.")])
+    wish = SourceWish(
+        "https://example.org/sitemap.xml", access={"": [f"person:{NAME}", "person:bob"]}, interval_seconds=0
+    )
+    async with services.database.transaction(house.principal) as connection:
+        found = await get_collection(house, "vault")
+        await source_store.add(connection, house.principal, new_id(), found.id, wish)
     await services.traces.flush()
     yield services, key
 
@@ -168,7 +179,7 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
     assert end == {"kind": "end", "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}}
     assert set(kinds) == {
         "conversation", "message", "run", "candidates", "resumable_run", "event", "feedback", "agent_session", "reply", "job",
-        "key", "key_made", "access", "audit",
+        "key", "key_made", "access", "access_rule", "audit",
     }  # fmt: skip
     assert all("tenant_id" not in line["record"] and "key_hash" not in line["record"] for line in records)
     assert WORD in str([line["record"] for line in records if line["kind"] == "reply"])
@@ -188,7 +199,7 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
     assert counted.counts == {
         "runs": counted.counts["runs"], "conversations": 3, "feedback": 2, "resumable_runs": 1, "agent_sessions": 1, "replies": 1,
         "audit_lines_without_name": counted.counts["audit_lines_without_name"], "jobs_without_name": 1,
-        "keys_made_without_name": 1, "keys": 1, "access_lists": 2,
+        "keys_made_without_name": 1, "keys": 1, "access_lists": 2, "access_rules": 1,
     }  # fmt: skip
     assert counted.counts["runs"] == kinds.count("run") >= 6
     events = [(e.action, e.occurred_at) for e in await list_events(house, limit=500)]
@@ -211,6 +222,8 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
     assert list(alone.access or ()) == [f"person:{done.mark}"]
     with pytest.raises(NotFoundError):
         await find_document_id(bob, "vault", "only.md")
+    ruled = await find_document(house, "vault", await find_document_id(house, "vault", "her/own.md"))
+    assert (list(ruled.access or ()), ruled.access_from) == ([f"person:{done.mark}"], "her")
     both = await find_document(bob, "vault", await find_document_id(bob, "vault", "both.md"))
     assert list(both.access or ()) == ["person:bob"]
     assert [one.session_id for one in await list_conversations(bob)] == ["of-bob"]

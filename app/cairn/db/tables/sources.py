@@ -92,6 +92,5 @@ source_files = Table(
     moment("seen_at", "When this was written.", server_default=NOW),
     PrimaryKeyConstraint("tenant_id", "source_id", "path"),
     refers(["tenant_id", "source_id"], "sources", ["tenant_id", "id"]),
-    CheckConstraint("state IN ('reading', 'indexed', 'failed', 'skipped', 'foreign')", name="state"),
     comment="Files of sources, as they were read.",
 )
