@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from scripted_web import ScriptedWeb
 from serving import Api
 
 from tests.waiting import patience
@@ -262,3 +263,71 @@ def test_who_may_read_is_shown_and_changed(api: Api, tab: Page, shoot: Shoot) ->
     why.get_by_label("On behalf of").fill("person:bob, group:sales")
     why.get_by_label("On behalf of").press("Enter")
     expect(why.get_by_text("withheld by access: its document is only for group:board")).to_be_visible()
+
+
+def test_a_source_is_added_synchronised_paused_and_removed(api: Api, tab: Page, shoot: Shoot) -> None:
+    entries = "".join(f"<url><loc>/{name}</loc></url>" for name in ("leave.html", "plan.pdf"))
+    lists = {"/sitemap.xml": f"<urlset>{entries}</urlset>".encode()}
+    pages = {"/leave.html": b"<h1>Leave</h1><p>Thirty days a year.</p>", "/plan.pdf": b"%PDF-1.4 no more of it"}
+    with ScriptedWeb({**lists, **pages}) as site:
+        allowed = {"allowedHosts": [f"127.0.0.1:{site.port}"], "privateNetworks": ["127.0.0.0/8"]}
+        before = api.revision
+        api.write_settings(json.dumps({**json.loads(api.began_with), "urls": allowed}))
+        api.await_until(lambda: api.revision != before)
+        try:
+            _follow_site(api, tab, shoot, f"http://127.0.0.1:{site.port}/sitemap.xml")
+        finally:
+            api.restore_settings()
+
+
+def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
+    tab.goto(f"{api.url}/ui/documents?collection=followed")
+    tab.get_by_text("Sources", exact=True).click()
+    sources = tab.get_by_role("list", name="Sources")
+    expect(sources.get_by_text("No source yet")).to_be_visible()
+    shoot(tab, "documents-sources-empty")
+    tab.get_by_role("button", name="Add a source").click()
+    form = tab.get_by_role("dialog")
+    form.get_by_label("Address").fill("https://elsewhere.example/sitemap.xml")
+    form.get_by_role("button", name="Follow it").click()
+    expect(form.get_by_role("alert")).to_contain_text("urls.allowedHosts")
+    form.get_by_label("Address").fill(address)
+    form.get_by_label("Folder that its ids begin with").fill("site")
+    form.get_by_label("Readers, one a line").fill("group:staff")
+    form.get_by_label("Name of a secret").fill("colour")
+    form.get_by_role("button", name="Follow it").click()
+    expect(form.get_by_role("alert")).to_contain_text("colour")
+    shoot(tab, "documents-sources-form")
+    form.get_by_label("Name of a secret").fill("")
+    form.get_by_role("button", name="Follow it").click()
+    row = sources.get_by_role("listitem").filter(has_text=address)
+    expect(row.get_by_text("In step since")).to_be_visible(timeout=patience(30) * 1000)  # by itself
+    expect(row).to_contain_text(re.compile("2 files.*2 new.*1 failed.*next look in"))
+    row.get_by_text("1 file could not be read").click()
+    expect(row.get_by_text("plan.pdf", exact=True)).to_be_visible()
+    assert [(one["external_id"], one["access"]) for one in _listed(api) if one["status"] == "indexed"] == [
+        ("site/leave.html", ["group:staff"])
+    ]
+    shoot(tab, "documents-sources")
+    row.get_by_label("Synchronise now").click()
+    expect(row).to_contain_text("2 unchanged", timeout=patience(30) * 1000)
+    tab.set_viewport_size({"width": 400, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
+    tab.emulate_media(color_scheme="dark")
+    shoot(tab, "documents-sources-narrow-dark")
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    row.get_by_label("Pause").click()
+    expect(row.get_by_text("Paused", exact=True)).to_be_visible()
+    expect(row.get_by_label("Synchronise now")).to_have_count(0)
+    row.get_by_label("Resume").click()
+    expect(row.get_by_text("In step since")).to_be_visible()
+    row.get_by_label("Remove").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Delete its documents").click()
+    expect(sources.get_by_text("No source yet")).to_be_visible(timeout=patience(30) * 1000)
+    assert _listed(api) == []
+    assert api.client.get("/sources").json()["items"] == []
+
+
+def _listed(api: Api) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.client.get("/collections/followed/documents").json()["items"]
+    return found

@@ -49,7 +49,8 @@ def _say_folder(text: Texts, prefix: str) -> str:
     return f"{prefix}/" if prefix else text("access.whole")
 
 
-def _readers(written: str) -> list[str]:
+def list_readers(written: str) -> list[str]:
+    """Of an access list as it is typed: one a line."""
     return [line.strip() for line in written.splitlines() if line.strip()]
 
 
@@ -60,7 +61,7 @@ async def edit_document_access(page: Page, collection: str, document: Document) 
     async def save() -> None:
         with shown_errors():
             services = await page.session.services("write")
-            await change_document(services, collection, document.id, access=_readers(readers.value or ""))
+            await change_document(services, collection, document.id, access=list_readers(readers.value or ""))
             dialog.submit(True)
 
     own = document.access if document.access and document.access_from is None else ()
@@ -97,7 +98,7 @@ async def edit_collection_access(page: Page, collection: str) -> bool:
             await show()
 
     async def save() -> None:
-        named = _readers(readers.value or "")
+        named = list_readers(readers.value or "")
         if bool(named) == bool(everybody.value):  # a second click on what was just emptied must open nothing
             raise InputError(text("access.say_who"))
         services = await page.session.services("admin")

@@ -39,6 +39,7 @@ from cairn.interfaces.web.parts import (
     show_empty,
     show_facts,
 )
+from cairn.interfaces.web.source_list import SourceList
 from cairn.interfaces.web.upload_list import UploadList
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
@@ -133,6 +134,9 @@ class _Room:
         with ui.row().classes("w-full items-center gap-2") as self.filters:
             self._draw_filters()
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
+        if self.page.session.may("admin"):
+            self.sources = SourceList(self.page, self.collection, self.refresh)
+            self.sources.draw()
         self.jobs = JobList(self.page)
         self.jobs.draw()
 
@@ -162,6 +166,8 @@ class _Room:
         if self.page.session.may("write"):
             self.zone.aim(name)
         await self.refresh()
+        if self.page.session.may("admin"):
+            await self.sources.aim(name)
 
     async def _filter(self, *, words: str | None = None, status: str | None = None) -> None:
         self.words = self.words if words is None else words
