@@ -27,6 +27,8 @@ from tests.waiting import patience
         ("\u00bfcu\u00e1l es el documento m\u00e1s reciente?", ListRequest(age="newest")),
         ("how many words in all documents?", ListRequest("count", "words")),
         ('which people are mentioned in "report.pdf"?', ListRequest(unit="people", within=("report.pdf",))),
+        ("documents not about wind", ListRequest(excluded=("wind",))),
+        ("Dokumente, nicht über Wind", ListRequest(excluded=("Wind",))),
         ('documents about "research and development"', ListRequest(mentioned=(("research and development",),))),
     ],
 )
@@ -41,6 +43,8 @@ def test_all_of_a_request_is_understood(message: str, wanted: ListRequest) -> No
         "how many companies are there in Silicon Valley?", "list the steps to install", "what is the latest version?",
         "combien de personnes vivent \u00e0 Lyon ?", "which document must I sign?", "what sources of energy are there?",
         "How many items from Ortmann are below the reorder level?", "how many files from Kim have we lost?",
+        "How many items are not discontinued?", "List all items", "How many invoices are not paid?",
+        "Wie viele Rechnungen sind nicht bezahlt?",
     ],
 )  # fmt: skip
 def test_other_questions_are_no_lists(message: str) -> None:
