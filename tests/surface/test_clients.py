@@ -57,8 +57,8 @@ def client(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Client:
 def test_an_upload_says_who_may_read_it(client: Client, tmp_path: Path) -> None:
     (tmp_path / "pay.md").write_text("Pay day is the 25th.")
     for access in (["group:hr", "person:ada"], None, []):
-        client.upload(tmp_path / "pay.md", collection="pay", access=access)
-        [found] = client.documents("pay")
+        client.upload(tmp_path / "pay.md", collection="wages", access=access)
+        [found] = client.documents("wages")
         assert found.access == (None if access == [] else ["group:hr", "person:ada"])
 
 

@@ -104,8 +104,6 @@ _NUMBERED_NAME: Final = re.compile(r"\d{1,2}(?:[A-Z]|-[A-Z][a-z]+)")
 _INITIAL: Final = re.compile(r"[A-Z]\. ")
 _LABEL_BEFORE: Final = re.compile(r"(?<!\w)([A-Z]\w{2,20}) (?:and|et|y|und|e) $")
 _LONGEST_LABEL: Final = 30
-_FULL_LINE: Final = 60
-"""Characters, from which on a line ended for want of room: lists of names have short ones."""
 _NO_IDENTIFIER: Final = re.compile(r"(?:0x)?(?:[0-9a-f]{4,80}|[0-9A-F]{4,80})|_[^\W_]+_|_[^\W\d_a-z]\w+|[a-z]{1,3}[23]")
 _PERSON_WORDS: Final = 4
 _PLACE_WORDS: Final = 3
@@ -235,26 +233,19 @@ def _identifiers(tokens: Sequence[NameToken], text: str) -> Iterator[NameSpan]:
 
 
 def _join_lines(found: Sequence[_Named], text: str) -> Iterator[_Named]:
-    """A name that is broken between two lines is one where the document has it unbroken too, or where its second half is an
-    organisation's behind a line that was full."""
+    """A name that is broken between two lines is one where the document has it unbroken too."""
     known = {one.name for one in found}
     before: _Named | None = None
     for one in found:
         whole = f"{before.name} {one.name}" if before and text[before.end : one.start] == "\n" else ""
-        if before and whole and (whole in known or _goes_on(before, one, text)):
-            before = replace(one, start=before.start, name=whole)
+        if before and whole in known:
+            before = replace(before, end=one.end, name=whole)
             continue
         if before:
             yield before
         before = one
     if before:
         yield before
-
-
-def _goes_on(before: _Named, one: _Named, text: str) -> bool:
-    """Whether a full line ends within the name of an organisation."""
-    full = "\n" not in text[max(0, before.end - _FULL_LINE) : before.end]
-    return full and one.kind == "organisation" and before.kind in ("name", "place")
 
 
 def _join_coined(found: Sequence[_Named], tokens: Sequence[NameToken], text: str) -> list[_Named]:

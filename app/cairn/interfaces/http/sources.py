@@ -185,11 +185,10 @@ async def remove_source(
 @router.post(
     "/sources/{source_id}/sync", status_code=202, responses=problems.declare(403, 409), summary="Synchronise a source"
 )
-async def sync_source(source_id: UUID, services: ServicesDep, response: Response, body: SyncIn | None = None) -> JobOut:
+async def sync_source(source_id: UUID, body: SyncIn, services: ServicesDep, response: Response) -> JobOut:
     """Now, by a job; where one waits or works already, it is that. 409 for a source that is paused."""
-    asked = body or SyncIn(retry_failed=False, accept_deletions=False)
     job = await sources.sync(
-        services, source_id, retry_failed=asked.retry_failed, accept_deletions=asked.accept_deletions
+        services, source_id, retry_failed=body.retry_failed, accept_deletions=body.accept_deletions
     )
     response.headers["Location"] = f"/jobs/{job.id}"
     return job_out(job)
