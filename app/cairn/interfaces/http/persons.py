@@ -18,6 +18,11 @@ from cairn.service import persons as person_service
 router = APIRouter(tags=["operating"], route_class=TypedRoute)
 
 MEDIA_TYPE = "application/x-ndjson"
+_EXAMPLE = """\
+{"kind": "export", "version": 1, "person": "person:ada", "keys": []}
+{"kind": "access", "record": {"document_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f60", "external_id": "pay.md", "title": "Pay"}}
+{"kind": "end", "counts": {"access": 1}}
+"""
 Principal = Annotated[
     str,
     Path(
@@ -41,7 +46,10 @@ class ForgottenOut(BaseModel):
     summary="Export what is kept because of a person",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}, "description": "JSON Lines (docs/privacy.md)."},
+        200: {
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+            "description": "JSON Lines (docs/privacy.md).",
+        },
         **problems.declare(403),
     },
 )
