@@ -314,6 +314,7 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     tab.set_viewport_size({"width": 400, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "nothing has to be scrolled sideways"
     tab.emulate_media(color_scheme="dark")
+    row.get_by_label("Remove").scroll_into_view_if_needed()
     shoot(tab, "documents-sources-narrow-dark")
     tab.set_viewport_size({"width": 1280, "height": 800})
     row.get_by_label("Pause").click()

@@ -39,7 +39,7 @@ from cairn.interfaces.web.parts import (
     show_empty,
     show_facts,
 )
-from cairn.interfaces.web.source_list import SourceList
+from cairn.interfaces.web.source_panel import SourcePanel
 from cairn.interfaces.web.upload_list import UploadList
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
@@ -135,7 +135,7 @@ class _Room:
             self._draw_filters()
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
         if self.page.session.may("admin"):
-            self.sources = SourceList(self.page, self.collection, self.refresh)
+            self.sources = SourcePanel(self.page, self.collection, self.refresh)
             self.sources.draw()
         self.jobs = JobList(self.page)
         self.jobs.draw()

@@ -37,7 +37,7 @@ class ShownSource:
 
 
 @dataclass
-class SourceList:
+class SourcePanel:
     """`changed` is called when documents of the collection may have come or gone."""
 
     page: Page
@@ -111,8 +111,9 @@ class SourceList:
         more = shown.source.failed - len(shown.failed)
         with ui.expansion(text.count("sources.unread", shown.source.failed)).classes("w-full").props("dense"):
             for file in shown.failed:
-                ui.label(file.path).classes("text-sm break-all")
-                ui.label(file.error).classes(f"text-xs {BAD} break-words mb-1")
+                with ui.column().classes("w-full gap-0 min-w-0"):
+                    ui.label(file.path).classes("text-sm break-all")
+                    ui.label(file.error).classes(f"text-xs {BAD} break-words max-w-full")
             if more > 0:
                 ui.label(text("sources.more", count=text.number(more))).classes("text-xs opacity-70")
 
