@@ -22,6 +22,7 @@ from cairn.interfaces.web.access_form import (
 from cairn.interfaces.web.collection_form import create_collection, rename_collection
 from cairn.interfaces.web.document_form import edit_document
 from cairn.interfaces.web.dropzone import DropZone
+from cairn.interfaces.web.followed_sources import FollowedSources
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.job_list import JobList
 from cairn.interfaces.web.parts import (
@@ -39,7 +40,6 @@ from cairn.interfaces.web.parts import (
     show_empty,
     show_facts,
 )
-from cairn.interfaces.web.source_panel import SourcePanel
 from cairn.interfaces.web.upload_list import UploadList
 from cairn.interfaces.web.viewer import ShownPlace, open_document
 from cairn.service import documents, models
@@ -135,7 +135,7 @@ class _Room:
             self._draw_filters()
         self.rows = ui.column().classes("w-full gap-0").props("role=list")
         if self.page.session.may("admin"):
-            self.sources = SourcePanel(self.page, self.collection, self.refresh)
+            self.sources = FollowedSources(self.page, self.collection, self.refresh)
             self.sources.draw()
         self.jobs = JobList(self.page)
         self.jobs.draw()

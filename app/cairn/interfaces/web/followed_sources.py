@@ -37,7 +37,7 @@ class ShownSource:
 
 
 @dataclass
-class SourcePanel:
+class FollowedSources:
     """`changed` is called when documents of the collection may have come or gone."""
 
     page: Page
