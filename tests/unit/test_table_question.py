@@ -966,3 +966,28 @@ def test_a_share_of_the_total_is_one_of_the_sum(question: str, language: str) ->
 )  # fmt: skip
 def test_what_persons_do_is_alike_in_more_than_three_letters(verb: str, header: str, said: bool) -> None:
     assert is_deed_of(verb, header) is said
+
+
+WORTHS = """
+| Item | Category | Units in stock | Unit price (EUR) |
+| --- | --- | --- | --- |
+| Oak table | Tables | 14 | 349.00 |
+| Stool | Chairs | 64 | 24.50 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "operation"),
+    [
+        ("What is the total value of the stock?", WORTHS, None),
+        ("What is the total value of the stock?", WORTHS.replace("Unit price (EUR)", "Weight (kg)"), None),
+        ("What is the total value of the stock?", WORTHS.replace("Units in stock", "Stock"), None),
+        ("What is the total value of the stock?", WORTHS.replace("Units in stock", "Stock value"), "sum"),
+        ("What is the total number of units in stock?", WORTHS, "sum"),
+        ("What is the highest value of the unit price?", WORTHS, "highest"),
+        ("Quelle est la valeur moyenne des units in stock ?", WORTHS, "average"),
+    ],
+)
+def test_the_value_of_things_is_no_number_of_them(question: str, text: str, operation: str | None) -> None:
+    found = meant(question, text)
+    assert (found.operation if found else None) == operation

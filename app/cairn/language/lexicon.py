@@ -631,6 +631,8 @@ class Arithmetic(_Section):
     """What a column of numbers counts: "how many units"."""
     quantities: Words = NONE
     """Further words in the header of such a column."""
+    worth: Words = NONE
+    """What something is worth, which is no number of pieces: "the value of the stock"."""
     carried: Phrases = ()
     """Labels of rows at the end and the beginning of a page that repeat the sum so far: "carried forward"."""
     owing: Phrases = ()

@@ -14,12 +14,16 @@ from cairn.query.table_words import (
     COUNTED_IN,
     CURRENCIES,
     EACH,
+    PRICES,
+    QUANTITIES,
     RATIOS,
     TOTALS,
     UNITS,
+    WORTH,
     WordSpan,
     bracketed,
     header_words,
+    is_money,
     is_year_column,
     may_mean,
 )
@@ -58,6 +62,22 @@ def _check_numbers(reading: TableReading, operation: Operation, measure: int | N
         raise Unsure
     if reading.counted and (measure if reading.compared is None else reading.compared) not in reading.counted:
         raise Unsure  # "more than 150 ha", and the column counts members
+    if measure is not None and _is_worth_of_pieces(reading, measure):
+        raise Unsure
+
+
+def _is_worth_of_pieces(reading: TableReading, measure: int) -> bool:
+    """Whether the value of things is asked for, and the column only counts them: it says so, or another one has what they cost."""
+    computed = {at for span in reading.spans if span.phrases for at in range(span.start, span.end)}
+    said = {token for at, token in enumerate(reading.tokens) if token in WORTH and at not in computed}
+    header = reading.table.header[measure]
+    if not said or is_money(reading.table, measure) or header_words(header) & (said | PRICES):
+        return False
+    priced = any(
+        reading.table.numeric[at] and (is_money(reading.table, at) or header_words(other) & PRICES)
+        for at, other in enumerate(reading.table.header)
+    )
+    return priced or not QUANTITIES.isdisjoint(header_words(header))
 
 
 def _named_measure(reading: TableReading, operation: Operation, free: Sequence[WordSpan]) -> int | None:

@@ -127,6 +127,7 @@ YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
 QUANTITIES: Final = _words("quantities") | PIECES
+WORTH: Final = _words("worth")
 OWING: Final = frozenset(_phrases("owing"))
 _PER: Final = _words("per")
 _ENDINGS: Final = tuple(one.arithmetic.endings | {""} for one in languages())
