@@ -184,6 +184,17 @@ async def test_credentials_are_sent_and_wrong_ones_refused(git: Git) -> None:
         await listed(opened(f"git+http://{HOST}:{git.port}/team/none.git", port=git.port))
 
 
+async def test_credentials_go_to_no_host_that_the_repository_has_moved_to(git: Git) -> None:
+    there = f"http://elsewhere.example.org:{git.port}/team/docs.git/info/refs?service=git-upload-pack"
+    git.gate.fail = lambda method, path: ("302 Found", {"Location": there}) if len(git.gate.requests) == 1 else None
+    address = f"git+http://{HOST}:{git.port}/team/docs.git"
+    source = opened(address, {}, {"token": "t"}, hosts=[HOST, "elsewhere.example.org"], port=git.port)
+    assert "a.md" in await listed(source)
+    first, *others = git.gate.authorizations
+    assert first is not None
+    assert others == [None, None]
+
+
 async def test_a_server_that_fails_or_is_gone_in_the_middle_is_for_now(git: Git) -> None:
     git.gate.fail = lambda method, path: ("503 Busy", {"Retry-After": "9"}) if method == "POST" else None
     with pytest.raises(SourceUnreachable) as later:

@@ -91,6 +91,16 @@ async def test_a_token_is_sent_as_one(dav: Dav) -> None:
     with pytest.raises(SourceRefused):
         await listed(opened(f"webdav://{HOST}:{dav.port}/docs", {}, {"token": "abc"}, port=dav.port))
     assert dav.gate.authorizations == ["Bearer abc"]
+    with pytest.raises(SourceRefused):
+        await listed(opened(f"webdav://{HOST}:{dav.port}/docs", {}, {"token": " abc\r\n"}, port=dav.port))
+    assert dav.gate.authorizations == ["Bearer abc"] * 2
+
+
+@pytest.mark.parametrize("token", ["corvid\nlantern", "corvidé", "corvid lantern"])
+def test_a_token_that_fits_into_no_header_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(SourceRefused, match="secret token") as refused:
+        opened(f"webdav://{HOST}/docs", {}, {"token": token})
+    assert "corvid" not in str(refused.value)
 
 
 async def test_a_server_that_fails_in_the_middle_breaks_the_listing_off(dav: Dav) -> None:

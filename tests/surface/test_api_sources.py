@@ -63,6 +63,8 @@ def test_a_source_is_added_read_changed_and_removed_without_a_word_of_its_secret
         ("/srv/papers", {}, "command line"),
         ("https://elsewhere.example/sitemap.xml", {}, "urls.allowedHosts"),
         ("gopher://example.org/", {}, "no source that Cairn reads"),
+        ("https://[", {}, "is no address"),
+        (None, {"secrets": {"token": "corvid\u00e9"}}, "secret token"),
         ("https://ada:corvid@127.0.0.1/", {}, "user name or password"),
         (None, {"interval_seconds": 5}, "60"),
         (None, {"secrets": {"colour": "blue"}}, "colour"),

@@ -143,14 +143,15 @@ def _root(opening: Opening) -> str:
 
 
 def _http(opening: Opening, headers: Mapping[str, str] | None = None, whole_s: float | None = None) -> SourceHttp:
-    """Raises SourceRefused where the host may not be asked."""
+    """`headers`: for the host of the address alone. Raises SourceRefused where it may not be asked."""
     address = opening.address
     scheme = "http" if address.scheme in ("http", "webdav", "git+http") else "https"
     host = "github.com" if address.scheme == "github" else address.hostname or ""
     _check_host(AddressGuard(opening.allow), host, address.port or PORTS[scheme])
     return SourceHttp(
-        GuardedHttp(opening.allow, resolve=opening.resolve, trust=opening.trust, whole_s=whole_s), headers
-    )
+        GuardedHttp(opening.allow, resolve=opening.resolve, trust=opening.trust, whole_s=whole_s),
+        f"{scheme}://{address.netloc if host == address.hostname else host}", headers,
+    )  # fmt: skip
 
 
 def _check_host(guard: AddressGuard, host: str, port: int) -> None:
@@ -163,14 +164,19 @@ def _check_host(guard: AddressGuard, host: str, port: int) -> None:
 
 
 def _authorization(opening: Opening, username: str | None = None) -> Mapping[str, str]:
-    """The header for what was given. `username`: where none was."""
+    """The header for what was given. `username`: where none was. Raises SourceRefused for what fits into no header."""
     secrets, username = opening.secrets, opening.options.get("username") or username
-    password = secrets.get("password") or (secrets.get("token") if username else None)
+    token = secrets.get("token", "").strip()  # as it is pasted, with the end of its line
+    password = secrets.get("password", "").strip("\r\n") or (token if username else None)
     if password and username:
         return {"Authorization": "Basic " + b64encode(f"{username}:{password}".encode()).decode("ascii")}
     if password:
         raise SourceRefused("option username is missing: whose the password is")
-    return {"Authorization": f"Bearer {secrets['token']}"} if secrets.get("token") else {}
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise SourceRefused(
+            "secret token has a character that no token has: copy it anew, without what stands around it"
+        )
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 KINDS: Final = (
@@ -224,12 +230,12 @@ def check_address(address: str, options: Mapping[str, str], secrets: Collection[
 
 def folders_of(address: str) -> tuple[Path, ...]:
     """The folder of this machine that an address names; none where it names something else. Raises SourceRefused."""
-    parsed = _parse(address)
+    parsed = split_address(address)
     return (Path(unquote(parsed.path)),) if parsed.scheme == "file" else ()
 
 
 def _check(address: str, options: Mapping[str, str], secrets: Collection[str]) -> tuple[SourceKind, SplitResult]:
-    parsed = _parse(address)
+    parsed = split_address(address)
     kind = next((kind for kind in KINDS if parsed.scheme in kind.schemes), None)
     if kind is None:
         raise SourceRefused(f"{parsed.scheme}:// is no source that Cairn reads; it reads {', '.join(_schemes())}")
@@ -244,7 +250,8 @@ def _check(address: str, options: Mapping[str, str], secrets: Collection[str]) -
     return kind, parsed
 
 
-def _parse(address: str) -> SplitResult:
+def split_address(address: str) -> SplitResult:
+    """The parts of an address, with the scheme that its kind goes by. Raises SourceRefused for what is none."""
     text = address.strip()
     if len(text) > LONGEST_ADDRESS:
         raise SourceRefused(f"an address has at most {LONGEST_ADDRESS} characters, this one {len(text)}")

@@ -18,10 +18,11 @@ LATER: Final = frozenset({408, 423, 425, 429})
 
 
 class SourceHttp:
-    """`headers` go along with each request, and to no other host."""
+    """`headers` go along with each request to `home` (https://host:port), and to no other host, whatever address is asked for."""
 
-    def __init__(self, http: GuardedHttp, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, http: GuardedHttp, home: str, headers: Mapping[str, str] | None = None) -> None:
         self._http = http
+        self._home = home
         self._headers = dict(headers or {})
 
     def allows(self, url: str) -> bool:
@@ -41,8 +42,9 @@ class SourceHttp:
         Raises SourceFileGone, SourceFileTooLarge, SourceRefused, SourceUnreachable.
         """
         try:
+            own = self._headers if self._is_home(url) else {}
             reply = await self._http.request(
-                method, url, most_bytes=most_bytes, headers={**self._headers, **(headers or {})}, body=body
+                method, url, most_bytes=most_bytes, headers={**own, **(headers or {})}, body=body
             )
         except TooLargeError as error:
             raise SourceFileTooLarge(error.detail) from None
@@ -58,6 +60,11 @@ class SourceHttp:
         if reply.status in LATER or reply.status >= 500:
             raise SourceUnreachable(said, retry_after_s=seconds_to_wait(reply.headers.get("retry-after")))
         raise SourceRefused(f"{said}: the credentials do not count there" if reply.status in DENIED else said)
+
+    def _is_home(self, url: str) -> bool:
+        """Raises InputError for an address that may not be asked."""
+        there, home = self._http.check(url), self._http.check(self._home)
+        return (there.scheme, there.netloc) == (home.scheme, home.netloc)
 
 
 def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:

@@ -118,6 +118,8 @@ class GuardedHttp:
                     return await self._read(client, there, url, most_bytes)
                 except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                     problem = error
+                except httpx2.LocalProtocolError as error:  # its text has the header, and so what is secret
+                    raise FetchError(f"{url} cannot be fetched: {type(error).__name__}") from None
                 except httpx2.HTTPError as error:
                     raise FetchError(f"{url} cannot be fetched: {str(error) or type(error).__name__}") from None
         raise FetchError(f"{url} cannot be reached: {str(problem) or type(problem).__name__}")

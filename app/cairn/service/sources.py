@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 from uuid import UUID
 
 import structlog
 
 from cairn.connectors.connector import SourceError
-from cairn.connectors.registry import check_address, folders_of, open_connector
+from cairn.connectors.registry import check_address, folders_of, open_connector, split_address
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.domain.access import check_access, check_prefix
 from cairn.domain.connected_source import ConnectedSource, FailedFile, SourceWish
@@ -264,14 +264,14 @@ async def start_due(services: Services) -> int:
 
 
 def default_prefix(address: str) -> str:
-    """What ids begin with where nobody says: the last part of the path, else the host."""
-    parsed = urlsplit(address)
+    """What ids begin with where nobody says: the last part of the path, else the host. Raises InputError."""
+    parsed = _split(address)
     return normalise(unquote(parsed.path).rstrip("/").rpartition("/")[2] or parsed.hostname or "")
 
 
 def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str] | None, *, local: bool) -> SourceWish:
     """With prefix and access lists in their one form. `secrets`: None where they are those it has. Raises InputError."""
-    if not local and urlsplit(wish.address.strip()).scheme in ("file", ""):
+    if not local and _split(wish.address).scheme == "file":
         raise InputError("folders of this machine are added at its command line: cairn sources add FOLDER")
     if wish.interval_seconds and not LEAST_INTERVAL <= wish.interval_seconds <= LONGEST_INTERVAL:
         raise InputError(
@@ -292,6 +292,13 @@ def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str]
         raise InputError(str(error)) from None
     access = {_folder(folder): list(check_access(names)) for folder, names in wish.access.items()}
     return replace(wish, address=wish.address.strip(), prefix=check_prefix(wish.prefix.strip("/")), access=access)
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return split_address(address)
+    except SourceError as error:
+        raise InputError(str(error)) from None
 
 
 def _folder(folder: str) -> str:
