@@ -10,6 +10,7 @@ import pytest
 from scripted_web import Reply, ScriptedWeb
 from source_servers import HOST, listed, opened
 
+from cairn.connectors import web_connector
 from cairn.connectors.connector import (
     Connector,
     SourceFileGone,
@@ -130,6 +131,29 @@ async def test_pages_of_hosts_that_are_not_allowed_are_passed_over(web: Scripted
     assert list(await listed(site(web))) == ["leave.html"]
     both = opened(f"http://{HOST}:{web.port}/", QUICK, hosts=["*.example.org"], port=web.port)
     assert list(await listed(both)) == ["leave.html", f"other.example.org:{web.port}/leave.html"]
+
+
+async def test_what_is_no_address_is_passed_over(web: ScriptedWeb) -> None:
+    bad = "https://[oops/b.html"
+    web.pages |= {
+        "/robots.txt": f"Sitemap: {bad}\nSitemap: /index.xml",
+        "/index.xml": sitemap(f"<loc>{bad}</loc>", "<loc>/a.xml</loc>", root="sitemapindex", entry="sitemap"),
+        "/a.xml": sitemap(f"<loc>{bad}</loc>", "<loc>http://a:b/</loc>", "<loc>/leave.html</loc>"),
+    }
+    assert list(await listed(site(web))) == ["leave.html"]
+
+
+async def test_lists_are_read_to_a_bound(web: ScriptedWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    web.pages["/sitemap.xml"] = sitemap(*["<loc>/leave.html</loc><lastmod>2026</lastmod>"] * 9, "<loc>/hr/</loc>")
+    monkeypatch.setattr(web_connector, "MOST_ENTRIES", 9)
+    with pytest.raises(SourceRefused, match="more than 9 entries"):
+        await listed(site(web, include="hr"))
+    monkeypatch.setattr(web_connector, "MOST_ENTRIES", 10)
+    assert list(await listed(site(web, include="hr"))) == ["hr/index.html"]
+    monkeypatch.setattr(web_connector, "MOST_PAGES", 1)
+    web.pages["/robots.txt"] = "User-agent: *\nDisallow: /leave"  # what is forbidden counts, too: it was looked at
+    with pytest.raises(SourceRefused, match="more than 1 pages"):
+        await listed(site(web))
 
 
 async def test_no_site_of_a_private_network_is_read(web: ScriptedWeb) -> None:

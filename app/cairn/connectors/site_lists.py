@@ -7,16 +7,17 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import BytesIO
 from typing import Final, Literal
 
 from cairn.connectors.connector import SourceRefused
 from cairn.connectors.source_http import read_http_date
+from cairn.connectors.xml_elements import DamagedXmlError, XmlElements
 
 AGENT: Final = "cairn"
 MOST_LIST_BYTES: Final = 50 * 2**20
 """Of a sitemap, unpacked: the protocol allows no more."""
-MOST_RULES: Final = 10_000
+MOST_RULES: Final = 1000
+"""Each is tried on each page."""
 GZIP: Final = b"\x1f\x8b"
 _DAY: Final = re.compile(r"\d{4}(-\d{2}){0,2}")
 
@@ -108,44 +109,35 @@ def unpack(content: bytes, url: str, most_bytes: int = MOST_LIST_BYTES) -> bytes
 def read_list(content: bytes, url: str) -> tuple[ListKind, Iterator[ListedPage]]:
     """What a sitemap or feed names: pages, or other lists. Raises SourceRefused for what is neither, or is damaged: now, or
     when the damaged place is come to."""
-    from lxml import etree
-
-    # entities stay what they are, and nothing is fetched
-    events = etree.iterparse(
-        BytesIO(content), events=("start", "end"), resolve_entities=False, no_network=True, load_dtd=False
-    )
     try:
-        _, root = next(events)
-    except (etree.XMLSyntaxError, StopIteration) as error:
+        elements = XmlElements(content)
+    except DamagedXmlError as error:
         raise SourceRefused(f"{url} is neither a sitemap nor a feed: {error}") from None
-    entry = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "RDF": "item", "feed": "entry"}.get(_name(root))
+    root = _name(elements.root)
+    entry = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "RDF": "item", "feed": "entry"}.get(root)
     if entry is None:
-        raise SourceRefused(f"{url} is neither a sitemap nor a feed: it begins with <{_name(root)}>")
+        raise SourceRefused(f"{url} is neither a sitemap nor a feed: it begins with <{root}>")
 
     def entries() -> Iterator[ListedPage]:
         try:
-            for event, element in events:
-                if event == "end" and _name(element) == entry:
-                    if page := _read_entry(element):
-                        yield page
-                    element.clear()
-                    while element.getprevious() is not None:  # so that a long list is never held as a whole
-                        del element.getparent()[0]
-        except etree.XMLSyntaxError as error:
+            for element in elements.find(lambda tag: _name(tag) == entry):
+                if page := _read_entry(element):
+                    yield page
+        except DamagedXmlError as error:
             raise SourceRefused(f"{url} is damaged: {error}") from None
 
     return ("lists" if entry == "sitemap" else "pages"), entries()
 
 
-def _name(element: object) -> str:
-    tag = getattr(element, "tag", "")
+def _name(tag: object) -> str:
+    """Without its namespace; "" of what is no element, such as an entity."""
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def _read_entry(element: object) -> ListedPage | None:
     url = stamp = None
     for child in element:  # type: ignore[attr-defined]
-        name, text = _name(child), (child.text or "").strip()
+        name, text = _name(child.tag), (child.text or "").strip()
         if name == "loc" or (name == "link" and text):
             url = url or text
         elif name == "link" and child.get("rel", "alternate") == "alternate":

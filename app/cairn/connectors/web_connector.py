@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Final
@@ -19,14 +19,17 @@ from cairn.connectors.connector import (
     SourceRefused,
     SourceUnreachable,
 )
-from cairn.connectors.site_lists import MOST_LIST_BYTES, ListedPage, Robots, read_list, read_robots, unpack
+from cairn.connectors.site_lists import MOST_LIST_BYTES, ListedPage, ListKind, Robots, read_list, read_robots, unpack
 from cairn.connectors.source_http import SourceHttp, version_in
+from cairn.connectors.threads import iterate_in_thread
 from cairn.providers.guarded_http import HttpReply
 
 MOST_ROBOTS_BYTES: Final = 500 * 1024
 """Crawlers need not read more of it."""
 MOST_LISTS: Final = 1000
 MOST_PAGES: Final = 200_000
+MOST_ENTRIES: Final = 2_000_000
+"""Of all lists, chosen or not."""
 MOST_TRIES: Final = 3
 LONGEST_WAIT_S: Final = 30.0
 """Longer ones are for whoever keeps the source in step."""
@@ -50,14 +53,17 @@ class WebConnector:
     async def list_files(self) -> AsyncIterator[RemoteFile]:
         """As Connector says, in the order of the lists. Pages of hosts that may not be asked are passed over."""
         seen: set[str] = set()
-        async for page in self._listed():
-            url = urlsplit(page.url)
-            path = _path(url, self._start.netloc)
-            if path in seen or not self._chosen.takes(path) or not await self._is_open(url):
+        async for path, page in self._listed():
+            if path in seen:
                 continue
             seen.add(path)
             if len(seen) > MOST_PAGES:
                 raise SourceRefused(f"the lists of {self._start.netloc} name more than {MOST_PAGES:,} pages")
+            await asyncio.sleep(
+                0
+            )  # a page that is passed over asks nobody, and many of them would let nobody else work
+            if not await self._is_open(urlsplit(page.url)):
+                continue
             try:
                 version = page.stamp or await self._version(page.url)
             except SourceFileGone:
@@ -73,25 +79,40 @@ class WebConnector:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def _listed(self) -> AsyncIterator[ListedPage]:
-        """Addresses of pages, absolute and without fragments."""
+    async def _listed(self) -> AsyncIterator[tuple[str, ListedPage]]:
+        """Pages that are chosen by their paths; their addresses are absolute and have no fragments."""
         robots = await self._robots_of(self._start)
         home = f"{self._start.scheme}://{self._start.netloc}"
-        named = robots.sitemaps or ["/sitemap.xml"]
-        lists = deque([self._start.geturl()] if self._start.path.strip("/") else [urljoin(home, url) for url in named])
-        known = set(lists)
+        named = [there for url in robots.sitemaps[:MOST_LISTS] if (there := join_address(home, url))]
+        lists = deque([self._start.geturl()] if self._start.path.strip("/") else named or [f"{home}/sitemap.xml"])
+        known, entries_left = set(lists), MOST_ENTRIES
         while lists:
             url = lists.popleft()
-            kind, entries = read_list(unpack(await self._read_list(url), url), url)
-            for entry in entries:
-                there = urljoin(url, entry.url).partition("#")[0]
+            kind, entries = await asyncio.to_thread(_open_list, await self._read_list(url), url)
+            async for entry in iterate_in_thread(self._join(url, entries, kind)):
+                entries_left -= 1
+                if entries_left < 0:
+                    raise SourceRefused(f"the lists of {self._start.netloc} have more than {MOST_ENTRIES:,} entries")
+                if entry is None:
+                    continue
+                path, page = entry
                 if kind == "pages":
-                    yield ListedPage(there, entry.stamp, entry.modified)
-                elif there not in known and self._http.allows(there):
-                    known.add(there)
-                    lists.append(there)
-            if len(known) > MOST_LISTS:
-                raise SourceRefused(f"{self._start.netloc} has more than {MOST_LISTS:,} sitemaps")
+                    yield path, page
+                elif page.url not in known and self._http.allows(page.url):
+                    known.add(page.url)
+                    lists.append(page.url)
+                    if len(known) > MOST_LISTS:
+                        raise SourceRefused(f"{self._start.netloc} has more than {MOST_LISTS:,} sitemaps")
+
+    def _join(
+        self, base: str, entries: Iterator[ListedPage], kind: ListKind
+    ) -> Iterator[tuple[str, ListedPage] | None]:
+        """Each with its path; None for what is not chosen, or has no address that could be asked."""
+        for entry in entries:
+            there = join_address(base, entry.url)
+            path = _path(urlsplit(there), self._start.netloc) if there else ""
+            taken = there and (kind == "lists" or self._chosen.takes(path))
+            yield (path, ListedPage(there, entry.stamp, entry.modified)) if there and taken else None
 
     async def _read_list(self, url: str) -> bytes:
         try:
@@ -127,7 +148,7 @@ class WebConnector:
                 raise SourceRefused(str(error)) from None
             except (SourceFileGone, SourceRefused):  # what refuses a page as well says so when it is asked for
                 content = b""
-            self._robots[home] = read_robots(content)
+            self._robots[home] = await asyncio.to_thread(read_robots, content)
         return self._robots[home]
 
     async def _ask(self, method: str, url: str, most_bytes: int, takes: frozenset[int] = frozenset()) -> HttpReply:
@@ -157,6 +178,20 @@ def pages_per_second(options: Mapping[str, str]) -> float:
     if not 0.01 <= found <= 1000:
         raise SourceRefused("option pages_per_second: a number from 0.01 to 1000")
     return found
+
+
+def join_address(base: str, url: str) -> str | None:
+    """Absolute and without a fragment; None for what is no address."""
+    try:
+        there = urljoin(base, url).partition("#")[0]
+        _ = urlsplit(there).port
+    except ValueError:
+        return None
+    return there
+
+
+def _open_list(content: bytes, url: str) -> tuple[ListKind, Iterator[ListedPage]]:
+    return read_list(unpack(content, url), url)
 
 
 def _path(url: SplitResult, home: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from io import BytesIO
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from cairn.connectors.choose_files import PathFilter, is_hidden
 from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileTooLarge, SourceRefused
 from cairn.connectors.source_http import SourceHttp, read_http_date
+from cairn.connectors.xml_elements import DamagedXmlError, XmlElements
 
 MOST_FOLDER_BYTES: Final = 100 * 2**20
 """Of the list of one folder: some hundred thousand files."""
@@ -77,7 +78,7 @@ class WebdavConnector:
         # where the server sent us to, paths are those of there
         before = unquote(urlsplit(reply.url).path).rstrip("/") + "/"
         found = {}
-        for entry in read_multistatus(reply.content, reply.url):
+        for entry in await asyncio.to_thread(read_multistatus, reply.content, reply.url):
             name = entry.path.rstrip("/").removeprefix(before)
             if entry.path.startswith(before) and name and "/" not in name:
                 found[f"{folder}/{name}" if folder else name] = entry
@@ -102,21 +103,13 @@ class WebdavConnector:
 
 def read_multistatus(content: bytes, url: str) -> list[DavEntry]:
     """The reply to a PROPFIND. Raises SourceRefused for what is none."""
-    from lxml import etree
-
-    found, seen = [], ""
     try:
-        # entities stay what they are, and nothing is fetched
-        for _, element in etree.iterparse(BytesIO(content), resolve_entities=False, no_network=True, load_dtd=False):
-            seen = element.tag
-            if element.tag == "{DAV:}response":
-                found.append(_read_response(element))
-                element.clear()
-    except etree.XMLSyntaxError as error:
+        elements = XmlElements(content)
+        if elements.root != "{DAV:}multistatus":
+            raise SourceRefused(f"{url} did not answer as WebDAV does")
+        return [_read_response(element) for element in elements.find("{DAV:}response".__eq__)]
+    except DamagedXmlError as error:
         raise SourceRefused(f"{url} did not answer as WebDAV does: {error}") from None
-    if seen != "{DAV:}multistatus":
-        raise SourceRefused(f"{url} did not answer as WebDAV does")
-    return found
 
 
 def _read_response(element: object) -> DavEntry:
@@ -125,9 +118,17 @@ def _read_response(element: object) -> DavEntry:
 
     size = text("getcontentlength")
     return DavEntry(
-        path=unquote(urlsplit(text("href")).path),
+        path=_path(text("href")),
         is_folder=element.find(".//{DAV:}resourcetype/{DAV:}collection") is not None,  # type: ignore[attr-defined]
         etag=text("getetag"),
         modified=text("getlastmodified"),
-        size=int(size) if size.isascii() and size.isdigit() else None,
+        size=int(size) if size.isascii() and size.isdigit() and len(size) < 20 else None,
     )
+
+
+def _path(href: str) -> str:
+    """Decoded; "" of what is no address, which lies nowhere."""
+    try:
+        return unquote(urlsplit(href).path)
+    except ValueError:
+        return ""

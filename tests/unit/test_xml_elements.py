@@ -1,0 +1,50 @@
+"""XML of others: what does not matter takes no memory, and what is damaged is said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cairn.connectors.site_lists import read_list
+from cairn.connectors.webdav_connector import read_multistatus
+from cairn.connectors.xml_elements import MOST_PARTS, DamagedXmlError, XmlElements
+
+
+def resident() -> int:
+    """Bytes of memory that the process has just now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("filling", ["<a/>", "<!---->", "<?a?>"])
+def test_what_nobody_asked_for_is_not_held(filling: str) -> None:
+    content = f"<urlset>{filling * 150_000}<url><loc>/x</loc></url></urlset>".encode()
+    before = resident()
+    [page] = [(page, resident() - before) for page in read_list(content, "u")[1]]
+    assert page[0].url == "/x"
+    assert page[1] < 8 * 2**20  # 18 where the tree is kept
+
+
+def test_an_element_has_a_bound_of_parts() -> None:
+    def count(parts: int) -> int:
+        content = f"<r><e>{'<p/>' * parts}</e><e/></r>".encode()
+        return len(list(XmlElements(content).find("e".__eq__)))
+
+    assert count(MOST_PARTS) == 2
+    with pytest.raises(DamagedXmlError, match="10,000 parts"):
+        count(MOST_PARTS + 1)
+
+
+def test_an_element_is_whole_and_those_of_its_name_in_it_are_its_own() -> None:
+    content = b"<r><x><e><p/><e>inner</e></e></x><e>two</e></r>"
+    elements = XmlElements(content)
+    assert elements.root == "r"
+    assert [[part.tag for part in found.iter()] for found in elements.find("e".__eq__)] == [["e", "p", "e"], ["e"]]
+
+
+def test_a_folder_with_an_address_that_is_none_is_read() -> None:
+    answers = "".join(f"<response><href>{href}</href></response>" for href in ("http://[", "/a"))
+    length = f"<response><href>/b</href><getcontentlength>{'9' * 5000}</getcontentlength></response>"
+    found = read_multistatus(f"<multistatus xmlns='DAV:'>{answers}{length}</multistatus>".encode(), "u")
+    assert [(one.path, one.size) for one in found] == [("", None), ("/a", None), ("/b", None)]
