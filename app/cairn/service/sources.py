@@ -25,7 +25,7 @@ from cairn.errors import CairnError, ConflictError, InputError, NotFoundError
 from cairn.graph.refresh import follow
 from cairn.jobs.sources import SYNC_SOURCE, delete_file, sync_key
 from cairn.language.text import normalise
-from cairn.service.access import remove_folder_access, set_folder_access
+from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.documents import ensure_collection, require_access_giver
 from cairn.service.jobs import cancel_job, get_job
 from cairn.store import audit, jobs, sources
@@ -317,8 +317,12 @@ async def _give_access(
     for folder, names in wish.access.items():
         if list(before.get(folder, ())) != list(names) or folder not in before:
             await set_folder_access(services, collection, wish.external_id(folder).rstrip("/"), names)
-    for folder in before.keys() - wish.access.keys():
-        await remove_folder_access(services, collection, wish.external_id(folder).rstrip("/"))
+    if left := before.keys() - wish.access.keys():
+        rules = {rule.prefix: list(rule.access) for rule in await list_access_rules(services, collection)}
+        for folder in left:
+            prefix = wish.external_id(folder).rstrip("/")
+            if rules.get(prefix) == list(before[folder]):  # else somebody has said otherwise since
+                await remove_folder_access(services, collection, prefix)
 
 
 def _told(wish: SourceWish, found: Collection) -> dict[str, object]:
