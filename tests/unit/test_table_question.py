@@ -991,3 +991,12 @@ WORTHS = """
 def test_the_value_of_things_is_no_number_of_them(question: str, text: str, operation: str | None) -> None:
     found = meant(question, text)
     assert (found.operation if found else None) == operation
+
+
+@pytest.mark.parametrize(("header", "cell"), [("Yield (%)", "71.2"), ("Yield", "71.2 %")])
+def test_shares_of_different_wholes_are_not_added_up(header: str, cell: str) -> None:
+    runs = f"\n| Run | Year | {header} |\n| --- | --- | --- |\n| R1 | 2019 | {cell} |\n| R2 | 2019 | {cell} |\n"
+    assert meant("What is the total yield of 2019?", runs) is None
+    found = meant("What is the average yield in 2019?", runs)
+    assert found is not None
+    assert found.operation == "average"

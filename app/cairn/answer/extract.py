@@ -57,6 +57,7 @@ from cairn.answer.quotation import (
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
+from cairn.answer.row_asked import is_one_of_many
 from cairn.answer.sections_below import Section, as_list, sections_announced
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
@@ -125,7 +126,8 @@ async def extract(
         features = with_reading(features, order, found, scores, read)
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
-    if other_row or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
+    part = other_row or is_one_of_many(terms, found[order[0]])
+    if part or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     if not _is_enough(confidence, terms.asked, enough, features.read):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)

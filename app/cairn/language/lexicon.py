@@ -631,6 +631,8 @@ class Arithmetic(_Section):
     """What a column of numbers counts: "how many units"."""
     quantities: Words = NONE
     """Further words in the header of such a column."""
+    remaining: Words = NONE
+    """What is left when something is taken away."""
     worth: Words = NONE
     """What something is worth, which is no number of pieces: "the value of the stock"."""
     carried: Phrases = ()

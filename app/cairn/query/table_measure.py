@@ -67,7 +67,7 @@ def _check_numbers(reading: TableReading, operation: Operation, measure: int | N
 
 
 def _is_worth_of_pieces(reading: TableReading, measure: int) -> bool:
-    """Whether the value of things is asked for, and the column only counts them: it says so, or another has what they cost."""
+    """Whether the value of things is asked for, and the column counts them: it says so, or another one has what they cost."""
     computed = {at for span in reading.spans if span.phrases for at in range(span.start, span.end)}
     said = {token for at, token in enumerate(reading.tokens) if token in WORTH and at not in computed}
     header = reading.table.header[measure]

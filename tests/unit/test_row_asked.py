@@ -1,0 +1,81 @@
+"""A row of a table is no sum, no average and no count of rows, and nothing "per trip": it is not called found."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from cairn.answer.candidates import candidates
+from cairn.answer.evidence import question_terms
+from cairn.answer.row_asked import is_one_of_many
+from cairn.domain.passage import Passage
+
+TRIPS = """
+| Vessel | Port | Built | Fuel (t) | Trips | Monthly fee |
+| --- | --- | --- | --- | --- | --- |
+| Aurora | Oslo | 2014-03-02 | 40 | 12 | 310 |
+| Calypso | Bergen | 2018-10-30 | 217 | 9 | 280 |
+| Dorado | Oslo | 2021-05-11 | 54 | 16 | 295 |
+| Total | | | 311 | 37 | 885 |
+"""
+MORE = """
+| Term | Average fuel (t) | Fee not refunded | Fee per trip | Days left |
+| --- | --- | --- | --- | --- |
+| Aurora | 40 | 12 | 3 | 4 |
+| Calypso | 50 | 13 | 4 | 5 |
+"""
+PRICES = "\n| Fuel | Price (EUR/kg) |\n| --- | --- |\n| Diesel | 2 |\n| Gas | 3 |\n"
+
+
+def is_part(question: str, label: str, text: str = TRIPS) -> bool:
+    here = UUID(int=1)
+    read = Passage(here, here, "a.md", "", text, 0, len(text), None, (), 9, 1, "c", "text/plain", {})
+    found = candidates([read])
+    [best] = [one for one in found if one.cells and one.cells.row.label == label]
+    return is_one_of_many(question_terms(question, found), best)
+
+
+@pytest.mark.parametrize(
+    ("question", "label"),
+    [
+        ("What is the total fuel without Calypso?", "Calypso"),
+        ("What is the average fuel of vessels in Oslo?", "Dorado"),
+        ("What is the fuel of vessels not in Oslo?", "Dorado"),
+        ("What was the fuel per trip of Calypso?", "Calypso"),
+        ("Wie hoch war der Verbrauch von Calypso pro Trip?", "Calypso"),
+        ("Which vessel used the most fuel?", "Aurora"),
+        ("What is the largest vessel?", "Aurora"),
+        ("What is the total fuel in Oslo?", "Aurora"),
+        ("By how much did the fuel of Aurora grow?", "Aurora"),
+        ("What share of the fuel was for Aurora?", "Aurora"),
+        ("How many trips from Aurora to Dorado?", "Aurora"),
+        ("How many vessels were built in 2018?", "Calypso"),
+        ("How many trips are left for Aurora?", "Aurora"),
+        ("What is the total number of pianos?", "Total"),
+        ("Quelle est la moyenne de fuel de Calypso ?", "Calypso"),
+    ],
+)
+def test_one_of_many_rows_is_a_part_of_what_is_asked_for(question: str, label: str) -> None:
+    assert is_part(question, label)
+
+
+@pytest.mark.parametrize(
+    ("question", "label", "text"),
+    [
+        ("What is the fuel of Calypso?", "Calypso", TRIPS),
+        ("How many trips did Calypso make?", "Calypso", TRIPS),
+        ("What is the total fuel of Calypso?", "Calypso", TRIPS),
+        ("What is the total fuel in the row Total?", "Total", TRIPS),
+        ("What does Calypso mean?", "Calypso", TRIPS),
+        ("What is the fee of Calypso per month?", "Calypso", TRIPS),
+        ("When did the fuel of Aurora drop?", "Aurora", TRIPS),
+        ("What is the average fuel of Aurora?", "Aurora", MORE),
+        ("What fee of Aurora is not refunded?", "Aurora", MORE),
+        ("What is the fee per trip of Aurora?", "Aurora", MORE),
+        ("How many days are left for Aurora?", "Aurora", MORE),
+        ("What is the price of gas per kg?", "Gas", PRICES),
+    ],
+)
+def test_what_a_row_says_itself_is_looked_up(question: str, label: str, text: str) -> None:
+    assert not is_part(question, label, text)
