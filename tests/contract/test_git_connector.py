@@ -104,6 +104,12 @@ async def test_the_files_of_the_first_branch_are_listed_and_read(git: Git) -> No
     assert inner["leave.md"].address == leave.address
 
 
+async def test_trees_that_name_files_without_end_are_refused(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.connectors.connector.MOST_NAMES", 6)
+    with pytest.raises(SourceRefused, match="more than 6 files"):  # seven, of which four would be read
+        await listed(git.source())
+
+
 async def test_the_history_is_not_fetched(git: Git) -> None:
     source = git.source()
     await listed(source)

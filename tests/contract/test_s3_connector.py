@@ -89,6 +89,12 @@ async def test_a_bucket_is_listed_page_by_page(bucket: Bucket) -> None:
 
 
 @pytest.mark.siege
+async def test_a_bucket_without_end_is_refused(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.connectors.connector.MOST_NAMES", 1)
+    with pytest.raises(SourceRefused, match="more than 1 files"):
+        await listed(bucket.source())
+
+
 async def test_a_listing_is_made_anew_each_time(bucket: Bucket) -> None:
     source = bucket.source()
     assert len(await listed(source)) == 2

@@ -102,6 +102,14 @@ async def test_files_of_all_folders_are_listed_and_read_over_one_connection(sftp
     assert list(await listed(sftp.source("/docs/hr", exclude="x"))) == ["leave plan.md"]
 
 
+async def test_folders_without_end_are_refused(sftp: Sftp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.connectors.connector.MOST_NAMES", 3)
+    source = sftp.source()
+    with pytest.raises(SourceRefused, match="more than 3 files"):
+        await listed(source)
+    await source.close()
+
+
 async def test_a_change_is_seen_and_a_deletion(sftp: Sftp) -> None:
     source, docs = sftp.source(), sftp.folder / "docs"
     before = await listed(source)

@@ -61,6 +61,12 @@ async def test_files_of_all_folders_are_listed_and_read(dav: Dav) -> None:
     assert not [path for _, path in dav.gate.requests if "hidden" in path]
 
 
+async def test_folders_without_end_are_refused(dav: Dav, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.connectors.connector.MOST_NAMES", 1)
+    with pytest.raises(SourceRefused, match="more than 1 files"):
+        await listed(dav.source())
+
+
 async def test_a_change_is_seen_and_a_deletion(dav: Dav) -> None:
     source = dav.source()
     before = await listed(source)

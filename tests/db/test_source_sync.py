@@ -202,6 +202,35 @@ async def test_a_file_that_cannot_be_read_is_told_of_and_tried_again_when_it_cha
     assert (await again(services, source.id)).failed == 0
 
 
+async def test_what_nobody_foresaw_is_noted_by_its_kind(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("UPDATE rag.sources SET requests_per_second = 0")
+    (folder / "four.md").write_text("One more.")
+    source = await again(services, source.id)
+    assert source.failures == 1
+    assert source.last_error == "the synchronisation broke off (ZeroDivisionError); the log of the worker says where"
+
+
+async def test_a_path_that_no_index_holds_is_left_out_and_told_of(services: Services, folder: Path) -> None:
+    deep = folder.joinpath(*[letter * 200 for letter in "abc"])
+    deep.mkdir(parents=True)
+    (deep / "far.md").write_text("Far away.")
+    source = await follow(services, folder)
+    assert ((source.counts or {})["new"], (source.counts or {})["failed"]) == (4, 1)
+    assert "1 files are left out" in (source.note or "")
+    assert await ids(services) == PAPERS
+
+
+async def test_more_files_than_can_be_held_are_refused(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.jobs.sources.MOST_FILES", 3)
+    source = await follow(services, folder)
+    assert "more than 3 files" in (source.last_error or "")
+    assert await ids(services) == set()
+
+
 async def test_documents_that_came_otherwise_stay(services: Services, folder: Path) -> None:
     from cairn.domain.document import Source
 

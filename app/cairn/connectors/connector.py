@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
+
+T = TypeVar("T")
+MOST_NAMES: Final = 2_000_000
+"""Names that a listing looks at, chosen or not: few bytes can tell of files without end."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,16 @@ class SourceFileGone(SourceError):
 
 class SourceFileTooLarge(SourceError):
     """More bytes than may be read of one file."""
+
+
+def refuse_endless(looked_at: int) -> None:
+    """Raises SourceRefused for more names than a listing may look at."""
+    if looked_at > MOST_NAMES:
+        raise SourceRefused(f"it has more than {MOST_NAMES:,} files and folders: let the source be a folder of it")
+
+
+def bound_names(names: Iterable[T]) -> Iterator[T]:
+    """The same names, as many as a listing may look at. Raises SourceRefused behind them."""
+    for number, name in enumerate(names, 1):
+        refuse_endless(number)
+        yield name

@@ -17,6 +17,7 @@ from cairn.connectors.connector import (
     SourceFileTooLarge,
     SourceRefused,
     SourceUnreachable,
+    bound_names,
 )
 from cairn.connectors.source_http import seconds_to_wait
 from cairn.connectors.threads import BATCH, iterate_in_thread
@@ -59,7 +60,7 @@ class FsspecConnector:
     def _list(self) -> Iterator[RemoteFile]:
         with self._failures(self._root):
             try:
-                for info in self._entries(self._files, self._root):
+                for info in bound_names(self._entries(self._files, self._root)):
                     name = str(info["name"])
                     path = name.removeprefix(self._root).lstrip("/")
                     if path and not path.endswith("/") and name.startswith(self._root) and self._chosen.takes(path):

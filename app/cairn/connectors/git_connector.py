@@ -21,6 +21,7 @@ from cairn.connectors.connector import (
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
+    bound_names,
 )
 from cairn.connectors.source_http import SourceHttp
 from cairn.connectors.threads import iterate_in_thread
@@ -139,7 +140,7 @@ class GitConnector:
         assert self._fetched is not None
         with Repo(self._fetched.folder.name) as repo:
             tree = self._tree(repo, _peel(repo, self._fetched.commit).tree)
-            for entry in repo.object_store.iter_tree_contents(tree):
+            for entry in bound_names(repo.object_store.iter_tree_contents(tree)):
                 path = entry.path.decode("utf-8", "replace")
                 if stat.S_ISREG(entry.mode) and self._chosen.takes(path):
                     blob = entry.sha.decode("ascii")

@@ -20,6 +20,7 @@ from cairn.connectors.connector import (
     SourceFileTooLarge,
     SourceRefused,
     SourceUnreachable,
+    refuse_endless,
 )
 from cairn.errors import FetchError, InputError
 from cairn.providers.address_guard import AddressGuard
@@ -81,13 +82,15 @@ class SftpConnector:
     async def list_files(self) -> AsyncIterator[RemoteFile]:
         """As Connector says; the order is the server's."""
         sftp = await self._connected()
-        folders = [""]
+        folders, looked_at = [""], 0
         while folders:
             folder = folders.pop()
             if folder.count("/") > DEEPEST:
                 raise SourceRefused(f"{self._server.host} has folders in each other, more than {DEEPEST}")
             names = aiter(sftp.scandir(posixpath.join(self._root, folder)))
             while (found := await self._next(names, folder)) is not None:
+                looked_at += 1
+                refuse_endless(looked_at)
                 path = posixpath.join(folder, str(found.filename))
                 mode = found.attrs.permissions or 0
                 if stat.S_ISDIR(mode) and not is_hidden(path):

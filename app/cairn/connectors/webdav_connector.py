@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from cairn.connectors.choose_files import PathFilter, is_hidden
-from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileTooLarge, SourceRefused
+from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileTooLarge, SourceRefused, refuse_endless
 from cairn.connectors.source_http import SourceHttp, read_http_date
 from cairn.connectors.xml_elements import DamagedXmlError, XmlElements
 
@@ -45,11 +45,14 @@ class WebdavConnector:
 
     async def list_files(self) -> AsyncIterator[RemoteFile]:
         """As Connector says, folder by folder."""
-        folders = [""]
+        folders, looked_at = [""], 0
         while folders:
             folder = folders.pop()
             inner: list[str] = []
-            for path, entry in sorted((await self._list_folder(folder)).items()):
+            entries = await self._list_folder(folder)
+            looked_at += len(entries)
+            refuse_endless(looked_at)
+            for path, entry in sorted(entries.items()):
                 if entry.is_folder and not is_hidden(path):
                     inner.append(path)
                 elif not entry.is_folder and self._chosen.takes(path):

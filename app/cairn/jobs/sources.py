@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,18 +20,20 @@ from cairn.connectors.connector import (
     SourceError,
     SourceFileGone,
     SourceFileTooLarge,
+    SourceRefused,
     SourceUnreachable,
 )
 from cairn.connectors.plan_sync import KnownFile, SyncPlan, count_moved, judge_deletions, plan_sync
 from cairn.domain.connected_source import ConnectedSource, FileState
 from cairn.domain.document import Outcome, Rejected, Source
-from cairn.domain.names import check_external_id
+from cairn.domain.names import MAX_EXTERNAL_ID, check_external_id
 from cairn.domain.principal import Principal
-from cairn.errors import EmptyDocumentError, FetchError, InputError, UnsupportedTypeError
+from cairn.errors import CairnError, EmptyDocumentError, FetchError, InputError, SettingsError, UnsupportedTypeError
 from cairn.graph.refresh import follow
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
 from cairn.jobs.context import Handler, JobContext
+from cairn.jobs.outcome import NotHereError
 from cairn.language.text import normalise
 from cairn.store import audit, documents, sources
 from cairn.store.session import Database
@@ -38,6 +41,10 @@ from cairn.store.session import Database
 SYNC_SOURCE: Final = "sync_source"
 CLAIMED: Final = 32
 """Files that are claimed, read and published together. A kill repeats the reading of so many at most."""
+MOST_FILES: Final = 200_000
+"""Of a source: what is known of all of them is held while it is brought into step, some 600 bytes each."""
+SHOWN: Final = 80
+"""Characters of a path that is too long."""
 TOLD: Final = 500
 """Files of a listing between two reports."""
 READ_ATTEMPTS: Final = 3
@@ -79,8 +86,22 @@ def sync_source(
             async with database.transaction(principal) as connection:
                 await sources.fail(connection, principal, source_id, said, wait)
             raise FetchError(f"{source.wish.address}: {said}") from None
+        except (NotHereError, SettingsError):  # somebody else does the job
+            raise
+        except Exception as error:
+            with suppress(CairnError, OSError):  # it may be the database that is away
+                async with database.transaction(principal) as connection:
+                    await sources.fail(connection, principal, source_id, _say_unforeseen(error))
+            raise
 
     return handle
+
+
+def _say_unforeseen(error: Exception) -> str:
+    """What users read of it. The text of what nobody foresaw may quote anything, secrets too."""
+    if isinstance(error, CairnError):
+        return error.detail
+    return f"the synchronisation broke off ({type(error).__name__}); the log of the worker says where"
 
 
 class _Run:
@@ -95,6 +116,7 @@ class _Run:
         self._contents: dict[str, str] = {}
         """Ids of the contents that were read, by path."""
         self._failed = 0
+        self._too_long: list[str] = []
         self._skipped: set[str] = set()
         self._known: Mapping[str, KnownFile] = {}
         self._next_read = 0.0
@@ -119,7 +141,7 @@ class _Run:
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
         await self._read(connector, listed, plan)
         finding = judge_deletions(
-            len(plan.gone), len(known), len(listed), most_deleted=wish.most_deleted,
+            len(plan.gone), len(known), len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
             empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
         )  # fmt: skip
         deleted = await self._delete(plan, known) if finding.verdict == "delete" else 0
@@ -129,24 +151,42 @@ class _Run:
         added, changed = {*plan.new} - self._skipped, {*plan.changed} - self._skipped
         counts = {
             "new": len(added) - moved, "changed": len(changed), "moved": moved, "deleted": deleted - moved,
-            "unchanged": plan.unchanged, "failed": self._failed, "skipped": len(self._skipped),
+            "unchanged": plan.unchanged, "failed": self._failed + len(self._too_long), "skipped": len(self._skipped),
         }  # fmt: skip
+        note = " ".join(filter(None, (finding.note, self._say_too_long()))) or None
+        seen_any = listed or self._too_long
         async with self._database.transaction(self._principal) as connection:
             await sources.end(
-                connection, self._principal, self._source.id, counts, note=finding.note,
-                pause=finding.verdict == "pause", empty_listings=0 if listed else self._source.empty_listings + 1,
+                connection, self._principal, self._source.id, counts, note=note,
+                pause=finding.verdict == "pause", empty_listings=0 if seen_any else self._source.empty_listings + 1,
             )  # fmt: skip
         await self._context.progress(len(listed), len(listed), "done")
-        return {**counts, "note": finding.note}
+        return {**counts, "note": note}
 
     async def _list(self, connector: Connector) -> dict[str, RemoteFile]:
         listed: dict[str, RemoteFile] = {}
         async for file in connector.list_files():
-            listed.setdefault(normalise(file.path), file)
+            path = normalise(file.path)
+            if len(path) > MAX_EXTERNAL_ID:  # no document could have its id, and no index hold it
+                self._too_long.append(path[:SHOWN])
+            else:
+                listed.setdefault(path, file)
+            if len(listed) + len(self._too_long) > MOST_FILES:
+                raise SourceRefused(
+                    f"it has more than {MOST_FILES:,} files: let the source be a folder of it, or choose some"
+                )
             if len(listed) % TOLD == 0:
                 await self._context.progress(0, None, f"{len(listed):,} files listed")
         self._context.check_cancelled()
         return listed
+
+    def _say_too_long(self) -> str | None:
+        if not self._too_long:
+            return None
+        return (
+            f"{len(self._too_long):,} files are left out, since their paths have more than {MAX_EXTERNAL_ID} characters: "
+            f"{self._too_long[0]}... is the first"
+        )
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
