@@ -51,7 +51,7 @@ async def follow(services: Services, folder: Path, **wish: object) -> ConnectedS
 
 
 async def again(services: Services, source_id: UUID, **asked: bool) -> ConnectedSource:
-    await sources.sync(services, source_id, **asked)
+    await sources.sync(services, source_id, **asked, local=True)
     await work(services)
     return await sources.get_source(services, source_id)
 
@@ -94,6 +94,18 @@ async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Servi
     assert text == "The first paper is about bridges now."
     assert found.version == 2
     assert found.metadata["url"] == (folder / "one.md").as_uri()
+
+
+async def test_a_folder_is_resumed_at_the_command_line_alone(services: Services, folder: Path) -> None:
+    source = await follow(services, folder)
+    await sources.change_source(services, source.id, SourceChange(paused=True))
+    for resumed in (
+        sources.change_source(services, source.id, SourceChange(paused=False)),
+        sources.sync(services, source.id, accept_deletions=True),
+    ):
+        with pytest.raises(InputError, match="command line"):
+            await resumed
+    assert not (await sources.change_source(services, source.id, SourceChange(paused=False), local=True)).paused
 
 
 async def test_jobs_of_sources_are_for_who_operates(services: Services, folder: Path) -> None:

@@ -126,9 +126,14 @@ async def _refuse_overlap(connection: object, principal: Principal, found: Colle
             )
 
 
-async def change_source(services: Services, source_id: UUID, change: SourceChange) -> ConnectedSource:
-    """All but its address and prefix. A source that is resumed has no note any more. Raises as add_source, and NotFoundError."""
+async def change_source(
+    services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
+) -> ConnectedSource:
+    """All but its address and prefix. A source that is resumed has no note any more. `local`: a folder of this machine may be
+    resumed, which another machine's tenant file may have brought here. Raises as add_source, and NotFoundError."""
     before = await get_source(services, source_id)
+    if before.paused and change.paused is False and not local and before.wish.address.startswith(("file:", "/")):
+        raise InputError("folders of this machine are resumed at its command line: cairn sources resume")
     fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
     asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
     names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
@@ -188,16 +193,16 @@ async def _end_sync(services: Services, source: ConnectedSource) -> None:
 
 
 async def sync(
-    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False
-) -> Job:
+    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False, local: bool = False,
+) -> Job:  # fmt: skip
     """Bring the collection into step now; the job that does it, or that is about to. `retry_failed`: files that failed are read
     again, too. `accept_deletions`: however many files are gone, their documents go; a source that was paused for that
-    goes on. Raises NotFoundError; ConflictError where it is paused."""
+    goes on. `local`: as in change_source. Raises NotFoundError; ConflictError where it is paused."""
     source = await get_source(services, source_id)
     if source.paused and not accept_deletions:
         raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it'}. Resume it first")
     if source.paused:
-        await change_source(services, source_id, SourceChange(paused=False))
+        await change_source(services, source_id, SourceChange(paused=False), local=local)
     # of the house: what a source brings does not depend on who asks for it
     house = services.principal.house
     async with services.database.transaction(house) as connection:
