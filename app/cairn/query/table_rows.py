@@ -119,7 +119,7 @@ def _of_rows(
     if operation == "share":
         several = any(len(one.keys) > 1 for one in conditions)
         return made if made.target is not None and not several and asked is None else None
-    if operation == "sum" and ("%" in (*header, reading.table.units[measure]) or RATIOS & header_words(header)):
+    if operation == "sum" and ("%" in f"{header}{reading.table.units[measure]}" or RATIOS & header_words(header)):
         return None  # shares of different wholes
     return made if asked is None or operation not in ("sum", "average") else None
 
