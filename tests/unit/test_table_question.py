@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from cairn.answer.computed import unit_note
 from cairn.domain.computation import Computation
 from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
 from cairn.ingest.table_cells import document_tables
@@ -1000,3 +1001,43 @@ def test_shares_of_different_wholes_are_not_added_up(header: str, cell: str) -> 
     found = meant("What is the average yield in 2019?", runs)
     assert found is not None
     assert found.operation == "average"
+
+
+PRICED_FLEET = """
+| Vessel | Type | Price | Crew |
+| --- | --- | --- | --- |
+| Calypso | Ferry | 21500 | 35 |
+| Dorado | Ferry | 30250 | 38 |
+| Aurora | Tug | 4200 | 8 |
+"""
+IN_THOUSANDS = "Harbour fleet, all prices in thousand EUR"
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "bound"),
+    [
+        ("How many vessels have a price under 5000 euros?", "Harbour fleet", 5000),
+        ("How many vessels have a price under 5000 euros?", IN_THOUSANDS, None),
+        ("How many vessels have a price under 5000?", "Flotte, Beträge in Tsd. Euro", None),
+        ("How many vessels have a price under 5 million euros?", IN_THOUSANDS, 5000),
+        ("How many vessels have a crew of more than 10?", IN_THOUSANDS, 10),
+    ],
+)
+def test_a_bound_on_prices_minds_the_scale_of_the_title(question: str, title: str, bound: int | None) -> None:
+    found = meant(question, PRICED_FLEET, title=title)
+    assert (found.bound if found else None) == bound
+
+
+@pytest.mark.parametrize(
+    ("column", "title", "note"),
+    [
+        ("price", IN_THOUSANDS, "in thousand EUR"),
+        ("crew", IN_THOUSANDS, ""),
+        ("price", "Prix en milliers d'euros", "en milliers"),
+        ("price", "Sales in Spain", ""),
+    ],
+)
+def test_a_number_is_shown_with_the_scale_of_the_title(column: str, title: str, note: str) -> None:
+    found = meant(f"What is the total {column} of the ferries?", PRICED_FLEET, title=title)
+    assert found is not None
+    assert unit_note(found, sketch(read_table(PRICED_FLEET), title)) == note

@@ -21,6 +21,7 @@ from cairn.domain.table import ComputedCells, TableSketch
 from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
+from cairn.language.title_scale import scale_in_title
 
 CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
@@ -342,7 +343,10 @@ def unit_note(found: Computation, table: TableSketch) -> str:
     if found.row is not None and len(corner) <= LONGEST_NOTE and _COUNTED_IN.search(corner):
         return _note_of(corner) or corner
     in_title = _NOTE.search(table.title)
-    return in_title[1] if in_title and _COUNTED_IN.search(in_title[1]) else ""
+    if in_title and _COUNTED_IN.search(in_title[1]):
+        return in_title[1]
+    said = {scale_in_title(table.title, header) for header in headers}
+    return said.pop() if len(said) == 1 else ""
 
 
 def _note_of(header: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from cairn.domain.computation import CellCondition, Operation
 from cairn.language.cells import tokens_of
+from cairn.language.title_scale import scale_in_title
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     ADDING,
@@ -17,6 +18,7 @@ from cairn.query.table_words import (
     PRICES,
     QUANTITIES,
     RATIOS,
+    SCALES,
     TOTALS,
     UNITS,
     WORTH,
@@ -64,6 +66,10 @@ def _check_numbers(reading: TableReading, operation: Operation, measure: int | N
         raise Unsure  # "more than 150 ha", and the column counts members
     if measure is not None and _is_worth_of_pieces(reading, measure):
         raise Unsure
+    limited = measure if reading.compared is None else reading.compared
+    said = limited is not None and scale_in_title(reading.table.title, reading.table.header[limited])
+    if said and reading.bound is not None and SCALES.keys().isdisjoint(reading.tokens):
+        raise Unsure  # "under 5000", of prices in thousands
 
 
 def _is_worth_of_pieces(reading: TableReading, measure: int) -> bool:

@@ -1,0 +1,27 @@
+"""What the title of a table says that its numbers are counted in: "all prices in thousand EUR". Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from cairn.language.cells import tokens_of
+from cairn.language.lexicon import every
+
+_SAID: Final = re.compile(
+    r"\b(?:in|en)\s(?:(?:thousands?|millions?|billions?|tausend|tsd\.?|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards"
+    r"|miles|millones|migliaia|milioni|miliardi)(?![^\W_])(?:\s(?:of|de|di)(?=\s))?(?:\s(?:euros?|dollars?|[A-Z]{3}\b|[$€£¥]))?"
+    r"|[TK]EUR\b|k[$€£])",
+    re.IGNORECASE,
+)
+_PRICES: Final = every(lambda one: one.arithmetic.prices)
+
+
+def scale_in_title(title: str, header: str) -> str:
+    """The words by which the title says it of a column; "" where it does not, where the column says itself in brackets what it is
+    counted in, or where the title speaks of prices and the column of something else."""
+    said = _SAID.search(title)
+    if said is None or "(" in header or "%" in header:
+        return ""
+    named = _PRICES.intersection(tokens_of(title))
+    return said[0] if not named or not _PRICES.isdisjoint(tokens_of(header)) else ""
