@@ -19,9 +19,9 @@ SELECT * FROM rag.jobs WHERE tenant_id = $1 AND dedupe_key = $2 AND status IN ('
 SELECT * FROM rag.jobs WHERE tenant_id = $1 AND id = $2;
 
 -- name: list
--- Newest first; $3 is the last id of the page before, null for the first page; $5: a kind that is left out, or null.
+-- Newest first; $3 is the last id of the page before, null for the first page.
 SELECT * FROM rag.jobs
- WHERE tenant_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::uuid IS NULL OR id < $3) AND kind IS DISTINCT FROM $5
+ WHERE tenant_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::uuid IS NULL OR id < $3)
  ORDER BY id DESC
  LIMIT $4;
 

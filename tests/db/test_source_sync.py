@@ -17,9 +17,8 @@ from cairn.domain.principal import Caller, Principal
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
-from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
-from cairn.service.jobs import cancel_job, get_job, list_jobs, retry_job
+from cairn.service.jobs import get_job
 from cairn.service.sources import SourceChange
 from cairn.wiring import Services
 from tests.documents import text_source
@@ -51,7 +50,7 @@ async def follow(services: Services, folder: Path, **wish: object) -> ConnectedS
 
 
 async def again(services: Services, source_id: UUID, **asked: bool) -> ConnectedSource:
-    await sources.sync(services, source_id, **asked, local=True)
+    await sources.sync(services, source_id, **asked)
     await work(services)
     return await sources.get_source(services, source_id)
 
@@ -94,40 +93,6 @@ async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Servi
     assert text == "The first paper is about bridges now."
     assert found.version == 2
     assert found.metadata["url"] == (folder / "one.md").as_uri()
-
-
-async def test_a_folder_is_resumed_at_the_command_line_alone(services: Services, folder: Path) -> None:
-    source = await follow(services, folder)
-    await sources.change_source(services, source.id, SourceChange(paused=True))
-    for resumed in (
-        sources.change_source(services, source.id, SourceChange(paused=False)),
-        sources.sync(services, source.id, accept_deletions=True),
-    ):
-        with pytest.raises(InputError, match="command line"):
-            await resumed
-    assert not (await sources.change_source(services, source.id, SourceChange(paused=False), local=True)).paused
-
-
-async def test_jobs_of_sources_are_for_who_operates(services: Services, folder: Path) -> None:
-    source = await follow(services, folder)
-    assert source.job_id is not None
-    writer = replace(
-        services, principal=replace(services.principal, caller=Caller("key:1", "w", frozenset({"read", "write"})))
-    )
-    assert source.job_id in [job.id for job in await list_jobs(services)]
-    assert source.job_id not in [job.id for job in await list_jobs(writer)]
-    for refused in (get_job, cancel_job, retry_job):
-        with pytest.raises(NotFoundError):
-            await refused(writer, source.job_id)
-
-
-async def test_a_rule_that_somebody_changed_stays_when_its_source_goes(services: Services, folder: Path) -> None:
-    source = await follow(services, folder, access={"": ["group:a"], "hr": ["group:hr"]})
-    await set_folder_access(services, "default", "papers/hr", ["group:board"])
-    await sources.remove_source(services, source.id, documents=True)
-    assert [(rule.prefix, list(rule.access)) for rule in await list_access_rules(services, "default")] == [
-        ("papers/hr", ["group:board"])
-    ]
 
 
 async def test_what_is_no_document_is_left_out_and_makes_none(services: Services, folder: Path) -> None:

@@ -63,9 +63,6 @@ ADAPTED: Final[Mapping[tuple[str, str], str]] = {
     ("jobs", "attempts"): "CASE s.status WHEN 'running' THEN greatest(s.attempts - 1, 0) ELSE s.attempts END",
     ("jobs", "lease_until"): "NULL",
     ("jobs", "worker"): "NULL",
-    # followed from where it was; here somebody has to look first
-    ("sources", "paused"): "true",
-    ("sources", "note"): "'It came with a tenant file: see whether it is to be followed from here, too, and resume it'",
     # its owner will not come back: whoever looks next ends it as lost
     ("resumable_runs", "lease_until"): "clock_timestamp()",
     ("embeddings", "own"): f"rag.has_own_index($1, s.collection_id, {_MAPPED})",

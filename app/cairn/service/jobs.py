@@ -11,7 +11,6 @@ from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.ingest.enrichment import enqueue_enrichment
 from cairn.ingest.extraction import enqueue
 from cairn.jobs import vector_indexes
-from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service.documents import get_collection, require_reader_of_all
 from cairn.store import jobs
 from cairn.store import vector_indexes as vector_store
@@ -28,14 +27,11 @@ EXPIRY_BATCH = 1000
 async def list_jobs(
     services: Services, *, status: JobStatus | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Job]:
-    """Newest first; `before`: the last id of the page before. What sources do is told to who operates alone."""
-    without = None if services.principal.caller.reads_all else SYNC_SOURCE
+    """Newest first; `before`: the last id of the page before."""
 
     async def read() -> list[Job]:
         async with services.database.transaction(services.principal, readonly=True) as connection:
-            return await jobs.list_(
-                connection, services.principal, status=status, before=before, limit=limit, without=without
-            )
+            return await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
 
     found = await read()
     return await read() if await _release_lost(services, found) else found
@@ -59,14 +55,13 @@ async def get_job(services: Services, job_id: UUID) -> Job:
     """Raises NotFoundError."""
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await jobs.get(connection, services.principal, job_id)
-    if found is None or (found.kind == SYNC_SOURCE and not services.principal.caller.reads_all):
+    if found is None:
         raise NotFoundError(f"no job {job_id}")
     return await get_job(services, job_id) if await _release_lost(services, [found]) else found
 
 
 async def cancel_job(services: Services, job_id: UUID) -> Job:
     """A queued job ends at once, a running one at its next step. Raises NotFoundError."""
-    await get_job(services, job_id)
     async with services.database.transaction(services.principal) as connection:
         found = await jobs.request_cancel(connection, services.principal, job_id)
     if found is None:
@@ -77,7 +72,6 @@ async def cancel_job(services: Services, job_id: UUID) -> Job:
 async def retry_job(services: Services, job_id: UUID) -> Job:
     """Queue a parked or failed job again with all its attempts. Raises NotFoundError; ConflictError for a job that is
     neither, and where the same work is queued already."""
-    await get_job(services, job_id)
     async with services.database.transaction(services.principal) as connection:
         revived = await jobs.revive(connection, services.principal, job_id)
     if revived is None:

@@ -25,7 +25,7 @@ from cairn.errors import CairnError, ConflictError, InputError, NotFoundError
 from cairn.graph.refresh import follow
 from cairn.jobs.sources import SYNC_SOURCE, delete_file, sync_key
 from cairn.language.text import normalise
-from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
+from cairn.service.access import remove_folder_access, set_folder_access
 from cairn.service.documents import ensure_collection, require_access_giver
 from cairn.service.jobs import cancel_job, get_job
 from cairn.store import audit, jobs, sources
@@ -126,14 +126,9 @@ async def _refuse_overlap(connection: object, principal: Principal, found: Colle
             )
 
 
-async def change_source(
-    services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
-) -> ConnectedSource:
-    """All but its address and prefix. A source that is resumed has no note any more. `local`: a folder of this machine may be
-    resumed, which another machine's tenant file may have brought here. Raises as add_source, and NotFoundError."""
+async def change_source(services: Services, source_id: UUID, change: SourceChange) -> ConnectedSource:
+    """All but its address and prefix. A source that is resumed has no note any more. Raises as add_source, and NotFoundError."""
     before = await get_source(services, source_id)
-    if before.paused and change.paused is False and not local and before.wish.address.startswith(("file:", "/")):
-        raise InputError("folders of this machine are resumed at its command line: cairn sources resume")
     fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
     asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
     names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
@@ -193,16 +188,16 @@ async def _end_sync(services: Services, source: ConnectedSource) -> None:
 
 
 async def sync(
-    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False, local: bool = False,
-) -> Job:  # fmt: skip
+    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False
+) -> Job:
     """Bring the collection into step now; the job that does it, or that is about to. `retry_failed`: files that failed are read
     again, too. `accept_deletions`: however many files are gone, their documents go; a source that was paused for that
-    goes on. `local`: as in change_source. Raises NotFoundError; ConflictError where it is paused."""
+    goes on. Raises NotFoundError; ConflictError where it is paused."""
     source = await get_source(services, source_id)
     if source.paused and not accept_deletions:
         raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it'}. Resume it first")
     if source.paused:
-        await change_source(services, source_id, SourceChange(paused=False), local=local)
+        await change_source(services, source_id, SourceChange(paused=False))
     # of the house: what a source brings does not depend on who asks for it
     house = services.principal.house
     async with services.database.transaction(house) as connection:
@@ -322,12 +317,8 @@ async def _give_access(
     for folder, names in wish.access.items():
         if list(before.get(folder, ())) != list(names) or folder not in before:
             await set_folder_access(services, collection, wish.external_id(folder).rstrip("/"), names)
-    if left := before.keys() - wish.access.keys():
-        rules = {rule.prefix: list(rule.access) for rule in await list_access_rules(services, collection)}
-        for folder in left:
-            prefix = wish.external_id(folder).rstrip("/")
-            if rules.get(prefix) == list(before[folder]):  # else somebody has said otherwise since
-                await remove_folder_access(services, collection, prefix)
+    for folder in before.keys() - wish.access.keys():
+        await remove_folder_access(services, collection, wish.external_id(folder).rstrip("/"))
 
 
 def _told(wish: SourceWish, found: Collection) -> dict[str, object]:

@@ -116,10 +116,9 @@ async def list_(
     status: JobStatus | None = None,
     before: UUID | None = None,
     limit: int = 50,
-    without: str | None = None,
 ) -> list[Job]:
-    """Newest first; `before` is the id of the last job of the previous page; `without`: a kind that is left out."""
-    rows = await connection.fetch(_SQL["list"], principal.tenant_id, status, before, limit, without)
+    """Newest first; `before` is the id of the last job of the previous page."""
+    rows = await connection.fetch(_SQL["list"], principal.tenant_id, status, before, limit)
     return [_job(row) for row in rows]
 
 
