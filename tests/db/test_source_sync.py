@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from cairn.connectors.seal_secrets import make_key
+from cairn.db.tenant_tables import ADAPTED
 from cairn.domain.connected_source import ConnectedSource, SourceWish
 from cairn.domain.principal import Caller, Principal
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
@@ -187,6 +188,27 @@ async def test_what_nobody_foresaw_is_noted_by_its_kind(services: Services, fold
     source = await again(services, source.id)
     assert source.failures == 1
     assert source.last_error == "the synchronisation broke off (ZeroDivisionError); the log of the worker says where"
+
+
+async def test_a_folder_that_came_with_a_tenant_file_waits_for_somebody_of_this_machine(
+    services: Services, folder: Path
+) -> None:
+    assert ADAPTED["sources", "paused"] == "true"
+    source = await follow(services, folder)
+    await sources.sync(services, source.id)  # a job that waits travels, too
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(f"UPDATE rag.sources SET paused = true, note = {ADAPTED['sources', 'note']}")
+    (folder / "four.md").write_text("One more.")
+    await work(services)
+    assert await ids(services) == PAPERS
+    with pytest.raises(InputError, match="cairn sources resume"):
+        await sources.change_source(services, source.id, SourceChange(paused=False))
+    with pytest.raises(InputError, match="cairn sources resume"):
+        await sources.sync(services, source.id, accept_deletions=True)
+    resumed = await sources.change_source(services, source.id, SourceChange(paused=False), local=True)
+    assert (resumed.paused, resumed.note) == (False, None)
+    await again(services, source.id)
+    assert await ids(services) == PAPERS | {"papers/four.md"}
 
 
 async def test_a_path_that_no_index_holds_is_left_out_and_told_of(services: Services, folder: Path) -> None:

@@ -17,6 +17,7 @@ import asyncpg
 
 from cairn.db.nodes import refuse_distributed
 from cairn.db.queries import load_queries
+from cairn.domain.connected_source import IMPORTED
 from cairn.errors import DatabaseUnavailableError, NotFoundError, reason_of
 
 SQL = load_queries("tenant_files")
@@ -65,6 +66,9 @@ ADAPTED: Final[Mapping[tuple[str, str], str]] = {
     ("jobs", "worker"): "NULL",
     # its owner will not come back: whoever looks next ends it as lost
     ("resumable_runs", "lease_until"): "clock_timestamp()",
+    # whoever wrote the file chose what would be read from here: somebody of this server looks at it first
+    ("sources", "paused"): "true",
+    ("sources", "note"): f"'{IMPORTED}'",
     ("embeddings", "own"): f"rag.has_own_index($1, s.collection_id, {_MAPPED})",
 }
 """What is stored in place of a value of the file. $1 is the tenant, $2 and $3 are ids of models there and here."""

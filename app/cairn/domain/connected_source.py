@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
+IMPORTED: Final = "it came with a tenant file: see whether its address is meant to be read from here, and resume it"
+"""The note of a source that nobody of this server has let in yet."""
 FileState = Literal["reading", "indexed", "failed", "skipped", "foreign"]
 """skipped: no document, such as a picture; foreign: its id is that of a document which came otherwise."""
 

@@ -70,10 +70,12 @@ def sync_source(
         principal, source_id = context.principal, UUID(context.job.payload["source_id"])
         async with database.transaction(principal) as connection:
             source = await sources.get(connection, principal, source_id)
+            if source is None:
+                return {"removed": True}
+            if source.paused:
+                return {"paused": True}
             sealed = await sources.load_secrets(connection, principal, source_id)
             await sources.begin(connection, principal, source_id)
-        if source is None:
-            return {"removed": True}
         run = _Run(database, context, source, target_for(context, source.collection_id))
         try:
             connector = open_source(principal, source, sealed)

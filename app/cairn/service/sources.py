@@ -16,7 +16,7 @@ from cairn.connectors.connector import SourceError
 from cairn.connectors.registry import check_address, folders_of, open_connector, split_address
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.domain.access import check_access, check_prefix
-from cairn.domain.connected_source import ConnectedSource, FailedFile, SourceWish
+from cairn.domain.connected_source import IMPORTED, ConnectedSource, FailedFile, SourceWish
 from cairn.domain.document import Collection
 from cairn.domain.ids import new_id
 from cairn.domain.job import Job
@@ -126,9 +126,17 @@ async def _refuse_overlap(connection: object, principal: Principal, found: Colle
             )
 
 
-async def change_source(services: Services, source_id: UUID, change: SourceChange) -> ConnectedSource:
-    """All but its address and prefix. A source that is resumed has no note any more. Raises as add_source, and NotFoundError."""
+async def change_source(
+    services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
+) -> ConnectedSource:
+    """All but its address and prefix. A source that is resumed has no note any more. `local`: one that came with a tenant file
+    may read a folder of this machine from now on. Raises as add_source, and NotFoundError."""
     before = await get_source(services, source_id)
+    if change.paused is False and not local and before.note == IMPORTED and folders_of(before.wish.address):
+        raise InputError(
+            f"source {source_id} came with a tenant file and would read a folder of this machine: it is resumed at its command "
+            f"line, cairn sources resume {source_id}"
+        )
     fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
     asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
     names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
@@ -188,16 +196,21 @@ async def _end_sync(services: Services, source: ConnectedSource) -> None:
 
 
 async def sync(
-    services: Services, source_id: UUID, *, retry_failed: bool = False, accept_deletions: bool = False
+    services: Services,
+    source_id: UUID,
+    *,
+    retry_failed: bool = False,
+    accept_deletions: bool = False,
+    local: bool = False,
 ) -> Job:
     """Bring the collection into step now; the job that does it, or that is about to. `retry_failed`: files that failed are read
     again, too. `accept_deletions`: however many files are gone, their documents go; a source that was paused for that
-    goes on. Raises NotFoundError; ConflictError where it is paused."""
+    goes on. `local`: as change_source has it. Raises NotFoundError; ConflictError where it is paused."""
     source = await get_source(services, source_id)
     if source.paused and not accept_deletions:
         raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it'}. Resume it first")
     if source.paused:
-        await change_source(services, source_id, SourceChange(paused=False))
+        await change_source(services, source_id, SourceChange(paused=False), local=local)
     # of the house: what a source brings does not depend on who asks for it
     house = services.principal.house
     async with services.database.transaction(house) as connection:

@@ -318,7 +318,7 @@ async def _apply(source_id: UUID, change: SourceChange, done: str) -> int:
     from cairn.service.sources import change_source
 
     async with services() as opened:
-        await change_source(opened, source_id, change)
+        await change_source(opened, source_id, change, local=True)
     say(f"source {source_id} is {done}")
     return 0
 
@@ -335,7 +335,9 @@ async def _sync(source_id: UUID, retry_failed: bool, accept_deletions: bool, lat
     from cairn.service import sources
 
     async with services() as opened:
-        job = await sources.sync(opened, source_id, retry_failed=retry_failed, accept_deletions=accept_deletions)
+        job = await sources.sync(
+            opened, source_id, retry_failed=retry_failed, accept_deletions=accept_deletions, local=True
+        )
         return await _see_through(opened, source_id, job, later)
 
 
