@@ -18,6 +18,7 @@ from cairn.domain.principal import Caller, Principal
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
+from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
 from cairn.service.jobs import get_job
 from cairn.service.sources import SourceChange
@@ -275,6 +276,14 @@ async def test_folders_are_for_whom_the_source_says_from_their_first_moment(serv
         await sources.list_sources(outsider)
 
 
+async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Services, folder: Path) -> None:
+    source = await follow(services, folder, access={"hr": ["group:personnel"], "": ["group:staff", "group:board"]})
+    await set_folder_access(services, "default", "papers/hr", ["group:board"])
+    await sources.remove_source(services, source.id, documents=True)
+    left = [(rule.prefix, list(rule.access)) for rule in await list_access_rules(services, "default")]
+    assert left == [("papers/hr", ["group:board"])]
+
+
 async def test_the_schedule_starts_what_is_due_once(services: Services, folder: Path) -> None:
     source = await follow(services, folder, interval_seconds=600)
     asked = await follow(services, folder, prefix="asked", interval_seconds=0)
@@ -315,7 +324,7 @@ async def test_bad_wishes_are_refused_with_what_to_do(services: Services, folder
 
     await refused("60 to", interval_seconds=59)
     await refused("share", most_deleted=1.5)
-    await refused("requests_per_second", requests_per_second=0.0)
+    await refused("requests_per_second", requests_per_second=0.009)
     await refused("no source that Cairn reads", address="gopher://example.org/")
     await refused("option", options={"colour": "blue"})
     with pytest.raises(InputError, match="command line"):

@@ -197,7 +197,7 @@ class _Run:
         slow source has given should not wait for all of the rest."""
         paths = (*plan.new, *plan.changed)
         for at in range(0, len(paths), CLAIMED):
-            await self._context.progress(at, len(paths), paths[at])
+            await self._context.progress(at, len(paths), "reading files")  # no path: jobs are shown to all readers
             own = await self._claim(paths[at : at + CLAIMED])
             await self._publish(connector, {path: listed[path] for path in own})
 

@@ -25,7 +25,7 @@ from cairn.errors import CairnError, ConflictError, InputError, NotFoundError
 from cairn.graph.refresh import follow
 from cairn.jobs.sources import SYNC_SOURCE, delete_file, sync_key
 from cairn.language.text import normalise
-from cairn.service.access import remove_folder_access, set_folder_access
+from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.documents import ensure_collection, require_access_giver
 from cairn.service.jobs import cancel_job, get_job
 from cairn.store import audit, jobs, sources
@@ -37,6 +37,7 @@ LOOK_SECONDS: Final = 10.0
 """How often a worker looks which sources are due."""
 LEAST_INTERVAL: Final = 60
 LONGEST_INTERVAL: Final = 366 * 86_400
+SLOWEST: Final = 0.01
 FASTEST: Final = 1000.0
 """Requests in a second; who wants more sets no limit."""
 ENDING_SECONDS: Final = 10.0
@@ -176,7 +177,7 @@ async def remove_source(services: Services, source_id: UUID, *, documents: bool)
         detail = {"address": source.wish.address, "collection": source.collection, "documents": deleted}
         await audit.record(connection, principal, "source.remove", str(source_id), detail)
     if documents:
-        await _give_access(services, source.collection, replace(source.wish, access={}), source.wish.access)
+        await _take_access(services, source)
         await follow(services.database, principal, source.collection_id, services.settings.current)
     return deleted
 
@@ -292,8 +293,8 @@ def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str]
         )
     if not 0 <= wish.most_deleted <= 1:
         raise InputError("most_deleted is a share of the files, from 0 to 1")
-    if wish.requests_per_second is not None and not 0 < wish.requests_per_second <= FASTEST:
-        raise InputError(f"requests_per_second lies above 0 and is {FASTEST:,.0f} at most; leave it out for no limit")
+    if wish.requests_per_second is not None and not SLOWEST <= wish.requests_per_second <= FASTEST:
+        raise InputError(f"requests_per_second lies from {SLOWEST} to {FASTEST:,.0f}; leave it out for no limit")
     try:
         check_address(wish.address, wish.options, wish.secret_names)
         if secrets is not None:  # what only its kind knows; nothing is asked of it yet
@@ -332,6 +333,16 @@ async def _give_access(
             await set_folder_access(services, collection, wish.external_id(folder).rstrip("/"), names)
     for folder in before.keys() - wish.access.keys():
         await remove_folder_access(services, collection, wish.external_id(folder).rstrip("/"))
+
+
+async def _take_access(services: Services, source: ConnectedSource) -> None:
+    """Remove the rules of a source that went with its documents; one that somebody has changed since is theirs, and stays."""
+    wish = source.wish
+    now = {rule.prefix: list(rule.access) for rule in await list_access_rules(services, source.collection)}
+    for folder, names in wish.access.items():
+        prefix = wish.external_id(folder).rstrip("/")
+        if now.get(prefix) == sorted(names):
+            await remove_folder_access(services, source.collection, prefix)
 
 
 def _told(wish: SourceWish, found: Collection) -> dict[str, object]:
