@@ -20,7 +20,7 @@ from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
-from cairn.service.jobs import get_job
+from cairn.service.jobs import get_job, list_jobs
 from cairn.service.sources import SourceChange
 from cairn.wiring import Services
 from tests.documents import text_source
@@ -159,6 +159,12 @@ async def test_a_source_that_is_away_deletes_nothing_and_says_why(services: Serv
     job = await get_job(services, source.job_id)  # type: ignore[arg-type]
     assert job.status == "failed"
     assert "there is no folder" in (job.error or "")
+    outsider = replace(
+        services, principal=replace(services.principal, caller=Caller("ext", "ext", frozenset({"read"})))
+    )
+    shown = [await get_job(outsider, job.id), *await list_jobs(outsider)]
+    assert [one.kind for one in shown] == ["sync_source"] * 3
+    assert "papers" not in str([(one.error, one.result, one.progress) for one in shown])
     os.rename(folder.with_name("elsewhere"), folder)
     source = await again(services, source.id)
     assert (source.failures, source.last_error) == (0, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from cairn.domain.job import Job, JobStatus, WaitingFile
@@ -11,6 +12,7 @@ from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.ingest.enrichment import enqueue_enrichment
 from cairn.ingest.extraction import enqueue
 from cairn.jobs import vector_indexes
+from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service.documents import get_collection, require_reader_of_all
 from cairn.store import jobs
 from cairn.store import vector_indexes as vector_store
@@ -31,7 +33,8 @@ async def list_jobs(
 
     async def read() -> list[Job]:
         async with services.database.transaction(services.principal, readonly=True) as connection:
-            return await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
+            rows = await jobs.list_(connection, services.principal, status=status, before=before, limit=limit)
+            return [_told(services, job) for job in rows]
 
     found = await read()
     return await read() if await _release_lost(services, found) else found
@@ -57,7 +60,16 @@ async def get_job(services: Services, job_id: UUID) -> Job:
         found = await jobs.get(connection, services.principal, job_id)
     if found is None:
         raise NotFoundError(f"no job {job_id}")
-    return await get_job(services, job_id) if await _release_lost(services, [found]) else found
+    return await get_job(services, job_id) if await _release_lost(services, [found]) else _told(services, found)
+
+
+def _told(services: Services, job: Job) -> Job:
+    """Addresses and files of sources are for who operates; others see that one is being synchronised, and how that went."""
+    if job.kind != SYNC_SOURCE or services.principal.caller.reads_all or (job.error is None and job.result is None):
+        return job
+    return replace(
+        job, result=None, error=None if job.error is None else "its error is told by GET /sources, to the scope admin"
+    )
 
 
 async def cancel_job(services: Services, job_id: UUID) -> Job:
@@ -66,7 +78,7 @@ async def cancel_job(services: Services, job_id: UUID) -> Job:
         found = await jobs.request_cancel(connection, services.principal, job_id)
     if found is None:
         raise NotFoundError(f"no job {job_id}")
-    return found
+    return _told(services, found)
 
 
 async def retry_job(services: Services, job_id: UUID) -> Job:
