@@ -286,7 +286,8 @@ def _state(source: ConnectedSource) -> str:
         return f"failed {source.failures} times: {source.last_error}"
     if source.last_finished_at is None:
         return "not read yet"
-    return f"in step since {source.last_finished_at:%Y-%m-%d %H:%M:%S}"
+    left = f", {source.failed:,} not indexed" if source.failed else ""
+    return f"in step since {source.last_finished_at:%Y-%m-%d %H:%M:%S}{left}"
 
 
 async def _show(source_id: UUID, json: bool) -> int:
