@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from cairn.connectors.webdav_connector import read_multistatus
@@ -41,3 +43,11 @@ def test_a_folder_with_an_address_that_is_none_is_read() -> None:
     length = f"<response><href>/b</href><getcontentlength>{'9' * 5000}</getcontentlength></response>"
     found = read_multistatus(f"<multistatus xmlns='DAV:'>{answers}{length}</multistatus>".encode(), "u")
     assert [(one.path, one.size) for one in found] == [("", None), ("/a", None), ("/b", None)]
+
+
+def test_no_other_thread_goes_on_with_a_parser() -> None:
+    """It would corrupt memory: the process ended, now and then."""
+    elements = XmlElements(b"<a><b/><b/></a>").find(lambda tag: tag == "b")
+    next(elements)
+    with ThreadPoolExecutor(1) as other, pytest.raises(RuntimeError, match="in the thread"):
+        other.submit(next, elements).result()

@@ -21,7 +21,7 @@ from cairn.connectors.connector import (
 )
 from cairn.connectors.site_lists import MOST_LIST_BYTES, ListedPage, ListKind, Robots, read_list, read_robots, unpack
 from cairn.connectors.source_http import SourceHttp, version_in
-from cairn.connectors.threads import iterate_in_thread
+from cairn.connectors.threads import iterate_in_thread, one_thread
 from cairn.providers.guarded_http import HttpReply
 
 MOST_ROBOTS_BYTES: Final = 500 * 1024
@@ -88,21 +88,25 @@ class WebConnector:
         known, entries_left = set(lists), MOST_ENTRIES
         while lists:
             url = lists.popleft()
-            kind, entries = await asyncio.to_thread(_open_list, await self._read_list(url), url)
-            async for entry in iterate_in_thread(self._join(url, entries, kind)):
-                entries_left -= 1
-                if entries_left < 0:
-                    raise SourceRefused(f"the lists of {self._start.netloc} have more than {MOST_ENTRIES:,} entries")
-                if entry is None:
-                    continue
-                path, page = entry
-                if kind == "pages":
-                    yield path, page
-                elif page.url not in known and self._http.allows(page.url):
-                    known.add(page.url)
-                    lists.append(page.url)
-                    if len(known) > MOST_LISTS:
-                        raise SourceRefused(f"{self._start.netloc} has more than {MOST_LISTS:,} sitemaps")
+            content = await self._read_list(url)
+            with one_thread() as run:  # a parser that changes threads ends the process
+                kind, entries = await run(_open_list, content, url)
+                async for entry in iterate_in_thread(self._join(url, entries, kind), run):
+                    entries_left -= 1
+                    if entries_left < 0:
+                        raise SourceRefused(
+                            f"the lists of {self._start.netloc} have more than {MOST_ENTRIES:,} entries"
+                        )
+                    if entry is None:
+                        continue
+                    path, page = entry
+                    if kind == "pages":
+                        yield path, page
+                    elif page.url not in known and self._http.allows(page.url):
+                        known.add(page.url)
+                        lists.append(page.url)
+                        if len(known) > MOST_LISTS:
+                            raise SourceRefused(f"{self._start.netloc} has more than {MOST_LISTS:,} sitemaps")
 
     def _join(
         self, base: str, entries: Iterator[ListedPage], kind: ListKind

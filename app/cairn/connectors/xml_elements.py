@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any, Final
@@ -15,7 +16,8 @@ class DamagedXmlError(Exception):
 
 
 class XmlElements:
-    """`root`: the tag of the outermost element. Entities stay what they are, and nothing is fetched."""
+    """`root`: the tag of the outermost element. Entities stay what they are, and nothing is fetched. It stays in its thread: a
+    parser of libxml2 that another one goes on with corrupts memory."""
 
     def __init__(self, content: bytes) -> None:
         """Raises DamagedXmlError for what does not begin as XML does."""
@@ -26,16 +28,23 @@ class XmlElements:
             remove_comments=True, remove_pis=True,
         )  # fmt: skip
         self._damaged = etree.XMLSyntaxError
+        self._thread = threading.get_ident()
         try:
             self.root: str = next(self._events)[1].tag
         except (etree.XMLSyntaxError, StopIteration) as error:
             raise DamagedXmlError(str(error)) from None
 
+    def _next(self) -> tuple[str, Any] | None:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("XML is read in the thread that has opened it")
+        return next(self._events, None)
+
     def find(self, wanted: Callable[[str], bool]) -> Iterator[Any]:
         """Elements whose tag is wanted, each whole until the next is asked for. Raises DamagedXmlError where it is come to."""
         inside, parts = None, 0
         try:
-            for event, element in self._events:
+            while (found := self._next()) is not None:
+                event, element = found
                 if event == "start":
                     parts += 1
                     if inside is None and wanted(element.tag):
