@@ -25,6 +25,13 @@ MORE = """
 | Aurora | 40 | 12 | 3 | 4 |
 | Calypso | 50 | 13 | 4 | 5 |
 """
+STATEMENT = """
+| | 2019 | 2018 |
+| --- | --- | --- |
+| Earnings per share: | | |
+| Basic | 34 | 32 |
+| Diluted | 33 | 31 |
+"""
 PRICES = "\n| Fuel | Price (EUR/kg) |\n| --- | --- |\n| Diesel | 2 |\n| Gas | 3 |\n"
 
 
@@ -75,6 +82,7 @@ def test_one_of_many_rows_is_a_part_of_what_is_asked_for(question: str, label: s
         ("What is the fee per trip of Aurora?", "Aurora", MORE),
         ("How many days are left for Aurora?", "Aurora", MORE),
         ("What is the price of gas per kg?", "Gas", PRICES),
+        ("What are the basic earnings per share in 2019?", "Basic", STATEMENT),
     ],
 )
 def test_what_a_row_says_itself_is_looked_up(question: str, label: str, text: str) -> None:

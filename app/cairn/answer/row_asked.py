@@ -31,7 +31,8 @@ def is_one_of_many(terms: QuestionTerms, best: Candidate) -> bool:
     if best.cells is None or asked.time or asked.person or asked.reason:
         return False
     spoken = language(by_words(terms.text) or likely_language(terms.text))
-    said, row = tokens_of(terms.text), {*tokens_of(f"{' '.join(best.cells.table.header)} {best.text}")}
+    said, above = tokens_of(terms.text), " ".join((*best.cells.table.header, best.cells.row.group))
+    row = {*tokens_of(f"{above} {best.text}")}
     explains = asked.definition and not (asked.number or asked.money)  # "What does SLA mean?"
     told = row.union(tokens_of(best.path))
     adding = {fold(word) for words in _phrases(spoken, "sum") for word in words}
