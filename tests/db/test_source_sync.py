@@ -21,7 +21,7 @@ from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
-from cairn.service.jobs import get_job, list_jobs
+from cairn.service.jobs import cancel_job, get_job, list_jobs, retry_job
 from cairn.service.sources import SourceChange
 from cairn.wiring import Services
 from tests.documents import text_source
@@ -96,6 +96,38 @@ async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Servi
     assert text == "The first paper is about bridges now."
     assert found.version == 2
     assert found.metadata["url"] == (folder / "one.md").as_uri()
+
+
+async def test_a_source_that_takes_long_lets_others_have_their_turn(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", 0.0)
+    source, job = await sources.add_source(services, "default", SourceWish(str(folder), prefix="papers"), local=True)
+    seen = []
+    for _ in PAPERS:
+        await work(services)
+        seen.append(await ids(services))
+        async with services.database.transaction(services.principal) as connection:  # it would wait for some seconds
+            await connection.execute(
+                "UPDATE rag.jobs SET run_at = statement_timestamp() WHERE id = $1 AND status = 'queued'", job.id
+            )
+    assert [len(some) for some in seen] == [1, 2, 3, 4]
+    ended = await get_job(services, job.id)
+    assert (ended.status, ended.attempts) == ("succeeded", 1)
+    found = await sources.get_source(services, source.id)
+    assert (found.failures, found.failed, found.last_error) == (0, 0, None)
+
+
+async def test_who_does_not_operate_neither_ends_nor_repeats_a_synchronisation(
+    services: Services, folder: Path
+) -> None:
+    source = await follow(services, folder)
+    assert source.job_id is not None
+    caller = Caller("key:1", "w", frozenset({"read", "write"}))
+    writer = replace(services, principal=replace(services.principal, caller=caller))
+    for refused in (cancel_job, retry_job):
+        with pytest.raises(ForbiddenError):
+            await refused(writer, source.job_id)
 
 
 async def test_what_is_no_document_is_left_out_and_makes_none(services: Services, folder: Path) -> None:

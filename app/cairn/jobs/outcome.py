@@ -43,6 +43,10 @@ class NotHereError(Exception):
     model. The job goes back as if it had not been claimed, and waits for who can."""
 
 
+class HadItsTurnError(NotHereError):
+    """The job has worked for long while others wait; it goes back, and what is left of it is done after them."""
+
+
 CANCELLED = Ending("cancelled", jobs.end_cancelled)
 RELEASED = Ending("released", jobs.release)
 

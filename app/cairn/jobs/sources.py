@@ -33,7 +33,7 @@ from cairn.graph.refresh import follow
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
 from cairn.jobs.context import Handler, JobContext
-from cairn.jobs.outcome import NotHereError
+from cairn.jobs.outcome import HadItsTurnError, NotHereError
 from cairn.language.text import normalise
 from cairn.store import audit, documents, sources
 from cairn.store.session import Database
@@ -53,6 +53,11 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 
 OpenSource = Callable[[Principal, ConnectedSource, bytes | None], Connector]
 """The connector of a source, given its secrets as they were sealed. Raises SourceError, InputError."""
+
+
+TURN_SECONDS = 300.0
+"""How long a source is read in one go: a worker does one job after another, and files that somebody hands over should not wait
+for a large or slow source to its end."""
 
 
 def sync_key(source_id: UUID) -> str:
@@ -88,7 +93,7 @@ def sync_source(
             async with database.transaction(principal) as connection:
                 await sources.fail(connection, principal, source_id, said, wait)
             raise FetchError(f"{source.wish.address}: {said}") from None
-        except (NotHereError, SettingsError):  # somebody else does the job
+        except (NotHereError, SettingsError):  # somebody else does the job, or it is done later
             raise
         except Exception as error:
             with suppress(CairnError, OSError):  # it may be the database that is away
@@ -122,6 +127,8 @@ class _Run:
         self._skipped: set[str] = set()
         self._known: Mapping[str, KnownFile] = {}
         self._next_read = 0.0
+        self._turn_ends = time.monotonic() + TURN_SECONDS
+        self._left = False
 
     async def bring_in_step(self, connector: Connector) -> dict[str, Any]:
         """What was done, in figures. Raises SourceError where the source does not answer; what was published until then stays."""
@@ -200,6 +207,8 @@ class _Run:
             await self._context.progress(at, len(paths), "reading files")  # no path: jobs are shown to all readers
             own = await self._claim(paths[at : at + CLAIMED])
             await self._publish(connector, {path: listed[path] for path in own})
+            if time.monotonic() > self._turn_ends and (self._left or at + CLAIMED < len(paths)):
+                raise HadItsTurnError("it goes on when other jobs have had their turn")
 
     async def _publish(self, connector: Connector, files: Mapping[str, RemoteFile]) -> None:
         """Each is recorded when its document is published."""
@@ -209,6 +218,9 @@ class _Run:
         async def arriving() -> AsyncIterator[Source]:
             for path, file in files.items():
                 self._context.check_cancelled()
+                if by_id and time.monotonic() > self._turn_ends:
+                    self._left = True  # the others stay claimed, and unread
+                    return
                 if (source := await self._fetch(connector, path, file)) is not None:
                     by_id[source.external_id] = path
                     yield source

@@ -23,7 +23,7 @@ from cairn.domain.job import Job
 from cairn.domain.principal import Principal
 from cairn.errors import CairnError, DatabaseUnavailableError, QueryTimeoutError
 from cairn.jobs.context import Handler, JobContext, Transactions, bounded
-from cairn.jobs.outcome import CANCELLED, RELEASED, Ending, describe, failure, success
+from cairn.jobs.outcome import CANCELLED, RELEASED, Ending, NotHereError, describe, failure, success
 from cairn.settings import JobsSettings
 from cairn.store import jobs
 from cairn.telemetry import span
@@ -206,7 +206,7 @@ class Worker:
 
     def _failure(self, context: JobContext, error: BaseException) -> Ending:
         ending = failure(context.job, error, base=self._settings().retry_seconds, spread=random.random())
-        unforeseen = None if isinstance(error, CairnError) else error
+        unforeseen = None if isinstance(error, CairnError | NotHereError) else error
         log.warning("job.error", job=str(context.job.id), problem=describe(error), exc_info=unforeseen)
         return ending
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from cairn.domain.job import Job, JobStatus, WaitingFile
-from cairn.errors import ConflictError, InputError, NotFoundError
+from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from cairn.ingest.enrichment import enqueue_enrichment
 from cairn.ingest.extraction import enqueue
 from cairn.jobs import vector_indexes
@@ -72,8 +72,15 @@ def _told(services: Services, job: Job) -> Job:
     )
 
 
+async def _require_master(services: Services, job_id: UUID) -> None:
+    if not services.principal.caller.reads_all and (await get_job(services, job_id)).kind == SYNC_SOURCE:
+        raise ForbiddenError("admin")
+
+
 async def cancel_job(services: Services, job_id: UUID) -> Job:
-    """A queued job ends at once, a running one at its next step. Raises NotFoundError."""
+    """A queued job ends at once, a running one at its next step. Raises NotFoundError; ForbiddenError for a synchronisation of a
+    source, from who does not operate."""
+    await _require_master(services, job_id)
     async with services.database.transaction(services.principal) as connection:
         found = await jobs.request_cancel(connection, services.principal, job_id)
     if found is None:
@@ -83,7 +90,8 @@ async def cancel_job(services: Services, job_id: UUID) -> Job:
 
 async def retry_job(services: Services, job_id: UUID) -> Job:
     """Queue a parked or failed job again with all its attempts. Raises NotFoundError; ConflictError for a job that is
-    neither, and where the same work is queued already."""
+    neither, and where the same work is queued already; ForbiddenError as `cancel_job`."""
+    await _require_master(services, job_id)
     async with services.database.transaction(services.principal) as connection:
         revived = await jobs.revive(connection, services.principal, job_id)
     if revived is None:
