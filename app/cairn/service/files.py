@@ -17,7 +17,7 @@ from cairn.connectors.choose_files import SKIPPED_FOLDERS
 from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
-from cairn.ingest.loaders import sniff, supported_formats
+from cairn.ingest.loaders import format_names, sniff, supported_formats
 from cairn.ingest.model_choice import is_code, writing_of
 from cairn.language.text import normalise
 from cairn.service.documents import check_source, delete_document, index_now
@@ -82,6 +82,11 @@ class Selection:
 def describe_formats() -> str:
     """What Cairn reads, for people."""
     return supported_formats()
+
+
+def name_formats() -> str:
+    """Those of them that have a name, which is the same in every language: all but plain text and source code."""
+    return format_names()
 
 
 def select_files(paths: Sequence[Path], base: Path | None = None, *, prefix: str | None = None) -> Selection:

@@ -56,8 +56,8 @@ def _lazy(module: str) -> Load:
 _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 _FORMATS: Final = (
-    "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, mails (.eml), "
-    "Jupyter notebooks (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, CSV"
+    "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, EML, "
+    "Jupyter (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, CSV"
 )
 _TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
@@ -227,8 +227,13 @@ def _sniff_text(registry: _Registry, named: FileKind | None, content: bytes, med
 
 def supported_formats() -> str:
     """For people: the formats that are read."""
+    return f"{format_names()}, plain text and source code"
+
+
+def format_names() -> str:
+    """Of those that have a name, which is the same in every language."""
     added = [loader.name for loader in _registry().loaders[len(LOADERS) :]]
-    return ", ".join([_FORMATS, *added]) + ", plain text and source code"
+    return ", ".join([_FORMATS, *added])
 
 
 def kind_of_media_type(media_type: str) -> FileKind | None:

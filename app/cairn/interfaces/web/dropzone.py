@@ -17,7 +17,7 @@ from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.parts import bytes_of
 from cairn.interfaces.web.scripts import read_script
 from cairn.interfaces.web.upload_list import UploadList
-from cairn.service.files import describe_formats
+from cairn.service.files import name_formats
 
 _CSS: Final = """
 .dropping { outline: 3px dashed var(--q-primary); outline-offset: 4px; border-radius: 8px; }
@@ -52,7 +52,7 @@ class DropZone:
     def draw(self) -> None:
         """The large place, and the small one."""
         text = self.page.text
-        formats = text("documents.formats", formats=describe_formats(), most=bytes_of(self.page.text, self.file_bytes))
+        formats = text("documents.formats", formats=name_formats(), most=bytes_of(self.page.text, self.file_bytes))
         large = ui.column().classes(
             "w-full items-center gap-2 px-4 py-8 rounded-lg border-2 border-dashed border-[var(--edge)] text-center"
         )
