@@ -15,21 +15,21 @@ BATCH: Final = 256
 """Items that one visit to a thread brings: many small visits would cost more than what they fetch."""
 
 
-class Runs(Protocol):
+class InThread(Protocol):
     """Calls a function in a thread."""
 
     def __call__(self, function: Callable[..., T], /, *arguments: Any) -> Awaitable[T]: ...
 
 
 @contextmanager
-def one_thread() -> Iterator[Runs]:
+def one_thread() -> Iterator[InThread]:
     """For what must stay in the thread that it was made in."""
     with ThreadPoolExecutor(1, "cairn-list") as thread:
         loop = asyncio.get_running_loop()
         yield lambda function, *arguments: loop.run_in_executor(thread, partial(function, *arguments))
 
 
-async def iterate_in_thread(items: Iterator[T], run: Runs = asyncio.to_thread) -> AsyncIterator[T]:
+async def iterate_in_thread(items: Iterator[T], run: InThread = asyncio.to_thread) -> AsyncIterator[T]:
     """All that the iterator gives, without holding up the event loop; what it raises is raised here. `run`: in which thread."""
     while batch := await run(lambda: list(islice(items, BATCH))):
         for item in batch:
