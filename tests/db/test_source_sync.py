@@ -428,7 +428,7 @@ async def test_a_folder_of_2000_files_that_changes_while_it_is_read(services: Se
 
     changing = asyncio.create_task(change_meanwhile())
     await work(services)
-    assert await changing > 100
+    assert await changing > 0
     assert (await sources.get_source(services, source.id)).last_error is None
     source = await again(services, source.id)
     assert (source.last_error, source.failed, source.paused) == (None, 0, False)

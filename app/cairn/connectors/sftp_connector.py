@@ -159,7 +159,7 @@ class SftpConnector:
 
         server, shown = self._server, list[str]()
 
-        class Client(asyncssh.SSHClient):
+        class HostKeyCheck(asyncssh.SSHClient):
             def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
                 shown.append(key.get_fingerprint())
                 return shown[-1] in server.host_keys
@@ -172,7 +172,8 @@ class SftpConnector:
             ) from None
         try:
             return await asyncssh.connect(
-                address, server.port, username=server.username, password=server.password, client_keys=keys, client_factory=Client,
+                address, server.port, username=server.username, password=server.password, client_keys=keys,
+                client_factory=HostKeyCheck,
                 config=None, agent_path=None, known_hosts=([], [], []), gss_host=None, x509_trusted_certs=None,
                 family=socket.AF_UNSPEC, keepalive_interval=server.seconds,
             )  # fmt: skip
