@@ -102,6 +102,11 @@ class ConflictError(CairnError):
     status, code, title = 409, "conflict", "Conflict"
 
 
+class WithheldError(ConflictError):
+    """What is to be written would take the place of something that the caller may not read, or lie in a folder that they may
+    not."""
+
+
 class EpochNotReachedError(ConflictError):
     """`min_epoch` asks for a later state of a collection than the database has. `epochs`: where those collections are."""
 

@@ -15,6 +15,10 @@ SELECT job.*, pg_notify('cairn_jobs', '') FROM job;
 -- name: unfinished
 SELECT * FROM rag.jobs WHERE tenant_id = $1 AND dedupe_key = $2 AND status IN ('queued', 'running');
 
+-- name: of_key
+-- The last ones with a dedupe key, newest first, ended or not.
+SELECT * FROM rag.jobs WHERE tenant_id = $1 AND dedupe_key = $2 ORDER BY id DESC LIMIT $3;
+
 -- name: get
 SELECT * FROM rag.jobs WHERE tenant_id = $1 AND id = $2;
 

@@ -13,11 +13,11 @@ import pytest
 import pytest_asyncio
 
 from cairn.domain.access import MOST_RULES, AccessRule
-from cairn.domain.document import Source
+from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
-from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from cairn.errors import ForbiddenError, InputError, NotFoundError
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.conversations import list_conversations
 from cairn.service.documents import (
@@ -162,8 +162,11 @@ async def test_an_access_list_counts_from_the_next_statement_on(letters: Service
 
 async def test_whoever_may_not_read_a_document_writes_none_in_its_place(letters: Services) -> None:
     writer = as_caller(letters, scopes=("read", "write"))
-    with pytest.raises(ConflictError, match="not yours to read"):
-        await index_now(writer, "default", [source("pay.md", "Nothing.", None)])
+    both = [source("pay.md", "Nothing.", None), source("own.md", "A hat.", None)]
+    refused, written = sorted(await index_now(writer, "default", both), key=lambda one: isinstance(one, Indexed))
+    assert isinstance(refused, Rejected)
+    assert (refused.external_id, refused.code, "not yours to read" in refused.error) == ("pay.md", "conflict", True)
+    assert (written.external_id, await names_found(writer, "hat", legs=["lexical"])) == ("own.md", {"own.md"})
     with pytest.raises(ForbiddenError):
         await index_now(writer, "default", [source("new.md", "Nothing.", ("group:hr",))])
     with pytest.raises(ForbiddenError):
@@ -438,8 +441,9 @@ async def test_a_new_document_of_a_folder_is_withheld_from_its_first_statement_o
     assert len(await list_documents(as_caller(services, "hr"), "default")) == 1
     outsider = as_caller(services, scopes=("read", "write"))
     for name in ("hr/plan.md", "hr/other.md"):  # there, or not: the same is said
-        with pytest.raises(ConflictError, match="not yours to read"):
-            await index_now(outsider, "default", [source(name, "Nothing.", None)])
+        [refused] = await index_now(outsider, "default", [source(name, "Nothing.", None)])
+        assert isinstance(refused, Rejected)
+        assert "not yours to read" in refused.error
     await index_now(as_caller(services, "hr", scopes=("read", "write")), "default", [source("hr/mine.md", "I.", None)])
     await services.worker(kinds={"index_uploads"}).run_until_idle()
     assert await lists_of(services) == {"hr/mine.md": (["group:hr"], "hr"), "hr/plan.md": (["group:hr"], "hr")}

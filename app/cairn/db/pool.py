@@ -40,6 +40,7 @@ from cairn.errors import (
     QueryTimeoutError,
     ReadOnlyError,
     UnsafeRoleError,
+    WithheldError,
     reason_of,
 )
 
@@ -105,7 +106,7 @@ def translate(error: BaseException) -> CairnError | None:
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
     if isinstance(error, asyncpg.InsufficientPrivilegeError) and any(said in str(error) for said in _OF_ANOTHER):
-        return ConflictError(WITHHELD)
+        return WithheldError(WITHHELD)
     if has_moved(error):
         return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")
     if isinstance(error, CONNECTION_ERRORS):

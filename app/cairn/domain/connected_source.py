@@ -8,6 +8,10 @@ from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from cairn.domain.job import JobStatus
+
+COUNTED: Final = ("new", "changed", "moved", "deleted", "unchanged", "failed", "skipped")
+"""What is counted of a synchronisation: files, each once."""
 IMPORTED: Final = "it came with a tenant file: see whether its address is meant to be read from here, and resume it"
 """The note of a source that nobody of this server has let in yet."""
 FileState = Literal["reading", "indexed", "failed", "skipped", "foreign"]
@@ -60,6 +64,21 @@ class ConnectedSource:
     running: bool
     files: int
     failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """One synchronisation, which is a job. `state`: of the job; "paused" where it paused the source, or found it so and did
+    nothing. `started_at`: None while it waits. `counts`: what it did, by COUNTED, None where it did not come to its end; `note`:
+    what it left undone."""
+
+    job_id: UUID
+    state: JobStatus | Literal["paused"]
+    started_at: datetime | None
+    finished_at: datetime | None
+    counts: Mapping[str, int] | None
+    note: str | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from cairn.errors import (
     TenantFullError,
     TooLargeError,
     UnsupportedTypeError,
+    WithheldError,
 )
 from cairn.ingest.bulk import BulkRun
 from cairn.ingest.embed import (
@@ -53,7 +54,9 @@ from cairn.store import documents, lexical, limits, originals, vectors
 from cairn.store.session import Database
 
 # Failures of one document; every other CairnError stops the run.
-DOCUMENT_ERRORS = (ParseError, InputError, MissingPartError, TenantFullError, TooLargeError, UnsupportedTypeError)
+DOCUMENT_ERRORS = (
+    ParseError, InputError, MissingPartError, TenantFullError, TooLargeError, UnsupportedTypeError, WithheldError,
+)  # fmt: skip
 
 STORING = 2
 """Documents that are stored at once. Most of it is insertion into HNSW, which one connection does on one core; more would

@@ -68,8 +68,8 @@ def sync_key(source_id: UUID) -> str:
 def sync_source(
     database: Database, target_for: Callable[[JobContext, UUID], Target], open_source: OpenSource
 ) -> Handler:
-    """The handler. Payload: source_id, collection_id, retry_failed, accept_deletions. Its result says how many files were new,
-    changed, moved, deleted, unchanged and failed."""
+    """The handler. Payload: source_id, collection_id, retry_failed, accept_deletions. Its result has the numbers of COUNTED, what
+    was left undone (`note`), and whether the source is paused for it, or was paused before, and left alone."""
 
     async def handle(context: JobContext) -> dict[str, Any]:
         principal, source_id = context.principal, UUID(context.job.payload["source_id"])
@@ -170,7 +170,7 @@ class _Run:
                 pause=finding.verdict == "pause", empty_listings=0 if seen_any else self._source.empty_listings + 1,
             )  # fmt: skip
         await self._context.progress(len(listed), len(listed), "done")
-        return {**counts, "note": note}
+        return {**counts, "note": note, "paused": finding.verdict == "pause"}
 
     async def _list(self, connector: Connector) -> dict[str, RemoteFile]:
         listed: dict[str, RemoteFile] = {}

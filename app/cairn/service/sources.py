@@ -16,7 +16,7 @@ from cairn.connectors.connector import SourceError
 from cairn.connectors.registry import check_address, folders_of, open_connector, split_address
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.domain.access import check_access, check_prefix
-from cairn.domain.connected_source import IMPORTED, ConnectedSource, FailedFile, SourceWish
+from cairn.domain.connected_source import COUNTED, IMPORTED, ConnectedSource, FailedFile, SourceRun, SourceWish
 from cairn.domain.document import Collection
 from cairn.domain.ids import new_id
 from cairn.domain.job import Job
@@ -43,6 +43,7 @@ FASTEST: Final = 1000.0
 ENDING_SECONDS: Final = 10.0
 ENDING_LOOKS: Final = 50
 """How long and how often it is looked whether a synchronisation has ended that was told to."""
+SHOWN_RUNS: Final = 20
 SHOWN_FAILED: Final = 1000
 """Files that failed, of one source."""
 PAGE: Final = 200
@@ -78,6 +79,23 @@ async def get_source(services: Services, source_id: UUID) -> ConnectedSource:
     if found is None:
         raise NotFoundError(f"no source {source_id}; see GET /sources")
     return found
+
+
+async def list_runs(services: Services, source_id: UUID) -> list[SourceRun]:
+    """Its last SHOWN_RUNS synchronisations, newest first, as long as their jobs are kept (jobs.retentionDays). Raises
+    NotFoundError."""
+    await get_source(services, source_id)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found = await jobs.list_of_key(connection, services.principal, sync_key(source_id), SHOWN_RUNS)
+    return list(map(run_of, found))
+
+
+def run_of(job: Job) -> SourceRun:
+    """What the job of a synchronisation did, as far as it is."""
+    result = job.result or {}
+    counts = {name: result[name] for name in COUNTED if name in result}
+    state = "paused" if result.get("paused") else job.status
+    return SourceRun(job.id, state, job.started_at, job.finished_at, counts or None, result.get("note"), job.error)
 
 
 async def list_failed_files(services: Services, source_id: UUID, limit: int = 50) -> list[FailedFile]:

@@ -109,6 +109,11 @@ async def get(connection: Any, principal: Principal, job_id: UUID) -> Job | None
     return _optional(await connection.fetchrow(_SQL["get"], principal.tenant_id, job_id))
 
 
+async def list_of_key(connection: Any, principal: Principal, dedupe_key: str, limit: int) -> list[Job]:
+    """The last jobs with the key, newest first, as long as they are kept."""
+    return [_job(row) for row in await connection.fetch(_SQL["of_key"], principal.tenant_id, dedupe_key, limit)]
+
+
 async def list_(
     connection: Any,
     principal: Principal,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 if TYPE_CHECKING:
-    from cairn.domain.connected_source import ConnectedSource
+    from cairn.domain.connected_source import ConnectedSource, SourceRun
     from cairn.domain.job import Job
     from cairn.service.sources import SourceChange
     from cairn.wiring import Services
@@ -134,16 +134,17 @@ def resume(source_id: SourceId) -> int:
 @group.command()
 def remove(
     source_id: SourceId,
-    documents: Annotated[
-        bool | None, typer.Option("--delete-documents/--keep-documents", help="What becomes of its documents.")
-    ] = None,
+    delete_documents: Annotated[bool, typer.Option("--delete-documents", help="Its documents go, too.")] = False,
+    keep_documents: Annotated[bool, typer.Option("--keep-documents", help="Its documents stay.")] = False,
 ) -> int:
     """Follow a source no more. Asks what becomes of its documents, unless told."""
-    if documents is None:
+    if delete_documents and keep_documents:
+        raise typer.BadParameter("--delete-documents and --keep-documents: say one of them")
+    if not (delete_documents or keep_documents):
         if not sys.stdin.isatty():
             raise typer.BadParameter("say what becomes of its documents: --delete-documents or --keep-documents")
-        documents = typer.confirm("Delete the documents that were read from it, too?")
-    return asyncio.run(_remove(source_id, documents))
+        delete_documents = typer.confirm("Delete the documents that were read from it, too?")
+    return asyncio.run(_remove(source_id, delete_documents))
 
 
 @group.command()
@@ -237,25 +238,29 @@ async def _add(
 async def _see_through(opened: Services, source_id: UUID, job: Job, later: bool) -> int:
     from cairn.interfaces.cli.terminal import note, say
     from cairn.service.jobs import work_until_ended
-    from cairn.service.sources import get_source
+    from cairn.service.sources import get_source, run_of
 
     if later:
         say(f"A worker does it: cairn jobs show {job.id}")
         return 0
     ended = await work_until_ended(opened, job.id)
-    source = await get_source(opened, source_id)
     if ended.status != "succeeded":
         note(ended.error or f"job {ended.id} was {ended.status}")
         return 1
-    say(_counts(source.counts or {}))
-    if source.note:
-        note(source.note)
+    source, run = await get_source(opened, source_id), run_of(ended)
+    if run.counts is not None:
+        say(_counts(run.counts))
     if source.failed:
         note(f"{source.failed:,} files are not indexed: cairn sources show {source_id}")
+    if run.state == "paused":
+        note(f"paused: {source.note or 'somebody has paused it'}")
+        return 1
+    if source.note:
+        note(source.note)
     return 0
 
 
-def _counts(counts: Any) -> str:
+def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "nothing there"
 
 
@@ -299,18 +304,29 @@ async def _show(source_id: UUID, json: bool) -> int:
 
     async with services() as opened:
         source = await sources.get_source(opened, source_id)
+        runs = await sources.list_runs(opened, source_id)
         failed = await sources.list_failed_files(opened, source_id)
     values = asdict(source)
     values.update(values.pop("wish"))
     if json:
-        say_json({**values, "failed_files": [asdict(one) for one in failed]})
+        say_json({**values, "runs": [asdict(one) for one in runs], "failed_files": [asdict(one) for one in failed]})
         return 0
     for name, value in values.items():
         if value not in (None, "", {}, []):
             say(f"{name}: {value}")
+    for run in runs:
+        say(f"run: {_told_run(run)}")
     for one in failed:
         say(f"not indexed: {one.path}: {one.error}")
     return 0
+
+
+def _told_run(run: SourceRun) -> str:
+    """When it began, for how long, and how it went."""
+    began = f"{run.started_at:%Y-%m-%d %H:%M:%S}" if run.started_at else "not begun"
+    took = f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.started_at and run.finished_at else None
+    did = None if run.counts is None else _counts(run.counts)
+    return "  ".join(filter(None, (began, took, run.state, did, run.note, run.error)))
 
 
 async def _apply(source_id: UUID, change: SourceChange, done: str) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cairn.domain.access import MOST_NAMES
 from cairn.domain.connected_source import ConnectedSource, FailedFile, SourceWish
+from cairn.domain.job import JobStatus
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import ID_EXAMPLE, Body, JobOut, example, job_out
 from cairn.interfaces.http.running import ServicesDep, TypedRoute
@@ -26,6 +28,10 @@ _SOURCE: dict[str, Any] = {
     "due_at": "2026-01-15T11:30:00Z", "last_started_at": "2026-01-15T10:30:00Z", "last_finished_at": "2026-01-15T10:31:00Z",
     "last_error": None, "failures": 0, "job_id": ID_EXAMPLE, "files": 12, "failed": 0,
     "counts": {"new": 1, "changed": 0, "moved": 0, "deleted": 0, "unchanged": 11, "failed": 0, "skipped": 2},
+}  # fmt: skip
+_RUN: dict[str, Any] = {
+    "job_id": ID_EXAMPLE, "state": "succeeded", "started_at": "2026-01-15T10:30:00Z", "finished_at": "2026-01-15T10:31:00Z",
+    "counts": _SOURCE["counts"], "note": None, "error": None,
 }  # fmt: skip
 
 Texts = Annotated[dict[str, str], Field(max_length=50)]
@@ -119,9 +125,26 @@ class FailedFileOut(BaseModel):
     seen_at: datetime
 
 
-class SourceDetail(ConnectedSourceOut):
-    model_config = example({**_SOURCE, "failed_files": []})
+class SourceRunOut(BaseModel):
+    model_config = example(_RUN)
 
+    job_id: UUID
+    state: JobStatus | Literal["paused"] = Field(
+        description="Of the job; `paused`: it paused the source, or did nothing since somebody had."
+    )
+    started_at: datetime | None
+    finished_at: datetime | None
+    counts: dict[str, int] | None = Field(description="What it did; null where it did not come to its end.")
+    note: str | None = Field(description="What it left undone.")
+    error: str | None
+
+
+class SourceDetail(ConnectedSourceOut):
+    model_config = example({**_SOURCE, "runs": [_RUN], "failed_files": []})
+
+    runs: list[SourceRunOut] = Field(
+        description="Its last synchronisations, at most 20, newest first, as long as jobs are kept (`jobs.retentionDays`)."
+    )
     failed_files: list[FailedFileOut] = Field(description="At most 50, by path.")
 
 
@@ -159,10 +182,11 @@ async def list_sources(services: ServicesDep) -> SourceList:
 
 @router.get("/sources/{source_id}", responses=problems.declare(403), summary="Look at a source")
 async def get_source(source_id: UUID, services: ServicesDep) -> SourceDetail:
-    """With files that failed."""
+    """With its last synchronisations, and files that failed."""
     found = await sources.get_source(services, source_id)
+    runs = [SourceRunOut(**asdict(one)) for one in await sources.list_runs(services, source_id)]
     failed = await sources.list_failed_files(services, source_id)
-    return SourceDetail(**_out(found).model_dump(), failed_files=[_failed(one) for one in failed])
+    return SourceDetail(**_out(found).model_dump(), runs=runs, failed_files=[_failed(one) for one in failed])
 
 
 @router.patch("/sources/{source_id}", responses=problems.declare(403), summary="Change a source")
