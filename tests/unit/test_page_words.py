@@ -10,6 +10,7 @@ from typing import Final, get_args
 import pytest
 
 import cairn
+from cairn.connectors.registry import KINDS
 from cairn.domain.code import CodeRelation
 from cairn.domain.event import Progress
 from cairn.domain.graph import SYMMETRIC, EntityKind
@@ -96,6 +97,9 @@ def test_what_the_rooms_show_of_enumerations_has_words(language: str) -> None:
     for table, names in ENUMERATIONS.items():
         for name in names:
             assert words.get(f"{table}.{name.replace(' ', '_')}"), (table, name)
+    for kind in KINDS:
+        named = [*(f"option_{name}" for name in kind.options), *(f"secret_{name}" for name in kind.secrets)]
+        assert all(words.get(f"sources.{name}") for name in named), kind.name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

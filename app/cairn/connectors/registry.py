@@ -228,6 +228,16 @@ def check_address(address: str, options: Mapping[str, str], secrets: Collection[
     _check(address, options, secrets)
 
 
+def list_fields(address: str) -> tuple[list[str], list[str]]:
+    """Names of the options that the kind of an address takes besides those of all kinds, and of its secrets; none where it is no
+    address of a source, or not yet."""
+    try:
+        kind = _kind_of(split_address(address))
+    except SourceRefused:
+        return [], []
+    return sorted(kind.options), sorted(kind.secrets)
+
+
 def folders_of(address: str) -> tuple[Path, ...]:
     """The folder of this machine that an address names; none where it names something else. Raises SourceRefused."""
     parsed = split_address(address)
@@ -236,9 +246,7 @@ def folders_of(address: str) -> tuple[Path, ...]:
 
 def _check(address: str, options: Mapping[str, str], secrets: Collection[str]) -> tuple[SourceKind, SplitResult]:
     parsed = split_address(address)
-    kind = next((kind for kind in KINDS if parsed.scheme in kind.schemes), None)
-    if kind is None:
-        raise SourceRefused(f"{parsed.scheme}:// is no source that Cairn reads; it reads {', '.join(_schemes())}")
+    kind = _kind_of(parsed)
     _refuse_unknown("option", options, kind.options | OF_ALL, kind)
     _refuse_unknown("secret", secrets, kind.secrets, kind)
     path_filter(options)
@@ -248,6 +256,13 @@ def _check(address: str, options: Mapping[str, str], secrets: Collection[str]) -
         except MissingPartError as error:
             raise SourceRefused(error.detail) from None
     return kind, parsed
+
+
+def _kind_of(parsed: SplitResult) -> SourceKind:
+    kind = next((kind for kind in KINDS if parsed.scheme in kind.schemes), None)
+    if kind is None:
+        raise SourceRefused(f"{parsed.scheme}:// is no source that Cairn reads; it reads {', '.join(_schemes())}")
+    return kind
 
 
 def split_address(address: str) -> SplitResult:

@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from cairn.connectors.connector import SourceError
-from cairn.connectors.registry import check_address, folders_of, open_connector, split_address
+from cairn.connectors.registry import check_address, folders_of, list_fields, open_connector, split_address
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.domain.access import check_access, check_prefix
 from cairn.domain.connected_source import COUNTED, IMPORTED, ConnectedSource, FailedFile, SourceRun, SourceWish
@@ -48,7 +48,7 @@ SHOWN_FAILED: Final = 1000
 """Files that failed, of one source."""
 PAGE: Final = 200
 
-__all__ = ["make_key"]
+__all__ = ["list_fields", "make_key"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,11 +294,19 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     form.get_by_label("Address", exact=True).fill(address)
     form.get_by_label("Folder that its ids begin with").fill("site")
     form.get_by_label("Readers, one a line").fill("group:staff")
-    form.get_by_label("Name of a secret").fill("colour")
+    form.get_by_label("Pages a second at most").fill("many")
+    form.get_by_text("Which files, and how fast").click()
+    form.get_by_label("Not these files").fill("*.tmp")
+    form.get_by_label("Most that may be gone at once").fill("20")
+    form.get_by_label("Files a second at most").fill("100")
     form.get_by_role("button", name="Follow it").click()
-    expect(form.get_by_role("alert")).to_contain_text("colour")
+    expect(form.get_by_role("alert")).to_contain_text("pages_per_second")
     shoot(tab, "documents-sources-form")
-    form.get_by_label("Name of a secret").fill("")
+    form.get_by_label("Address", exact=True).fill("sftp://files.example.org/srv")
+    expect(form.get_by_label("Fingerprint of the server's key")).to_be_visible()
+    expect(form.get_by_label("Password", exact=True)).to_have_attribute("type", "password")
+    form.get_by_label("Address", exact=True).fill(address)
+    form.get_by_label("Pages a second at most").fill("50")
     form.get_by_role("button", name="Follow it").click()
     row = sources.get_by_role("listitem").filter(has_text=address)
     expect(row.get_by_text("In step since")).to_be_visible(timeout=patience(30) * 1000)  # by itself
@@ -308,6 +316,11 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     assert [(one["external_id"], one["access"]) for one in _listed(api) if one["status"] == "indexed"] == [
         ("site/leave.html", ["group:staff"])
     ]
+    [source] = api.client.get("/sources").json()["items"]
+    assert source["options"] == {"pages_per_second": "50", "exclude": "*.tmp"}
+    assert (source["most_deleted"], source["requests_per_second"]) == (0.2, 100)
+    row.get_by_text("Earlier synchronisations").click()
+    expect(row).to_contain_text(re.compile("done.* s.*2 new"))
     shoot(tab, "documents-sources")
     row.get_by_label("Synchronise now").click()
     expect(row).to_contain_text("2 unchanged", timeout=patience(30) * 1000)

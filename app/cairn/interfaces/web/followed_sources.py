@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from nicegui import ui
 
-from cairn.domain.connected_source import ConnectedSource, FailedFile
+from cairn.domain.connected_source import COUNTED, ConnectedSource, FailedFile, SourceRun
 from cairn.domain.job import JobProgress
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import BAD, LINE, Fact, Repetition, beside_rows, icon_button, show_facts
@@ -24,7 +24,6 @@ SHOWN_FAILED: Final = 20
 """Files that could not be read, of one source."""
 LOOK_SECONDS: Final = 2.0
 """How often it is read again while it is open and a source is being read."""
-_COUNTS: Final = ("new", "changed", "moved", "deleted", "unchanged", "failed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,13 @@ class FollowedSources:
                 if source.note and not source.paused:
                     ui.label(source.note).classes("text-sm break-words")
                 show_facts(
-                    text.count("sources.files", source.files), *_say_counts(text, source), _say_next(text, source)
+                    text.count("sources.files", source.files),
+                    *_say_counts(text, source.counts),
+                    _say_next(text, source),
                 )
                 if shown.failed:
                     self._draw_failed(shown)
+                self._draw_runs(source)
             with ui.row().classes("gap-0 no-wrap"):
                 self._draw_buttons(source)
 
@@ -116,6 +118,22 @@ class FollowedSources:
                     ui.label(file.error).classes(f"text-xs {BAD} break-words max-w-full")
             if more > 0:
                 ui.label(text("sources.more", count=text.number(more))).classes("text-xs opacity-70")
+
+    def _draw_runs(self, source: ConnectedSource) -> None:
+        text = self.page.text
+
+        async def read() -> None:
+            if not panel.value:
+                return
+            with shown_errors():
+                runs = await sources.list_runs(await self.page.session.services("admin"), source.id)
+                rows.clear()
+                with rows:
+                    for run in runs:
+                        _draw_run(text, run)
+
+        with ui.expansion(text("sources.runs"), on_value_change=read).classes("w-full").props("dense") as panel:
+            rows = ui.column().classes("w-full gap-1 min-w-0")
 
     def _draw_buttons(self, source: ConnectedSource) -> None:
         text, address = self.page.text, source.wish.address
@@ -176,10 +194,20 @@ def _say_state(text: Texts, shown: ShownSource) -> Fact:
     return text("sources.in_step"), source.last_finished_at
 
 
-def _say_counts(text: Texts, source: ConnectedSource) -> list[str]:
-    """What the last synchronisation did, without what it did not."""
-    counts = source.counts or {}
-    return [text(f"sources.count_{one}", count=text.number(counts[one])) for one in _COUNTS if counts.get(one)]
+def _say_counts(text: Texts, counts: Mapping[str, int] | None) -> list[str]:
+    """What a synchronisation did, without what it did not."""
+    done = counts or {}
+    return [text(f"sources.count_{one}", count=text.number(done[one])) for one in COUNTED if done.get(one)]
+
+
+def _draw_run(text: Texts, run: SourceRun) -> None:
+    """One synchronisation: when, how it ended, what it did, and why not more."""
+    state = text("sources.paused") if run.state == "paused" else text(f"documents.{run.state}")
+    took = (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None
+    length = None if took is None else text("sources.took", seconds=text.number(took, 1))
+    show_facts(run.started_at, state, length, *_say_counts(text, run.counts), classes="text-sm")
+    if why := run.error or run.note:
+        ui.label(why).classes(f"text-xs break-words max-w-full {BAD if run.error else ''}")
 
 
 def _say_next(text: Texts, source: ConnectedSource) -> Fact | None:
