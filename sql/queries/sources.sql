@@ -81,7 +81,10 @@ UPDATE rag.sources SET last_error = $3, failures = failures + 1,
  WHERE tenant_id = $1 AND id = $2
 
 -- name: known
-SELECT path, external_id, version, content_id, state FROM rag.source_files WHERE tenant_id = $1 AND source_id = $2
+-- arrived: it was read by the job $3, before it had its turn or broke off.
+SELECT path, external_id, version, content_id, state,
+  coalesce(seen_at >= (SELECT started_at FROM rag.jobs WHERE tenant_id = $1 AND id = $3), false) AND state = 'indexed' AS arrived
+  FROM rag.source_files WHERE tenant_id = $1 AND source_id = $2
 
 -- name: claim
 -- Files that are read next: paths $4 with ids $5. An id that some other document has is somebody else's, unless the source takes

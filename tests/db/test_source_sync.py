@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import random
 from dataclasses import replace
@@ -62,6 +63,14 @@ async def ids(services: Services) -> set[str]:
     return {one.external_id for one in await list_documents(services, "default")}
 
 
+async def stop_waiting(services: Services, job_id: UUID) -> None:
+    """A job that let others have their turn waits for some seconds."""
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(
+            "UPDATE rag.jobs SET run_at = statement_timestamp() WHERE id = $1 AND status = 'queued'", job_id
+        )
+
+
 PAPERS = {"papers/one.md", "papers/two.md", "papers/three.md", "papers/hr/pay.md"}
 
 
@@ -98,6 +107,38 @@ async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Servi
     assert found.metadata["url"] == (folder / "one.md").as_uri()
 
 
+@pytest.mark.parametrize("turn_seconds", [300.0, 0.0], ids=["at once", "in turns"])
+async def test_a_folder_that_was_renamed_is_not_embedded_again_and_is_not_taken_for_deleted(
+    services: Services, folder: Path, turn_seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = await follow(services, folder, most_deleted=0.0)
+    embedder, asked = importlib.import_module("hashed_for_cairn").Hashed, list[str]()
+    embed = embedder.embed
+
+    async def count(self: object, texts: list[str]) -> object:
+        asked.extend(texts)
+        return await embed(self, texts)
+
+    monkeypatch.setattr(embedder, "embed", count)
+    (folder / "hr" / "pay.md").rename(folder / "wages.md")
+    (folder / "archive").mkdir()
+    for name in ("one.md", "two.md", "three.md"):
+        (folder / name).rename(folder / "archive" / name)
+    monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", turn_seconds)
+    job = await sources.sync(services, source.id)
+    while not (await get_job(services, job.id)).ended:
+        await work(services)
+        await stop_waiting(services, job.id)
+    source = await sources.get_source(services, source.id)
+    assert (source.paused, source.note, asked) == (False, None, [])
+    counts = source.counts or {}
+    assert (counts["moved"], counts["new"], counts["deleted"]) == (4, 0, 0)
+    moved = {f"papers/archive/{name}.md" for name in ("one", "two", "three")}
+    assert await ids(services) == moved | {"papers/wages.md"}
+    (folder / "wages.md").unlink()
+    assert (await again(services, source.id)).paused
+
+
 async def test_a_source_that_takes_long_lets_others_have_their_turn(
     services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,10 +148,7 @@ async def test_a_source_that_takes_long_lets_others_have_their_turn(
     for _ in PAPERS:
         await work(services)
         seen.append(await ids(services))
-        async with services.database.transaction(services.principal) as connection:  # it would wait for some seconds
-            await connection.execute(
-                "UPDATE rag.jobs SET run_at = statement_timestamp() WHERE id = $1 AND status = 'queued'", job.id
-            )
+        await stop_waiting(services, job.id)
     assert [len(some) for some in seen] == [1, 2, 3, 4]
     ended = await get_job(services, job.id)
     assert (ended.status, ended.attempts) == ("succeeded", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.connectors.connector import RemoteFile
-from cairn.connectors.plan_sync import KnownFile, count_moved, judge_deletions, plan_sync
+from cairn.connectors.plan_sync import KnownFile, find_moved, judge_deletions, plan_sync
 
 
 def listing(**versions: str) -> dict[str, RemoteFile]:
@@ -59,4 +59,5 @@ def test_the_second_empty_listing_is_believed_where_everything_may_go() -> None:
 
 
 def test_a_file_with_the_bytes_of_one_that_is_gone_was_moved() -> None:
-    assert count_moved({"b": "x", "c": "x", "d": "y", "e": None}, {"a": "x", "z": None}) == 1
+    assert find_moved({"b": "x", "c": "x", "d": "y"}, {"a": "x", "z": None, "n": "w"}) == {"a": "b"}
+    assert find_moved({"b": "x", "c": "x"}, {"p": "x", "q": "x", "r": "x"}) == {"p": "b", "q": "c"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -13,13 +12,14 @@ from cairn.connectors.connector import RemoteFile
 @dataclass(frozen=True, slots=True)
 class KnownFile:
     """A file as it was read. `version` is empty where a reading of it was broken off, `content_id` None where there was none.
-    `owned`: the document of its id is the source's."""
+    `owned`: the document of its id is the source's. `arrived`: it was read by the synchronisation that goes on."""
 
     external_id: str
     version: str
     content_id: str | None = None
     failed: bool = False
     owned: bool = True
+    arrived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def plan_sync(
 def judge_deletions(
     gone: int, known: int, listed: int, *, most_deleted: float, empty_before: int, accepted: bool = False
 ) -> DeletionFinding:
-    """Whether to believe that so many of the known files are gone. `empty_before`: listings without a file that came before this
+    """Whether to believe that so many of the known files are gone, and not moved. `empty_before`: listings without a file that came before this
     one, one after the other. `accepted`: somebody has said so."""
     if not gone or accepted:
         return DeletionFinding("delete")
@@ -79,7 +79,15 @@ def judge_deletions(
     return DeletionFinding("delete")
 
 
-def count_moved(new: Mapping[str, str | None], gone: Mapping[str, str | None]) -> int:
-    """How many new files have the bytes of one that is gone, by their content ids; each one counts for one."""
-    left = Counter(content for content in gone.values() if content)
-    return (left & Counter(content for content in new.values() if content)).total()
+def find_moved(arrived: Mapping[str, str], gone: Mapping[str, str | None]) -> dict[str, str]:
+    """Where files that are gone are now, by their old paths: what arrived with the same bytes, each for one of them. Both by path,
+    with the ids of their contents."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(arrived, reverse=True):
+        places.setdefault(arrived[path], []).append(path)
+    moved = dict[str, str]()
+    for path in sorted(gone):
+        content = gone[path]
+        if content and (found := places.get(content)):
+            moved[path] = found.pop()
+    return moved

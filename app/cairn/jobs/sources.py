@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
@@ -23,7 +23,7 @@ from cairn.connectors.connector import (
     SourceRefused,
     SourceUnreachable,
 )
-from cairn.connectors.plan_sync import KnownFile, SyncPlan, count_moved, judge_deletions, plan_sync
+from cairn.connectors.plan_sync import KnownFile, SyncPlan, find_moved, judge_deletions, plan_sync
 from cairn.domain.connected_source import ConnectedSource, FileState
 from cairn.domain.document import Outcome, Rejected, Source
 from cairn.domain.names import MAX_EXTERNAL_ID, check_external_id
@@ -121,7 +121,7 @@ class _Run:
         self._source = source
         self._target = target
         self._contents: dict[str, str] = {}
-        """Ids of the contents that were read, by path."""
+        """Ids of the contents that were read and published, or are about to be, by path."""
         self._failed = 0
         self._too_long: list[str] = []
         self._skipped: set[str] = set()
@@ -135,7 +135,7 @@ class _Run:
         payload, wish = self._context.job.payload, self._source.wish
         listed = await self._list(connector)
         async with self._database.transaction(self._principal, readonly=True) as connection:
-            rows = await sources.list_known(connection, self._principal, self._source.id)
+            rows = await sources.list_known(connection, self._principal, self._source.id, self._context.job.id)
         known = {
             row.path: KnownFile(
                 row.external_id,
@@ -143,23 +143,25 @@ class _Run:
                 row.content_id,
                 row.state == "failed",
                 row.state not in ("skipped", "foreign"),
+                row.arrived,
             )
             for row in rows
         }
         self._known = known
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
         await self._read(connector, listed, plan)
+        moved = self._find_moved(plan, listed)
         finding = judge_deletions(
-            len(plan.gone), len(known), len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
+            len(plan.gone) - len(moved), len(known), len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
             empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
         )  # fmt: skip
-        deleted = await self._delete(plan, known) if finding.verdict == "delete" else 0
-        gone = {path: known[path].content_id for path in plan.gone} if deleted else {}
-        moved = count_moved({path: self._contents.get(path) for path in plan.new}, gone)
+        await self._delete([path for path in plan.gone if path in moved])
+        left = [path for path in plan.gone if path not in moved] if finding.verdict == "delete" else []
+        deleted = await self._delete(left)
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
-        added, changed = {*plan.new} - self._skipped, {*plan.changed} - self._skipped
+        elsewhere = self._skipped.union(moved.values())
         counts = {
-            "new": len(added) - moved, "changed": len(changed), "moved": moved, "deleted": deleted - moved,
+            "new": len({*plan.new} - elsewhere), "changed": len({*plan.changed} - elsewhere), "moved": len(moved), "deleted": deleted,
             "unchanged": plan.unchanged, "failed": self._failed + len(self._too_long), "skipped": len(self._skipped),
         }  # fmt: skip
         note = " ".join(filter(None, (finding.note, self._say_too_long()))) or None
@@ -171,6 +173,12 @@ class _Run:
             )  # fmt: skip
         await self._context.progress(len(listed), len(listed), "done")
         return {**counts, "note": note, "paused": finding.verdict == "pause"}
+
+    def _find_moved(self, plan: SyncPlan, listed: Mapping[str, RemoteFile]) -> dict[str, str]:
+        """Old paths with the new ones, also of files that this job has read before it had its turn."""
+        before = {path: file.content_id for path, file in self._known.items() if file.arrived and path in listed}
+        arrived = {path: content for path, content in (before | self._contents).items() if content}
+        return find_moved(arrived, {path: self._known[path].content_id for path in plan.gone})
 
     async def _list(self, connector: Connector) -> dict[str, RemoteFile]:
         listed: dict[str, RemoteFile] = {}
@@ -327,24 +335,25 @@ class _Run:
         files = list[sources.ReadFile]()
         for path, outcome in outcomes:
             refused = outcome.error if isinstance(outcome, Rejected) else None
-            self._failed += refused is not None
             state: FileState = "indexed" if refused is None else "failed"
             files.append(sources.ReadFile(path, listed[path].version, self._contents.get(path), state, refused))
+            if refused is not None:
+                self._failed += 1
+                self._contents.pop(path, None)  # it is not there
         async with self._database.transaction(self._principal) as connection:
             await sources.record_files(connection, self._principal, self._source.id, files)
 
     # --- deleting -----------------------------------------------------------------------------------------------------
 
-    async def _delete(self, plan: SyncPlan, known: Mapping[str, KnownFile]) -> int:
-        """How many of the files that are gone had a document, which is deleted with what is known of them."""
+    async def _delete(self, paths: Sequence[str]) -> int:
+        """How many of the files had a document, which is deleted with what is known of them."""
         deleted = 0
-        for path in plan.gone:
+        for path in paths:
             self._context.check_cancelled()
+            known = self._known[path]
             async with self._database.transaction(self._principal) as connection:
-                if known[path].owned:
-                    deleted += await delete_file(
-                        connection, self._principal, self._source, path, known[path].external_id
-                    )
+                if known.owned:
+                    deleted += await delete_file(connection, self._principal, self._source, path, known.external_id)
                 else:
                     await sources.forget_file(connection, self._principal, self._source.id, path)
         return deleted

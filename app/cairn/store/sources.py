@@ -21,13 +21,14 @@ FOREIGN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """What is known of a file; `version` is empty where no reading of it came to its end."""
+    """What is known of a file; `version` is empty where no reading of it came to its end. `arrived`: by the job that asks."""
 
     path: str
     external_id: str
     version: str
     content_id: str | None
     state: FileState
+    arrived: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,9 @@ async def fail(
     await connection.execute(SQL["fail"], principal.tenant_id, source_id, normalise(error), asked)
 
 
-async def list_known(connection: Any, principal: Principal, source_id: UUID) -> list[FileRow]:
-    rows = await connection.fetch(SQL["known"], principal.tenant_id, source_id)
+async def list_known(connection: Any, principal: Principal, source_id: UUID, job_id: UUID) -> list[FileRow]:
+    """Files that were read, by this job too."""
+    rows = await connection.fetch(SQL["known"], principal.tenant_id, source_id, job_id)
     return [FileRow(**row) for row in rows]
 
 
