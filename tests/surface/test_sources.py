@@ -206,6 +206,11 @@ async def test_a_collection_follows_a_folder(database: str, model: Path, tmp_pat
         (folder / "leave.md").write_text("Employees have 31 days of leave.")
         watch.wait_for("added: notes/new/deep/travel.md")
         watch.wait_for("replaced: notes/leave.md")
+        before = (folder / "leave.md").stat()
+        with (folder / "leave.md").open("r+") as file:
+            file.write("Employees have 32")
+        os.utime(folder / "leave.md", ns=(before.st_atime_ns, before.st_mtime_ns))
+        wait_until(lambda: watch.said.count("replaced: notes/leave.md") == 2, told=lambda: watch.said)
         (folder / "old" / "pay.md").unlink()
         (folder / "old").rmdir()
         watch.wait_for("removed: notes/old/pay.md")

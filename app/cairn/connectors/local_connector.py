@@ -14,6 +14,11 @@ from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileToo
 from cairn.connectors.threads import iterate_in_thread
 
 
+def version_of(found: os.stat_result) -> str:
+    """Of a file of this machine. With its inode: programs that keep times put another file in the place of the old one."""
+    return f"{found.st_size}-{found.st_mtime_ns}-{found.st_ino}"
+
+
 class LocalConnector:
     """Links that lead out of the folder are not followed, and neither are links to folders."""
 
@@ -63,8 +68,7 @@ class LocalConnector:
             return None
         return RemoteFile(
             path,
-            # the inode as well: programs that keep times put another file in the place of the old one
-            version=f"{found.st_size}-{found.st_mtime_ns}-{found.st_ino}",
+            version=version_of(found),
             address=(self._root / path).as_uri(),
             size=found.st_size,
             modified=datetime.fromtimestamp(found.st_mtime, UTC),

@@ -60,8 +60,8 @@ def plan_sync(
 def judge_deletions(
     gone: int, known: int, listed: int, *, most_deleted: float, empty_before: int, accepted: bool = False
 ) -> DeletionFinding:
-    """Whether to believe that so many of the known files are gone, and not moved. `empty_before`: listings without a file that came before this
-    one, one after the other. `accepted`: somebody has said so."""
+    """Whether to believe that so many of the known files are gone, and not moved. `empty_before`: listings without a file that
+    came before this one, one after the other. `accepted`: somebody has said so."""
     if not gone or accepted:
         return DeletionFinding("delete")
     if not listed and not empty_before:
@@ -80,8 +80,8 @@ def judge_deletions(
 
 
 def find_moved(arrived: Mapping[str, str], gone: Mapping[str, str | None]) -> dict[str, str]:
-    """Where files that are gone are now, by their old paths: what arrived with the same bytes, each for one of them. Both by path,
-    with the ids of their contents."""
+    """Where files that are gone are now, by their old paths: what arrived with the same bytes, each for one of them. Both are ids
+    of contents by path."""
     places: dict[str, list[str]] = {}
     for path in sorted(arrived, reverse=True):
         places.setdefault(arrived[path], []).append(path)

@@ -32,10 +32,11 @@ from cairn.errors import CairnError, EmptyDocumentError, FetchError, InputError,
 from cairn.graph.refresh import follow
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
+from cairn.ingest.remove import remove_document
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.outcome import HadItsTurnError, NotHereError
 from cairn.language.text import normalise
-from cairn.store import audit, documents, sources
+from cairn.store import documents, sources
 from cairn.store.session import Database
 
 SYNC_SOURCE: Final = "sync_source"
@@ -161,8 +162,9 @@ class _Run:
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
         elsewhere = self._skipped.union(moved.values())
         counts = {
-            "new": len({*plan.new} - elsewhere), "changed": len({*plan.changed} - elsewhere), "moved": len(moved), "deleted": deleted,
-            "unchanged": plan.unchanged, "failed": self._failed + len(self._too_long), "skipped": len(self._skipped),
+            "new": len({*plan.new} - elsewhere), "changed": len({*plan.changed} - elsewhere), "moved": len(moved),
+            "deleted": deleted, "unchanged": plan.unchanged, "failed": self._failed + len(self._too_long),
+            "skipped": len(self._skipped),
         }  # fmt: skip
         note = " ".join(filter(None, (finding.note, self._say_too_long()))) or None
         seen_any = listed or self._too_long
@@ -370,9 +372,6 @@ async def delete_file(
 
 async def _delete_document(connection: Any, principal: Principal, source: ConnectedSource, external_id: str) -> bool:
     document_id = await documents.find_id(connection, principal, source.collection_id, external_id)
-    deleted = document_id is not None and await documents.delete(connection, source.collection_id, document_id)
-    if deleted:
-        await audit.record(
-            connection, principal, "document.delete", str(document_id), {"collection": source.collection}
-        )
-    return deleted
+    return document_id is not None and await remove_document(
+        connection, principal, source.collection_id, source.collection, document_id
+    )

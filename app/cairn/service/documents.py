@@ -23,6 +23,7 @@ from cairn.graph.refresh import due, follow, refresh
 from cairn.ingest.model_choice import Writing
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
 from cairn.ingest.prepare import source_hash_aside
+from cairn.ingest.remove import remove_document
 from cairn.jobs import vector_indexes
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.language.text import normalise
@@ -357,9 +358,6 @@ async def delete_document(services: Services, collection: str, document_id: UUID
     """Remove it with everything derived from it. Raises NotFoundError."""
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
-        if not await documents.delete(connection, found.id, document_id):
+        if not await remove_document(connection, services.principal, found.id, found.name, document_id):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
-        # by its id alone: a deleted document leaves no name behind
-        detail = {"collection": found.name}
-        await audit.record(connection, services.principal, "document.delete", str(document_id), detail)
     await follow(services.database, services.principal, found.id, services.settings.current)

@@ -17,6 +17,7 @@ from cairn.ingest.enrichment import order_enrichment
 from cairn.ingest.extraction import order_extraction
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.reindex import reindex_document
+from cairn.ingest.remove import remove_document
 from cairn.service.documents import MAX_TITLE, find_document, get_collection, require_access_giver
 from cairn.store import audit, documents
 from cairn.wiring import Services
@@ -167,6 +168,5 @@ async def _delete_if_meant(services: Services, collection: Collection, wanted: D
         await documents.lock(connection, principal, wanted.ids or ())
         meant = await documents.page(connection, principal, collection.id, wanted, _IN_ORDER, 1)
         for one in meant:
-            await documents.delete(connection, collection.id, one.id)
-            await audit.record(connection, principal, "document.delete", str(one.id), {"collection": collection.name})
+            await remove_document(connection, principal, collection.id, collection.name, one.id)
     return len(meant)

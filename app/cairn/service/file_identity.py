@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
+from cairn.connectors.connector import RemoteFile
+from cairn.connectors.local_connector import version_of
+from cairn.connectors.plan_sync import KnownFile, judge_deletions, plan_sync
 from cairn.errors import ConflictError
 from cairn.language.text import normalise
 from cairn.store import collections, documents
@@ -76,24 +80,32 @@ def _is_other_file(stored: str, path: Path) -> bool:
         return False  # what it was read from is not there
 
 
+def list_named(selection: NamedFiles) -> dict[str, RemoteFile]:
+    """What is there of the selection, by the path as it is stored, in the form in which listings are compared."""
+    listed = dict[str, RemoteFile]()
+    for file in selection.files:
+        with suppress(OSError):  # gone by now
+            path = origin_of(file.path)
+            listed[path] = RemoteFile(path, version_of(file.path.stat()), path)
+    return listed
+
+
 async def find_gone(
     services: Services, collection: str, selection: NamedFiles, *, may_be_empty: bool = False
 ) -> dict[UUID, str]:
     """External ids, by id, of documents that were read from below the named paths and whose files are not there any more.
     None where no file was found at all, since that is how a disk looks that is not mounted; unless they `may_be_empty`."""
-    if not (selection.files or may_be_empty):
-        return {}
     named = [origin_of(path) for path in selection.named]
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await collections.by_name(connection, services.principal, normalise(collection))
         read = await documents.list_under(connection, services.principal, found.id, named) if found else []
-    present = {origin_of(file.path) for file in selection.files}
-    return {
-        document_id: external_id
-        for document_id, external_id, origin in read
-        if origin not in present and _is_gone(origin)
-    }
+    listed, known = list_named(selection), {origin: KnownFile(external_id, "") for _, external_id, origin in read}
+    gone = {path for path in plan_sync(listed, known).gone if _is_gone(path)}
+    finding = judge_deletions(len(gone), len(known), len(listed), most_deleted=1, empty_before=int(may_be_empty))
+    if finding.verdict != "delete":
+        return {}
+    return {document_id: external_id for document_id, external_id, origin in read if origin in gone}
 
 
-def _is_gone(origin: str) -> bool:
-    return not os.path.lexists(origin)
+def _is_gone(path: str) -> bool:
+    return not os.path.lexists(path)

@@ -7,10 +7,11 @@ parent of its own folder when it lies elsewhere.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cairn.connectors.choose_files import SKIPPED_FOLDERS
@@ -183,7 +184,7 @@ def read_files(
     for found in selection.files:
         try:
             source = _source(found, settings.ingest.max_file_bytes)
-            yield check_source(replace(source, access=access), settings)
+            yield check_source(dataclasses.replace(source, access=access), settings)
         except (EmptyDocumentError, UnsupportedTypeError) as error:
             if found.named:
                 on_failure(_rejected(found, error))
@@ -197,29 +198,33 @@ def read_files(
 
 async def ingest_files(
     services: Services, collection: str, selection: Selection, step: Callable[[str], None], *, replace: bool = False,
-    prune: bool = False, access: Sequence[str] | None = None,
+    prune: bool = False, may_be_empty: bool = False, access: Sequence[str] | None = None, only: Collection[str] | None = None,
 ) -> IngestReport:  # fmt: skip
     """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
     need be. `replace`: files may take the place of other files, in other folders, under the same ids. `prune`: documents
-    whose files are gone from the named paths go too. `access`: who may read them; None: as they are. Raises InputError for its
-    name, ConflictError where ids belong to other files, and what ingestion raises when it cannot go on."""
+    whose files are gone from the named paths go too; all of them where these `may_be_empty`. `access`: who may read them; None:
+    as they are. `only`: paths of the selection, as they are stored, that are read; the others are as they were. Raises InputError
+    for its name, ConflictError where ids belong to other files, and what ingestion raises when it cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
     named = None if access is None else check_access(access)
+    reading = dataclasses.replace(
+        selection, files=[file for file in selection.files if only is None or origin_of(file.path) in only]
+    )
     if not replace:
-        await refuse_taken(services, collection, selection.files)
+        await refuse_taken(services, collection, reading.files)
 
     def refuse(outcome: Rejected) -> None:
         failed.append(outcome)
         step(outcome.external_id)
 
-    sources = read_files(selection, services.settings.current, lambda file: step(file.path), refuse, named)
+    sources = read_files(reading, services.settings.current, lambda file: step(file.path), refuse, named)
     outcomes: list[Outcome] = []
-    if selection.files:
-        writing = writing_of(is_code(found.path.name) for found in selection.files)
+    if reading.files:
+        writing = writing_of(is_code(found.path.name) for found in reading.files)
         outcomes = await index_now(
             services, collection, sources, lambda outcome: step(outcome.external_id), writing=writing
         )
-    gone = await find_gone(services, collection, selection)
+    gone = await find_gone(services, collection, selection, may_be_empty=may_be_empty)
     if prune:
         for document_id in gone:
             await delete_document(services, collection, document_id)

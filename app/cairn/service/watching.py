@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from cairn.connectors.plan_sync import KnownFile, plan_sync
 from cairn.domain.access import check_access
 from cairn.errors import CairnError, DatabaseUnavailableError, InputError, ProviderError, QueryTimeoutError
-from cairn.service.documents import check_collection_name, delete_document
-from cairn.service.file_identity import find_gone
+from cairn.service.documents import check_collection_name
+from cairn.service.file_identity import list_named
 from cairn.service.files import IngestReport, ingest_files, select_files
 from cairn.wiring import Services
 
@@ -78,31 +80,44 @@ async def follow_folder(
         folder.path, watch_filter=lambda _, path: folder.shows(path), debounce=LONGEST_MS, step=QUIET_MS, stop_event=stop,
         rust_timeout=LOOK_MS, yield_on_timeout=True, ignore_permission_denied=True,
     )  # fmt: skip
-    changed: set[Path] | None = None  # all of them
+    seen: dict[str, str] | None = None  # versions of the files that were read, by path
+    due = True
     async for batch in changes:  # the first one comes when the watch has begun, so nothing is missed in between
         if not folder.is_there:
             raise InputError(f"the folder {folder.path} is gone, or is another one now; its documents are kept")
-        if changed is not None:
-            changed |= {Path(path) for _, path in batch}
-        if changed is None or changed:
+        due = due or bool(batch)
+        if seen is not None:
+            seen = _forget(seen, {Path(path) for _, path in batch})
+        if due:
             try:
-                on_report(await _bring_up_to_date(services, collection, folder, changed))
-                changed = set()
+                report, seen = await _bring_up_to_date(services, collection, folder, seen)
+                due = False
+                on_report(report)
             except OUTAGES as error:
                 on_outage(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
 
 
+def _forget(seen: Mapping[str, str], changed: AbstractSet[Path]) -> dict[str, str]:
+    """Without what is or lies below one of the paths: it is read, whatever its time says."""
+    return {
+        path: version
+        for path, version in seen.items()
+        if not changed or changed.isdisjoint((Path(path), *Path(path).parents))
+    }
+
+
 async def _bring_up_to_date(
-    services: Services, collection: str, folder: WatchedFolder, changed: set[Path] | None
-) -> IngestReport:
-    """Only what is or lies below one of the `changed` paths is read. That the folder is empty is believed where it was seen to
-    become so: at the start it may be one that a disk is mounted on."""
+    services: Services, collection: str, folder: WatchedFolder, seen: Mapping[str, str] | None
+) -> tuple[IngestReport, dict[str, str]]:
+    """What came of it, and the versions of the files that are there. Only what is new since `seen`, or another version, is read;
+    that the folder is empty is believed where it was seen to become so: at the start it may be one that a disk is mounted on."""
     there = select_files([folder.path], prefix=folder.prefix)
-    files = [one for one in there.files if changed is None or not changed.isdisjoint((one.path, *one.path.parents))]
-    report = await ingest_files(services, collection, replace(there, files=files), lambda _: None, access=folder.access)
-    gone = await find_gone(services, collection, there, may_be_empty=changed is not None)
-    for document_id in gone:
-        await delete_document(services, collection, document_id)
-    return replace(report, gone=(), removed=tuple(gone.values()))
+    listed = list_named(there)
+    plan = plan_sync(listed, {path: KnownFile("", version) for path, version in (seen or {}).items()})
+    report = await ingest_files(
+        services, collection, there, lambda _: None, prune=True, may_be_empty=seen is not None, access=folder.access,
+        only={*plan.new, *plan.changed},
+    )  # fmt: skip
+    return report, {path: file.version for path, file in listed.items()}
