@@ -11,8 +11,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from scripted_web import Reply, ScriptedWeb
 
-from cairn.connectors.seal_secrets import make_key
+from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.db.tenant_tables import ADAPTED
 from cairn.domain.connected_source import ConnectedSource, SourceWish
 from cairn.domain.principal import Caller, Principal
@@ -24,6 +25,9 @@ from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
 from cairn.service.jobs import cancel_job, get_job, list_jobs, retry_job
 from cairn.service.sources import SourceChange
+from cairn.settings import Settings, UrlSettings
+from cairn.store import jobs
+from cairn.store import sources as store
 from cairn.wiring import Services
 from tests.documents import text_source
 from tests.sharing import SHARED
@@ -413,10 +417,25 @@ async def test_sources_of_another_tenant_are_not_there(
     services: Services, other_tenant: Services, folder: Path
 ) -> None:
     source = await follow(services, folder)
-    assert await sources.list_sources(other_tenant) == []
-    for asked in (sources.get_source, sources.sync):
+    theirs = await follow(other_tenant, folder, interval_seconds=600)
+    assert await sources.list_sources(other_tenant) == [theirs]
+    for asked in (
+        sources.get_source(other_tenant, source.id),
+        sources.list_runs(other_tenant, source.id),
+        sources.list_failed_files(other_tenant, source.id),
+        sources.sync(other_tenant, source.id, accept_deletions=True, local=True),
+        sources.change_source(other_tenant, source.id, SourceChange(paused=True), local=True),
+        sources.remove_source(other_tenant, source.id, documents=True),
+    ):
         with pytest.raises(NotFoundError):
-            await asked(other_tenant, source.id)
+            await asked
+    assert await sources.remove_source(other_tenant, theirs.id, documents=True) == 4
+    assert (await sources.get_source(services, source.id), await ids(services)) == (source, PAPERS)
+    payload = {"source_id": str(source.id), "collection_id": str(source.collection_id)}
+    async with other_tenant.database.transaction(other_tenant.principal) as connection:
+        job = await jobs.enqueue(connection, other_tenant.principal, SYNC_SOURCE, payload, max_attempts=1)
+    await work(other_tenant)
+    assert (await get_job(other_tenant, job.id)).result == {"removed": True}
 
 
 async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Path) -> None:
@@ -428,9 +447,6 @@ async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Pa
 
     with pytest.raises(InputError, match="secret password is none"):
         await sources.change_source(with_key(old), source.id, SourceChange(secrets={"password": "corvid"}))
-    from cairn.connectors.seal_secrets import open_secrets, seal_secrets
-    from cairn.store import sources as store
-
     principal: Principal = services.principal
     async with services.database.transaction(principal) as connection:
         sealed = seal_secrets({"password": "corvid"}, old, principal.tenant_id, source.id)
@@ -442,6 +458,40 @@ async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Pa
         anew = await store.load_secrets(connection, principal, source.id)
     assert anew is not None
     assert open_secrets(anew, new, principal.tenant_id, source.id) == {"password": "corvid"}
+
+
+class Replies(dict[str, object]):
+    """Pages of a site: one reply after the other, and the last one again and again."""
+
+    def get(self, path: str, default: object = None) -> object:
+        replies = super().get(path, [default])
+        return replies.pop(0) if len(replies) > 1 else replies[0]  # type: ignore[attr-defined,index,arg-type]
+
+
+async def test_a_source_that_asks_to_be_left_alone_is(services: Services) -> None:
+    busy = [Reply(status=503, headers={"Retry-After": seconds}) for seconds in ("0", "7200")]
+    entry = "<url><loc>/{}.html</loc><lastmod>2026-01-15</lastmod></url>"
+    lists = f"<urlset>{entry.format('a')}{entry.format('b')}</urlset>"
+    page = "<p>A page about harbours.</p>"
+    site = Replies({"/sitemap.xml": [lists], "/a.html": [page], "/b.html": [*[busy[0]] * 4, page]})
+    with ScriptedWeb(site) as web:  # type: ignore[arg-type]
+        where = f"127.0.0.1:{web.port}"
+        services.settings.current = Settings(
+            urls=UrlSettings(allowed_hosts=(where,), private_networks=("127.0.0.0/8",))
+        )
+        asked = SourceWish(f"http://{where}/sitemap.xml", "site", {"pages_per_second": "1000"}, interval_seconds=600)
+        source, _ = await sources.add_source(services, "default", asked)
+        await work(services)
+        assert await ids(services) == {"site/a.html", "site/b.html"}
+        # the connector asks three times, and the synchronisation again
+        assert [path for path, _ in web.requests].count("/b.html") == 5
+        site["/sitemap.xml"] = [busy[1]]
+        source = await again(services, source.id)
+        assert ("503" in (source.last_error or ""), source.failures) == (True, 1)
+        async with services.database.transaction(services.principal) as connection:
+            left = await connection.fetchval("SELECT due_at - now() FROM rag.sources WHERE id = $1", source.id)
+        assert 7000 < left.total_seconds() <= 7200  # and not 1200, as after any failure
+        assert await ids(services) == {"site/a.html", "site/b.html"}
 
 
 @pytest.mark.siege

@@ -23,11 +23,23 @@ from cairn.db.tenant_export import export_tenant
 from cairn.db.tenant_file import MANIFEST, Manifest
 from cairn.db.tenant_import import import_tenant
 from cairn.db.tenant_tables import ADAPTED, KEPT, LEFT_OUT, MODEL, list_tables, owner_connection
+from cairn.domain.connected_source import IMPORTED, SourceWish
 from cairn.domain.ids import new_id
 from cairn.domain.passage import SearchRequest
 from cairn.errors import ConflictError, NotFoundError, TenantFileError
+from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service.keys import create_key
 from cairn.service.search import run_search
+from cairn.service.sources import (
+    SourceChange,
+    add_source,
+    change_source,
+    get_source,
+    list_runs,
+    list_sources,
+    start_due,
+    sync,
+)
 from cairn.settings import Environment, SettingsStore, VectorSettings, read_environment
 from cairn.wiring import Services, open_services
 from tests.conftest import Clones
@@ -344,6 +356,33 @@ async def test_work_under_way_waits_again(lived: Services, database: str, second
     waiting = "SELECT status, attempts, worker, lease_until FROM rag.jobs WHERE kind = 'reindex'"
     assert await fetch(second, waiting) == [("queued", 2, None, None)]
     assert await fetch(second, "SELECT rag.is_past(lease_until) FROM rag.resumable_runs") == [(True,)]
+
+
+async def test_its_sources_wait_for_somebody_of_the_new_server(
+    lived: Services, database: str, second: str, tmp_path: Path
+) -> None:
+    folder, file = tmp_path / "papers", tmp_path / "one.cairn"
+    folder.mkdir()
+    (folder / "one.md").write_text("A paper about harbours.")
+    source, _ = await add_source(lived, "papers", SourceWish(str(folder), "papers"), local=True)
+    await lived.worker(kinds={SYNC_SOURCE}).run_until_idle()
+    await sync(lived, source.id)  # and one that waits
+    async with lived.database.transaction(lived.principal) as connection:
+        await connection.execute("UPDATE rag.sources SET due_at = now()")
+    await export_tenant(database, "one", file, quiet)
+    await bring(second, file)
+    (folder / "two.md").write_text("A paper about lighthouses.")
+    async with open_services(replace(lived.environment, database_url=second), SettingsStore()) as there:
+        assert await start_due(there) == 0
+        await there.worker(kinds={SYNC_SOURCE}).run_until_idle()
+        [came] = await list_sources(there)
+        assert (came.id, came.paused, came.note, came.files) == (source.id, True, IMPORTED, 1)
+        assert [run.state for run in await list_runs(there, came.id)] == ["paused", "succeeded"]
+        await change_source(there, came.id, SourceChange(paused=False), local=True)
+        await sync(there, came.id)
+        await there.worker(kinds={SYNC_SOURCE}).run_until_idle()
+        counts = (await get_source(there, came.id)).counts or {}
+        assert (counts["new"], counts["unchanged"]) == (1, 1)
 
 
 @pytest.mark.siege
