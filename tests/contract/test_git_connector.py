@@ -241,11 +241,3 @@ async def test_what_lies_in_git_lfs_is_said(git: Git) -> None:
     source = git.source()
     with pytest.raises(SourceFileGone, match="lies in Git LFS"):
         await source.read_file((await listed(source))["large.pdf"], 1000)
-
-
-def test_an_address_of_github_is_one_of_git() -> None:
-    for address in ("github://team/docs", "github://team/docs.git", "https://github.com/team/docs.git"):
-        source = opened(address, hosts=["github.com"])
-        assert source._address.url == "https://github.com/team/docs.git"  # type: ignore[attr-defined]
-    with pytest.raises(SourceRefused, match=r"github\.com port 443 is not among"):
-        opened("github://team/docs", hosts=["example.org"])

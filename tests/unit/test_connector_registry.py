@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cairn.connectors.connector import SourceRefused
+from cairn.connectors.git_connector import GitConnector, RepositoryAddress
 from cairn.connectors.registry import KINDS, OF_ALL, check_address, open_connector
 from cairn.distribution import MODULES
 from cairn.settings import UrlSettings
@@ -71,6 +72,40 @@ def test_what_cannot_be_opened_is_refused_at_once(
     with pytest.raises(SourceRefused, match=said) as refused:
         open_connector(address, options, secrets, allow=EVERYWHERE)
     assert "pw-secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "ref"),
+    [
+        ("github:team/docs", {}, ""),
+        ("github:team/docs.git@feature/new", {}, "feature/new"),
+        ("github://team/docs/", {"ref": "v2"}, "v2"),
+    ],
+)
+@pytest.mark.usefixtures("everything_installed")
+def test_a_repository_of_github_is_read_by_git(address: str, options: dict[str, str], ref: str) -> None:
+    there = open_connector(address, options, {}, allow=UrlSettings(allowed_hosts=("github.com",)))
+    assert isinstance(there, GitConnector)
+    assert there.address == RepositoryAddress("https://github.com/team/docs.git", ref)
+    with pytest.raises(SourceRefused, match=re.escape("github.com port 443 is not among")):
+        open_connector(address, options, {}, allow=UrlSettings(allowed_hosts=("example.org",)))
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "said"),
+    [
+        ("github:team", {}, "github:OWNER/REPOSITORY"),
+        ("github:team/../docs", {}, "github:OWNER/REPOSITORY"),
+        ("github:evil.example.org:8443/docs", {}, "github:OWNER/REPOSITORY"),
+        ("github:ada:corvid@evil/docs", {}, "github:OWNER/REPOSITORY"),
+        ("github:team/docs@main", {"ref": "v2"}, "names a branch already, main"),
+    ],
+)
+@pytest.mark.usefixtures("everything_installed")
+def test_what_is_no_repository_of_github_is_refused(address: str, options: dict[str, str], said: str) -> None:
+    with pytest.raises(SourceRefused, match=said) as refused:
+        open_connector(address, options, {}, allow=EVERYWHERE)
+    assert "corvid" not in str(refused.value)
 
 
 @pytest.mark.usefixtures("everything_installed")

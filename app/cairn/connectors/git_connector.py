@@ -65,7 +65,7 @@ class GitConnector:
     """Fetches again when the commit is another one than last time. Links and submodules are left out."""
 
     def __init__(self, address: RepositoryAddress, key: str, http: SourceHttp, chosen: PathFilter) -> None:
-        self._address = address
+        self.address = address
         self._key = key
         self._http = http
         self._chosen = chosen
@@ -111,7 +111,7 @@ class GitConnector:
 
         try:
             with Repo.init_bare(folder.name) as repo:
-                _client(self._address.url, self._http, loop).fetch(b"", repo, choose, depth=1)
+                _client(self.address.url, self._http, loop).fetch(b"", repo, choose, depth=1)
                 if known is not None and known.commit == wanted[0]:
                     folder.cleanup()
                     return known
@@ -119,20 +119,20 @@ class GitConnector:
         except SourceError:
             raise
         except NotGitRepository:
-            raise SourceRefused(f"{self._address.url} is no git repository") from None
+            raise SourceRefused(f"{self.address.url} is no git repository") from None
         except _failures() as error:
             raise SourceRefused(
-                f"{self._address.url} does not answer as git does: {error or type(error).__name__}"
+                f"{self.address.url} does not answer as git does: {error or type(error).__name__}"
             ) from None
 
     def _choose(self, refs: Mapping[bytes, bytes | None]) -> bytes:
-        ref = self._address.ref.encode()
+        ref = self.address.ref.encode()
         names = [b"refs/heads/" + ref, b"refs/tags/" + ref] if ref else [b"HEAD"]
         for name in names:
             if found := refs.get(name):
                 return found
-        said = f"no branch or tag {self._address.ref}" if ref else "no commit yet"
-        raise SourceRefused(f"{self._address.url} has {said}")
+        said = f"no branch or tag {self.address.ref}" if ref else "no commit yet"
+        raise SourceRefused(f"{self.address.url} has {said}")
 
     def _walk(self) -> Iterator[RemoteFile]:
         from dulwich.repo import Repo
@@ -148,20 +148,20 @@ class GitConnector:
 
     def _tree(self, repo: Repo, tree: Any) -> Any:
         """The tree of the folder that is read."""
-        for name in filter(None, self._address.folder.split("/")):
+        for name in filter(None, self.address.folder.split("/")):
             entries = repo.object_store[tree]
             try:
                 mode, tree = entries[name.encode()]  # type: ignore[index]
             except KeyError:
                 mode = 0
             if not stat.S_ISDIR(mode):
-                raise SourceRefused(f"{self._address.url} has no folder {self._address.folder}")
+                raise SourceRefused(f"{self.address.url} has no folder {self.address.folder}")
         return tree
 
     def _page(self, path: str) -> str:
         """Where the usual servers show a file."""
-        whole = "/".join(filter(None, (self._address.folder, path)))
-        return f"{self._address.url.removesuffix('.git')}/blob/{quote(self._address.ref or 'HEAD')}/{quote(whole)}"
+        whole = "/".join(filter(None, (self.address.folder, path)))
+        return f"{self.address.url.removesuffix('.git')}/blob/{quote(self.address.ref or 'HEAD')}/{quote(whole)}"
 
     def _read(self, file: RemoteFile, most_bytes: int) -> bytes:
         from dulwich.repo import Repo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from cairn.settings import UrlSettings
 OF_ALL: Final = frozenset({"include", "exclude"})
 """Options that every kind takes."""
 LONGEST_ADDRESS: Final = 512
+GITHUB_OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+GITHUB_NAME: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
 WHOLE_S: Final = 600.0
 """Seconds that one file, or the files of a repository, may take; nothing may come for urls.seconds of them."""
 
@@ -82,11 +85,15 @@ def _open_git(opening: Opening) -> Connector:
     from cairn.connectors.git_connector import GitConnector, RepositoryAddress
 
     address, options = opening.address, opening.options
+    ref = options.get("ref", "")
     if address.scheme == "github":
-        url = f"https://github.com/{address.netloc}{address.path.rstrip('/').removesuffix('.git')}.git"
+        url = f"https://github.com/{address.netloc}{address.path}.git"
+        if ref and address.fragment:
+            raise SourceRefused(f"option ref: the address names a branch already, {address.fragment}")
+        ref = ref or address.fragment
     else:
         url = address._replace(scheme=address.scheme.removeprefix("git+"), query="", fragment="").geturl().rstrip("/")
-    repository = RepositoryAddress(url, options.get("ref", ""), options.get("folder", "").strip("/"))
+    repository = RepositoryAddress(url, ref, options.get("folder", "").strip("/"))
     http = _http(opening, _authorization(opening, "git"), whole_s=WHOLE_S)
     return GitConnector(repository, repository.key(opening.secrets), http, path_filter(options))
 
@@ -277,6 +284,8 @@ def split_address(address: str) -> SplitResult:
         raise SourceRefused(f"{text[:200]!r} is no address: {error}") from None
     if not parsed.scheme:
         raise SourceRefused(f"{text[:200]!r} is no address of a source: it begins with one of {', '.join(_schemes())}")
+    if parsed.scheme == "github":
+        return _split_github(parsed.netloc + parsed.path)
     if parsed.scheme in PORTS and parsed.path.endswith(".git"):
         parsed = parsed._replace(scheme=f"git+{parsed.scheme}")
     if "@" in parsed.netloc:
@@ -284,6 +293,17 @@ def split_address(address: str) -> SplitResult:
             "an address has no user name or password in it, since it is shown: give them as option and secret"
         )
     return parsed
+
+
+def _split_github(text: str) -> SplitResult:
+    """Of `github:OWNER/REPOSITORY@BRANCH`, the branch as its fragment; none: what the repository shows first."""
+    repository, _, branch = text.strip("/").partition("@")
+    owner, _, name = repository.rstrip("/").removesuffix(".git").partition("/")
+    if not (GITHUB_OWNER.fullmatch(owner) and GITHUB_NAME.fullmatch(name)):
+        raise SourceRefused(
+            "a repository of GitHub is written github:OWNER/REPOSITORY, or github:OWNER/REPOSITORY@BRANCH"
+        )
+    return SplitResult("github", owner, f"/{name}", "", branch)
 
 
 def _schemes() -> Iterator[str]:

@@ -74,7 +74,8 @@ def add(
 ) -> int:
     """Keep a collection in step with a source from now on: what is new, changed and deleted there."""
     asked = _change(option, None, every, reader, most_deleted, rate)
-    place = address if "://" in address else os.path.abspath(os.path.expanduser(address))
+    elsewhere = "://" in address or address.startswith("github:")
+    place = address if elsewhere else os.path.abspath(os.path.expanduser(address))
     return asyncio.run(_add(place, collection, prefix, asked, _ask_secrets(secret), replace, later))
 
 
