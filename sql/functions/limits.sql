@@ -1,35 +1,50 @@
 -- Limits that hold over all processes. Each function serves the current tenant; every instant is the database's own.
 
--- Up to `block` requests of this minute, never more than `most` by all processes. `seconds_left`: until the minute is over,
--- and what was not used of the block with it. `taken`: by all processes so far, this block included.
-CREATE OR REPLACE FUNCTION rag.lease_requests(key uuid, most integer, block integer)
-RETURNS TABLE (granted integer, taken integer, seconds_left double precision)
+-- Up to `block` requests, to be made in this second; in no sixty seconds are more than `most` made by all processes, since what is
+-- taken in a second counts in it and in the sixty that follow. `unused`: of those taken in second `taken_in` nobody made, and they
+-- count no more. `taken`: what counts now, this block included. `seconds_left`: until `second` is over, and what was not used of
+-- the block with it; `full_for`: until the oldest of what counts does so no more.
+CREATE OR REPLACE FUNCTION rag.lease_requests(
+  key uuid, most integer, block integer, unused integer DEFAULT 0, taken_in bigint DEFAULT 0
+) RETURNS TABLE (granted integer, taken integer, second bigint, seconds_left double precision, full_for double precision)
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
+  kept CONSTANT integer := 61;
   known record;
-  present timestamptz;
-  used integer;
+  present double precision;
+  gone bigint;
+  counted integer[];
+  place bigint;
 BEGIN
-  INSERT INTO key_requests AS r (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0)
-  ON CONFLICT ON CONSTRAINT key_requests_pkey DO NOTHING;
-  SELECT r.minute, r.taken INTO STRICT known FROM key_requests r
+  INSERT INTO key_requests (tenant_id, key_id) VALUES (tenant, key) ON CONFLICT ON CONSTRAINT key_requests_pkey DO NOTHING;
+  SELECT r.second, r.permits INTO STRICT known FROM key_requests r
   WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
-  present := clock_timestamp();  -- under the lock: who waited may have waited into the next minute
-  -- another minute, also an earlier one: a clock that was set back must not shut a key out until it has caught up
-  used := CASE WHEN known.minute = date_trunc('minute', present) THEN known.taken ELSE 0 END;
-  granted := greatest(0, least(block, most - used));
-  taken := used + granted;
-  seconds_left := 60 - extract(second FROM present);
-  IF granted > 0 THEN
-    UPDATE key_requests r SET minute = date_trunc('minute', present), taken = lease_requests.taken
+  present := extract(epoch FROM clock_timestamp());  -- under the lock: who waited may have waited into the next second
+  -- a clock that was set back a little stands still until it has caught up; one that was set back far must not shut a key out
+  second := CASE WHEN known.second - floor(present) BETWEEN 1 AND kept THEN known.second ELSE floor(present) END;
+  gone := lease_requests.second - known.second;
+  counted := CASE WHEN gone BETWEEN 0 AND kept - 1 AND cardinality(known.permits) = kept
+                  THEN known.permits[gone + 1 : kept] || array_fill(0, ARRAY[gone::integer])
+                  ELSE array_fill(0, ARRAY[kept]) END;
+  place := kept - (lease_requests.second - taken_in);
+  IF place BETWEEN 1 AND kept THEN counted[place] := greatest(counted[place] - unused, 0); END IF;
+  taken := (SELECT sum(n) FROM unnest(counted) AS n);
+  granted := greatest(0, least(block, most - lease_requests.taken));
+  taken := lease_requests.taken + lease_requests.granted;
+  counted[kept] := counted[kept] + lease_requests.granted;
+  seconds_left := lease_requests.second + 1 - present;
+  full_for := lease_requests.second - present
+    + coalesce((SELECT min(o.place) FROM unnest(counted) WITH ORDINALITY AS o (n, place) WHERE o.n > 0), kept);
+  IF granted > 0 OR unused > 0 THEN
+    UPDATE key_requests r SET second = lease_requests.second, permits = counted
     WHERE r.tenant_id = tenant AND r.key_id = key;
   END IF;
   RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION rag.lease_requests IS 'Permits for requests of the current minute, for a process to give out.';
+COMMENT ON FUNCTION rag.lease_requests IS 'Permits for requests of this second, for a process to give out.';
 
 -- A place among the concurrent runs of a key; false where all are taken. Slots of processes that died are free again once
 -- their leases are over.
@@ -39,7 +54,7 @@ DECLARE
   tenant bigint := current_tenant();
   present timestamptz;
 BEGIN
-  INSERT INTO key_requests (tenant_id, key_id, minute, taken) VALUES (tenant, key, '-infinity', 0) ON CONFLICT DO NOTHING;
+  INSERT INTO key_requests (tenant_id, key_id) VALUES (tenant, key) ON CONFLICT DO NOTHING;
   PERFORM 1 FROM key_requests r WHERE r.tenant_id = tenant AND r.key_id = key FOR UPDATE;
   present := clock_timestamp();  -- under the lock
   DELETE FROM run_slots s WHERE s.tenant_id = tenant AND s.key_id = key AND s.lease_until < present;

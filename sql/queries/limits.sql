@@ -1,7 +1,7 @@
 -- What keys and tenants may use, and have used (sql/functions/limits.sql).
 
 -- name: lease_requests
-SELECT granted, taken, seconds_left FROM rag.lease_requests($1, $2, $3)
+SELECT granted, taken, second, seconds_left, full_for FROM rag.lease_requests($1, $2, $3, $4, $5)
 
 -- name: take_slot
 SELECT rag.take_run_slot($1, $2, $3, $4, $5)
@@ -47,13 +47,14 @@ FROM rag.documents WHERE tenant_id = $1 AND status = 'indexed'
 HAVING (SELECT rag.withholds())
 
 -- name: key_usage
--- Of a key ($2), or of every key that did something this minute, has runs, or used a model today.
+-- Of a key ($2), or of every key that did something in the last sixty seconds, has runs, or used a model today.
 WITH today AS (
   SELECT key_id, calls, tokens, cost FROM rag.key_usage
   WHERE tenant_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date AND ($2::uuid IS NULL OR key_id = $2)
 ), minute AS (
-  SELECT key_id, taken FROM rag.key_requests
-  WHERE tenant_id = $1 AND minute = date_trunc('minute', statement_timestamp()) AND ($2::uuid IS NULL OR key_id = $2)
+  SELECT key_id, sum(n) AS taken FROM rag.key_requests, unnest(permits) WITH ORDINALITY AS o (n, place)
+  WHERE tenant_id = $1 AND ($2::uuid IS NULL OR key_id = $2)
+    AND second - cardinality(permits) + place > extract(epoch FROM statement_timestamp()) - 61 GROUP BY key_id
 ), running AS (
   SELECT key_id, count(*) AS runs FROM rag.run_slots
   WHERE tenant_id = $1 AND lease_until >= statement_timestamp() AND ($2::uuid IS NULL OR key_id = $2) GROUP BY key_id

@@ -28,8 +28,8 @@ def total(holdings: Iterable[Holding]) -> Holding:
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """`requests`: permits that processes took this minute; `runs`: under way. The rest is of today (UTC): requests to chat
-    models, their tokens, what they cost by answer.prices."""
+    """`requests`: permits that processes took in the last sixty seconds; `runs`: under way. The rest is of today (UTC): requests
+    to models of providers, their tokens, what they cost by answer.prices."""
 
     key_id: UUID
     requests: int = 0
@@ -40,9 +40,21 @@ class KeyUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """Requests that a process may let in until `second` (since 1970) is over, which is in `seconds_left`. `taken`: by all
+    processes in the last sixty seconds, with these; the oldest of them count no more in `full_for` seconds."""
+
+    granted: int
+    taken: int
+    second: int
+    seconds_left: float
+    full_for: float
+
+
+@dataclass(frozen=True, slots=True)
 class RateStanding:
-    """Of a key in a minute: how many requests it may make, how many more it may yet, and seconds until it may make all of them
-    again."""
+    """Of a key: how many requests it may make in sixty seconds, how many more it may now, and seconds until it may make more
+    than that."""
 
     limit: int
     remaining: int

@@ -597,9 +597,7 @@ class LimitSettings(SettingsSection):
     """What keys and tenants may use that have no limits of their own; null: as much as they like. Without keys only those of
     tenants hold."""
 
-    requests_per_minute: int | None = Field(
-        None, ge=0, le=10**9, description="Requests of a key in a minute of the clock."
-    )
+    requests_per_minute: int | None = Field(None, ge=0, le=10**9, description="Requests of a key in any sixty seconds.")
     concurrent_runs: int | None = Field(None, ge=0, le=10**9, description="Questions of a key being answered at once.")
     tokens_per_day: int | None = Field(
         None, ge=0, le=10**15, description="Tokens of chat models that a key may use in a day (UTC), read and written."

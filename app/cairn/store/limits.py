@@ -8,7 +8,7 @@ from uuid import UUID
 
 from cairn.db.queries import load_queries
 from cairn.domain.principal import KeyLimits, Principal
-from cairn.domain.usage import Holding, KeyUsage
+from cairn.domain.usage import Holding, KeyUsage, Lease
 from cairn.errors import TenantFullError
 
 SQL = load_queries("limits")
@@ -16,11 +16,9 @@ FULL = "CR002"
 """SQLSTATE of rag.check_room."""
 
 
-async def lease_requests(connection: Any, key: UUID, most: int, block: int) -> tuple[int, int, float]:
-    """Requests of this minute that were granted, up to a block; how many all processes have taken by now; and seconds until the
-    minute is over."""
-    row = await connection.fetchrow(SQL["lease_requests"], key, most, block)
-    return row["granted"], row["taken"], row["seconds_left"]
+async def lease_requests(connection: Any, key: UUID, most: int, block: int, given_back: tuple[int, int]) -> Lease:
+    """Up to a block of requests for this second. `given_back`: how many of an earlier lease were not used, and its second."""
+    return Lease(**dict(await connection.fetchrow(SQL["lease_requests"], key, most, block, *given_back)))
 
 
 async def take_slot(connection: Any, slot: UUID, key: UUID, owner: UUID, most: int, lease: timedelta) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Date, Double, Index, Integer, PrimaryKeyConstraint, Table, text
-from sqlalchemy.dialects.postgresql import UUID
+from sqlalchemy.dialects.postgresql import ARRAY, UUID
 
 from cairn.db.tables.base import col, count, metadata, moment, tenant_id
 
@@ -27,8 +27,13 @@ key_requests = Table(
     metadata,
     tenant_id(),
     col("key_id", UUID, KEY),
-    moment("minute", "The minute that taken is of."),
-    col("taken", Integer, "Permits of it that processes have."),
+    count("second", "Second (since 1970) that the last element of permits is of.", BigInteger),
+    col(
+        "permits",
+        ARRAY(Integer),
+        "What processes took in each of the last 61 seconds.",
+        server_default=text("'{}'::integer[]"),
+    ),
     PrimaryKeyConstraint("tenant_id", "key_id"),
     comment="Requests of keys with a limit per minute: one row per key, which is also the lock of its runs.",
 )

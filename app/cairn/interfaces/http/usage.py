@@ -40,7 +40,7 @@ class KeyLimitsOut(BaseModel):
 
 class KeyUsageOut(BaseModel):
     key_id: UUID
-    requests: int = Field(description="Of this minute, where they are limited; processes take some ahead.")
+    requests: int = Field(description="In the last sixty seconds, where they are limited; processes take some ahead.")
     runs: int = Field(description="Under way, where they are limited.")
     calls: int = Field(description="Requests to chat models today (UTC).")
     tokens: int = Field(description="Their tokens, with those that calls under way may use yet.")

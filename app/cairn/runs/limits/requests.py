@@ -1,8 +1,7 @@
-"""Requests per minute of a key, over all processes.
+"""Requests per minute of a key, over all processes: never more than the limit in any sixty seconds.
 
-A process takes permits of the minute in blocks from PostgreSQL (rag.lease_requests) and gives them out itself, so that most
-requests ask no database. What it has not given out when the minute is over is gone; so no more than the limit are ever answered,
-and up to a block less per process where a key is used through several.
+A process takes permits of the second in blocks from PostgreSQL (rag.lease_requests) and gives them out itself, so that most
+requests of a busy key ask no database. What it has not given out when the second is over it gives back with the next block.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from cairn.domain.principal import Principal
-from cairn.domain.usage import RateStanding
+from cairn.domain.usage import Lease, RateStanding
 from cairn.errors import RateLimitedError, ReadOnlyError
 from cairn.runs.limits.effective import limits_of
 from cairn.settings import LimitSettings
@@ -24,30 +23,49 @@ from cairn.store import limits as store
 from cairn.store.session import Database
 
 BLOCKS: Final = 20
-"""Statements that a process needs at most for the requests of a minute of one key."""
+"""Statements that a process needs at most for the requests of a key in one second."""
+KEPT_SECONDS: Final = 61
+"""A request counts in its second and in the sixty that follow: so wherever sixty seconds begin, none of theirs is missing."""
 REMEMBERED: Final = 10_000
 """Keys; of others the permits are forgotten, and so lost to the minute."""
 NOT_DURABLE: Final = {"synchronous_commit": "off", "statement_timeout": "5000"}
-"""A crash of the server may forget some permits of the minute; waiting for its disk would cost every block."""
+"""A crash of the server may forget some permits; waiting for its disk would cost every block."""
 
 Key = tuple[int, UUID]
 
 
 @dataclass(slots=True)
-class _Minute:
-    """What the process has of a minute: `held` permits until `ends` (monotonic), and what it knows of the others: `left_for_all`
-    had been taken by nobody when it last asked."""
+class _Permits:
+    """What the process has of a key: `held` permits of `second`, until `ends` (monotonic), and what it knows of the others:
+    `left_for_all` had been taken by nobody when it last asked, and more would come at `more_at`. `alone`: what it let in by
+    seconds of its own, where it can ask nobody."""
 
     limit: int = 0
     held: int = 0
+    second: int = 0
     left_for_all: int = 0
     ends: float = 0.0
+    more_at: float = 0.0
+    alone: dict[int, int] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def answers(self, limit: int) -> bool:
         """Whether a request can be let in or refused by what is known here."""
         known = self.limit == limit and time.monotonic() < self.ends
         return known and (self.held > 0 or not self.left_for_all)
+
+    def lease_alone(self, limit: int, block: int) -> Lease:
+        """As rag.lease_requests does for all processes."""
+        present = time.monotonic()
+        second = int(present)
+        self.alone = {one: count for one, count in self.alone.items() if one > second - KEPT_SECONDS}
+        if self.second in self.alone:
+            self.alone[self.second] -= self.held
+        taken = sum(self.alone.values())
+        granted = max(0, min(block, limit - taken))
+        self.alone[second] = self.alone.get(second, 0) + granted
+        oldest = min(one for one, count in self.alone.items() if count or one == second)
+        return Lease(granted, taken + granted, second, second + 1 - present, oldest + KEPT_SECONDS - present)
 
 
 class RequestPermits:
@@ -56,7 +74,7 @@ class RequestPermits:
     def __init__(self, database: Database, settings: Callable[[], LimitSettings]) -> None:
         self._database = database
         self._settings = settings
-        self._minutes: OrderedDict[Key, _Minute] = OrderedDict()
+        self._of_keys: OrderedDict[Key, _Permits] = OrderedDict()
 
     async def take(self, principal: Principal) -> RateStanding | None:
         """Count a request; where the caller stands then, None where it has no limit. Raises RateLimitedError."""
@@ -64,34 +82,36 @@ class RequestPermits:
         limit = None if key is None else limits_of(principal, self._settings()).requests_per_minute
         if key is None or limit is None:
             return None
-        minute = self._minute((principal.tenant_id, key))
-        if not minute.answers(limit):
-            async with minute.lock:
-                if not minute.answers(limit):
-                    await self._lease(principal, key, minute, limit)
-        seconds = max(0.0, minute.ends - time.monotonic())
-        if not minute.held:
+        permits = self._permits((principal.tenant_id, key))
+        if not permits.answers(limit):
+            async with permits.lock:
+                if not permits.answers(limit):
+                    await self._lease(principal, key, permits, limit)
+        seconds = max(0.0, permits.more_at - time.monotonic())
+        if not permits.held:
             raise RateLimitedError(
-                f"this key may make {limit:,} requests per minute, and has made them", policy="requests", limit=limit,
+                f"this key may make {limit:,} requests in any minute, and has made them", policy="requests", limit=limit,
                 retry_after=seconds, window=60,
             )  # fmt: skip
-        minute.held -= 1
-        return RateStanding(limit, minute.held + minute.left_for_all, seconds)
+        permits.held -= 1
+        return RateStanding(limit, permits.held + permits.left_for_all, seconds)
 
-    def _minute(self, key: Key) -> _Minute:
-        minute = self._minutes.setdefault(key, _Minute())
-        self._minutes.move_to_end(key)
-        if len(self._minutes) > REMEMBERED:
-            self._minutes.popitem(last=False)
-        return minute
+    def _permits(self, key: Key) -> _Permits:
+        permits = self._of_keys.setdefault(key, _Permits())
+        self._of_keys.move_to_end(key)
+        if len(self._of_keys) > REMEMBERED:
+            self._of_keys.popitem(last=False)
+        return permits
 
-    async def _lease(self, principal: Principal, key: UUID, minute: _Minute, limit: int) -> None:
-        asked = time.monotonic()
+    async def _lease(self, principal: Principal, key: UUID, permits: _Permits, limit: int) -> None:
+        asked, block = time.monotonic(), max(1, limit // BLOCKS)
         try:
             async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
-                block = max(1, limit // BLOCKS)
-                granted, taken, seconds = await store.lease_requests(connection, key, limit, block)
+                # what is held while the second lasts is of a limit that has changed meanwhile: given back as well
+                lease = await store.lease_requests(connection, key, limit, block, (permits.held, permits.second))
         except ReadOnlyError:  # nothing can be counted in a standby: each process counts for itself
-            granted, taken, seconds = limit, limit, 60.0
-        minute.limit, minute.held, minute.left_for_all = limit, granted, max(0, limit - taken)
-        minute.ends = asked + seconds  # counted from before the answer was made: never later than the minute's end
+            lease = permits.lease_alone(limit, block)
+        permits.limit, permits.held, permits.second = limit, lease.granted, lease.second
+        permits.left_for_all = max(0, limit - lease.taken)
+        # counted from before the answer was made: never later than the second's end
+        permits.ends, permits.more_at = asked + lease.seconds_left, asked + lease.full_for
