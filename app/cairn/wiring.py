@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from cairn.connectors.connector import Connector
@@ -34,7 +35,7 @@ from cairn.ingest.model_choice import ChooseModel, Writing
 from cairn.ingest.reweight import KIND as REWEIGHT
 from cairn.jobs import graph_model, reindex, reread, vector_indexes
 from cairn.jobs.communities import refresh_communities
-from cairn.jobs.context import JobContext
+from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.documents import INDEX_UPLOADS, index_uploads, reweight
 from cairn.jobs.enrich import enrich
 from cairn.jobs.sources import SYNC_SOURCE, sync_source
@@ -57,10 +58,12 @@ from cairn.providers.configured import (
     registered_name,
 )
 from cairn.providers.fetch_pages import PageFetcher
+from cairn.providers.metered import Meter
 from cairn.providers.onnx_embedder import OnnxEmbedder
 from cairn.providers.openai_embeddings import OpenAIEmbedder
 from cairn.providers.plugins import find_providers
 from cairn.providers.protocols import ChatModel, Embedder, WebSearch
+from cairn.providers.requests import metered_by
 from cairn.providers.searxng import Searxng
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
@@ -260,9 +263,23 @@ class Services:
         }
         if kinds is not None:
             handlers = {kind: handler for kind, handler in handlers.items() if kind in kinds}
+        metered = {kind: self._metered(handler) for kind, handler in handlers.items()}
         return Worker(
-            database, handlers, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
+            database, metered, lambda: self.settings.current.jobs, grace_seconds=grace_seconds, able=self._able
         )
+
+    def meter(self, principal: Principal) -> Meter:
+        """For work of a caller that has no meter of its own."""
+        return Meter(self.settings.current.answer.prices, self.spending.allowance(principal))
+
+    def _metered(self, handler: Handler) -> Handler:
+        """Hosted models that the job asks are booked on the key that ordered it."""
+
+        async def handle(context: JobContext) -> dict[str, Any]:
+            with metered_by(self.meter(context.principal)):
+                return await handler(context)
+
+        return handle
 
     def _page_fetcher(self) -> PageFetcher:
         now = self.settings.current

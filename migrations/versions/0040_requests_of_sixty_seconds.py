@@ -1,4 +1,4 @@
-"""Requests of keys are counted by seconds, so that a limit per minute holds in any sixty of them."""
+"""Requests of keys are counted by seconds, so that a limit per minute holds in any sixty of them; embeddings count as usage."""
 
 from alembic import op
 
@@ -13,6 +13,11 @@ COLUMNS = (
     ("permits", "integer[] DEFAULT '{}'::integer[] NOT NULL", "What processes took in each of the last 61 seconds."),
 )
 
+SAID = {
+    "TABLE rag.key_usage": "What calls of models of providers have cost, per key and day.",
+    "COLUMN rag.key_usage.calls": "Requests to models of providers.",
+}
+
 
 def upgrade() -> None:
     # what was counted of this minute is forgotten; code of before asks for the usage of keys in vain until it is restarted
@@ -21,6 +26,8 @@ def upgrade() -> None:
     for column, kind, said in COLUMNS:
         op.execute(f"ALTER TABLE rag.key_requests ADD COLUMN {column} {kind}")
         op.execute(f"COMMENT ON COLUMN rag.key_requests.{column} IS '{said}'")
+    for what, said in SAID.items():
+        op.execute(f"COMMENT ON {what} IS '{said}'")
     op.execute(
         "INSERT INTO rag.schema_revisions (revision, breaking) "
         f"VALUES ('{revision}', {BREAKING}) ON CONFLICT (revision) DO NOTHING"

@@ -115,7 +115,8 @@ def embedding_reply(reply: Reply, body: Json, dimensions: int) -> Json:
     ]
     if reply.kind == "shuffled":
         data.reverse()
-    return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    usage = {} if reply.kind == "unmetered" else {"usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    return {"object": "list", "model": body["model"], "data": data, **usage}
 
 
 def _base64(row: list[float]) -> str:
@@ -137,4 +138,5 @@ def rerank_reply(reply: Reply, body: Json) -> Json:
             results.pop()
         case "score":
             results[0]["relevance_score"] = 1.5
-    return {"id": "r", "results": results, "meta": {"api_version": {"version": "2"}}}
+    meta = {"api_version": {"version": "2"}, **({"tokens": {"input_tokens": 40}} if reply.kind == "metered" else {})}
+    return {"id": "r", "results": results, "meta": meta}

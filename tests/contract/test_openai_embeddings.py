@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from scripted_server import ScriptedServer
 from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from cairn.providers.circuit import Circuits, Limits
 from cairn.providers.configured import ConfiguredEmbedders
+from cairn.providers.metered import Meter
 from cairn.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder
+from cairn.providers.requests import metered_by
 from cairn.settings import ProviderSettings, read_environment
 from tests.waiting import patience
 
@@ -156,3 +159,25 @@ async def test_another_bad_request_is_not_split(embedder: OpenAIEmbedder, server
     with pytest.raises(ProviderError):
         await embedder.embed(["a long text of many words, which is not what the server minds", "short"])
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "counted"),
+    [
+        (["ok"], (1, 1, False)),
+        (["500", "ok"], (2, 1, False)),
+        (["unmetered"], (1, 6, True)),
+        (["401"], (1, 0, True)),
+    ],
+)
+async def test_each_request_is_told_to_the_meter_of_the_work_with_what_it_read(
+    embedder: OpenAIEmbedder, server: ScriptedServer, script: list[str], counted: tuple[int, int, bool]
+) -> None:
+    """By what the server reports, else by our count; what it refused cost nothing."""
+    server.script(*script)
+    meter = Meter({})
+    with metered_by(meter), contextlib.suppress(ProviderError):
+        await embedder.embed(TEXTS)
+    spend = meter.by_purpose["embed"]
+    assert (spend.calls, spend.input_tokens, spend.estimated) == counted
+    assert meter.calls == 0, "none of them is a call of a chat model"

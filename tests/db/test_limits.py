@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
@@ -21,20 +21,23 @@ from cairn.domain.ids import new_id
 from cairn.domain.principal import Caller, KeyLimits
 from cairn.domain.question import Question
 from cairn.domain.trace import Spend
-from cairn.domain.usage import Holding
+from cairn.domain.usage import Holding, KeyUsage
 from cairn.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
 from cairn.ingest.enrichment import ENRICH
+from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.runs.limits import requests as requests_module
 from cairn.runs.limits import slots as slots_module
 from cairn.service.ask import start
 from cairn.service.documents import delete_document, index_later, index_now
 from cairn.service.jobs import list_jobs
 from cairn.service.limits import get_usage, limit_tenant, list_tenant_usage
-from cairn.settings import Environment, SettingsStore
+from cairn.service.operation import describe_service
+from cairn.service.search import make_request, run_search
+from cairn.settings import AnswerSettings, Environment, RagSettings, Settings, SettingsStore
 from cairn.store import limits as store
 from cairn.wiring import Services, open_services
 from tests.db.runs import LEAVE, answered, change, fill
-from tests.db.tenants import tenant_of
+from tests.db.tenants import talking_to, tenant_of
 from tests.documents import text_source
 from tests.sharing import ALONE, SHARED
 from tests.waiting import until
@@ -359,6 +362,76 @@ async def test_calls_of_all_processes_at_once_stay_within_the_day(processes: lis
 
         granted = await asyncio.gather(*(reserve(account) for _ in range(5) for account in accounts))
         assert 1000 - 66 < sum(granted) <= 1000, granted
+
+
+HOSTED: Final = "text-embedding-3-small"
+
+
+async def test_hosted_embeddings_and_reranking_are_counted_like_tokens_of_chat(
+    environment_of_module: Environment, scripted: ScriptedServer
+) -> None:
+    """An upload, a search and a question; what the key may use holds for them, too."""
+    rag = RagSettings(embedding_model=HOSTED, reranker_provider="cohere")
+    hosted = replace(talking_to(scripted, environment_of_module), cohere_api_key="key", cohere_base_url=scripted.url)
+    scripted.dimensions = 1536
+    async with open_services(hosted, store_of(Settings(rag=rag))) as opened, tenant_of(opened) as own:
+        own.settings.current = Settings(rag=rag, answer=AnswerSettings(prices={HOSTED: (2.0, 0.0)}))
+        key = new_id()
+        caller = as_key(own, key)
+        texts = {n: f"# Leave\n\nIn year {n} everybody has {n} days of leave.\n" for n in (20, 21)}
+        await index_now(caller, "handbook", [text_source(f"{n}.md", text) for n, text in texts.items()])
+        filling = await usage_of(caller)
+        assert filling.tokens == filling.calls > 0, "of each request the server reports a token"
+        assert filling.cost == pytest.approx(filling.tokens * 2e-6)
+        scripted.script("ok", "metered")
+        found = await run_search(caller, make_request(own.settings.current, "days of leave", ["handbook"], rerank=True))
+        assert (found.usage["calls"], found.usage["input_tokens"], found.usage["cost"]) == (2, 41, None), found.degraded
+        used = await usage_of(caller)
+        assert (used.calls, used.tokens) == (filling.calls + 2, filling.tokens + 41)
+        assert describe_service(caller).tokens_by_model[HOSTED] >= 2
+
+        short = as_key(own, key, tokens_per_day=used.tokens + 1)
+        request = make_request(own.settings.current, "how much holiday in year 21", ["handbook"], rerank=False)
+        found = await run_search(short, request)
+        assert any("tokens of its key for today" in text for text in found.degraded)
+        assert found.passages, "by words"
+        with pytest.raises(BudgetExceededError):
+            await index_now(
+                short, "handbook", [text_source("22.md", "# Leave\n\nIn year 22 nobody has any leave at all.\n")]
+            )
+        assert await usage_of(caller) == used
+
+        made = await answered(as_key(own, key), "How many days of leave are there in year 20?", strategy="fast")
+        assert made.usage["calls"] > 0
+        assert (await usage_of(caller)).calls == used.calls + made.usage["calls"]
+
+
+def store_of(settings: Settings) -> SettingsStore:
+    store = SettingsStore()
+    store.current = settings
+    return store
+
+
+async def usage_of(caller: Services) -> KeyUsage:
+    found = (await get_usage(caller)).key
+    assert found is not None
+    return found
+
+
+async def test_what_a_job_embeds_counts_for_the_key_that_ordered_it(
+    environment_of_module: Environment, scripted: ScriptedServer
+) -> None:
+    hosted = talking_to(scripted, environment_of_module)
+    scripted.dimensions = 1536
+    rag = RagSettings(embedding_model=HOSTED)
+    async with open_services(hosted, store_of(Settings(rag=rag))) as opened, tenant_of(opened) as own:
+        own.settings.current = Settings(rag=rag)
+        caller = as_key(own, new_id())
+        await index_later(
+            caller, "handbook", [text_source("23.md", "# Leave\n\nIn year 23 all have leave in spring.\n")]
+        )
+        await own.worker(kinds=[INDEX_UPLOADS]).run_until_idle()
+        assert (await usage_of(caller)).calls == 1
 
 
 async def test_a_limit_of_cost_calls_no_model_whose_price_nobody_knows(

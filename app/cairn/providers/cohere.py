@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from cairn.language.text import normalise
 from cairn.providers.circuit import Circuit
 from cairn.providers.openai_compatible import redirect_detail
-from cairn.providers.protocols import Ranked
+from cairn.providers.protocols import Ranked, Usage
+from cairn.providers.requests import begin_request, hosted, note_usage
 from cairn.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status
+from cairn.providers.tokens import estimate
 
 DEFAULT_MODEL: Final = "rerank-v3.5"
 RERANK_SECONDS: Final = 10.0
@@ -47,14 +49,22 @@ class CohereReranker:
         if not documents or top_n < 1:
             return []
         question, texts = normalise(query), [normalise(document) for document in documents]
-        wanted, deadline = min(top_n, len(texts)), now() + self._seconds
-        async with self._circuit.call():
-            ranked = await retried(
-                lambda: self._attempt(question, texts, wanted, deadline), deadline=deadline, policy=self._retry
-            )
+        wanted = min(top_n, len(texts))
+
+        async def ask() -> list[Ranked]:
+            deadline = now() + self._seconds
+            async with self._circuit.call():
+                return await retried(
+                    lambda: self._attempt(question, texts, wanted, deadline), deadline=deadline, policy=self._retry
+                )
+
+        # it reads the question with each text; whose vocabulary it has nobody tells
+        reading = sum(map(estimate, texts)) + len(texts) * estimate(question)
+        ranked = await hosted(self.name, "rerank", reading, ask)
         return sorted(ranked, key=lambda item: (-item.score, item.index))
 
     async def _attempt(self, query: str, documents: list[str], wanted: int, deadline: float) -> list[Ranked]:
+        begin_request()
         try:
             response = await self._client.rerank(
                 model=self.name,
@@ -63,6 +73,7 @@ class CohereReranker:
                 top_n=wanted,
                 request_options={"max_retries": 0, "timeout": max(deadline - now(), 0.001)},
             )
+            note_usage(Usage(_tokens_read(response.meta)))
             ranked = [Ranked(result.index, result.relevance_score) for result in response.results]
             self._check(ranked, len(documents), wanted)
         except Exception as error:
@@ -105,3 +116,11 @@ class CohereReranker:
 
     async def close(self) -> None:
         await self._http.aclose()
+
+
+def _tokens_read(meta: Any) -> int | None:
+    """What a reply reports, if it does: Cohere bills by searches, and servers that imitate it by tokens."""
+    for counts in (getattr(meta, "tokens", None), getattr(meta, "billed_units", None)):
+        if (read := getattr(counts, "input_tokens", None)) is not None:
+            return int(read)
+    return None

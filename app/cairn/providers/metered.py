@@ -1,6 +1,7 @@
-"""One meter for all calls of chat models: of a run, of a search, of a job.
+"""One meter for all calls of models of providers: of a run, of a search, of a job.
 
-Whoever calls a model takes it from a meter (`meter.chat(chat, purpose)`), and no model is called besides. The meter counts
+Whoever calls a chat model takes it from a meter (`meter.chat(chat, purpose)`), and none is called besides; hosted embedders and
+rerankers find theirs (`metered_by` in cairn/providers/requests.py). The meter counts
 each HTTP request that is sent, also those that fail, are repeated or fall back to another protocol, and what they cost: tokens
 as the server reports them, else estimated. Limits are a meter's as well: it says before each request whether it may be sent
 (cairn/runs/budget.py), so that what is counted, what is shown and what is limited are one number.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, Protocol, TypeVar
@@ -30,7 +32,7 @@ from cairn.providers.protocols import (
     ToolSpec,
     Usage,
 )
-from cairn.providers.requests import accounted
+from cairn.providers.requests import T, accounted
 from cairn.providers.retry import now
 from cairn.providers.tokens import estimate
 from cairn.telemetry import Attributes, record
@@ -44,6 +46,8 @@ GRACE: Final = 0.5
 UNLIMITED: Final = 10**12
 LONG: Final = 24 * 3600.0
 """Seconds after which nobody waits any more."""
+TOKENS_USED: Final = Counter[str]()
+"""By model, since this process began."""
 
 
 class Account(Protocol):
@@ -74,6 +78,7 @@ class Meter:
         self.failures: list[tuple[str, ProviderError]] = []
         self.silent_seconds = math.inf
         self.on_silence: Callable[[], None] = lambda: None
+        self._hosted_calls = 0
         self._told_silence = self._given_up = False
         self._waits: set[asyncio.Timeout] = set()
 
@@ -88,8 +93,8 @@ class Meter:
 
     @property
     def calls(self) -> int:
-        """Requests that were sent, and those that calls under way are about to send."""
-        return self.spend.calls + sum(call.counted for call in self._open)
+        """Requests that were sent to chat models, and those that calls under way are about to send."""
+        return self.spend.calls - self._hosted_calls + sum(call.counted for call in self._open)
 
     @property
     def tokens_held(self) -> int:
@@ -179,8 +184,40 @@ class Meter:
         self._open.discard(call)
         if self._account is not None and (spend.calls or call.reserved):
             self._account.book(call.reserved, spend)
+        self._add_spend(call.purpose, spend)
+
+    def _add_spend(self, purpose: str, spend: Spend) -> None:
         if spend.calls:
-            self.by_purpose[call.purpose] = self.by_purpose.get(call.purpose, Spend()) + spend
+            self.by_purpose[purpose] = self.by_purpose.get(purpose, Spend()) + spend
+            TOKENS_USED.update(dict.fromkeys(spend.models, spend.tokens))  # a call has one model
+
+    async def hosted(self, model: str, purpose: str, reading: int, ask: Callable[[], Awaitable[T]]) -> T:
+        """See cairn.providers.requests.HostedMeter. Of the limits of a run they use up tokens and cost, and no calls; the run
+        itself refuses none, for without vectors it would find less to answer from."""
+        reserved = None
+        if self._account is not None:
+            try:  # as if it wrote a token: else what is written for nothing would be within any cost
+                _, reserved = await self._account.reserve(model, reading, 1, 1, self._prices)
+            except BudgetExceededError as error:
+                self.note_exceeded(error.reason)
+                raise
+        told, failure, began = _HostedRequests(), None, now()
+        try:
+            with accounted(told):
+                return await ask()
+        except ProviderError as error:
+            failure = error
+            raise
+        finally:
+            read = _total(one.input_tokens for one in told.usages)
+            counted = 0 if _refused(failure) else reading
+            spend = self.price(
+                model, Usage(counted if read is None else read, 0), now() - began, told.requests, estimated=read is None
+            )
+            if self._account is not None and (spend.calls or reserved):
+                self._account.book(reserved, spend)
+            self._hosted_calls += spend.calls
+            self._add_spend(purpose, spend)
 
     def price(self, model: str, usage: Usage, seconds: float, calls: int, *, estimated: bool) -> Spend:
         """A call with all its requests."""
@@ -254,6 +291,24 @@ class Call:
         record(f"chat {self._model}", spent, told, error=failure)
         spend = self._meter.price(self._model, Usage(read, wrote), spent, calls, estimated=estimated)
         self._meter.close_call(self, spend)
+
+
+class _HostedRequests:
+    """RequestAccount of one call of a hosted embedder or reranker."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.usages: list[Usage] = []
+
+    def begin_request(self) -> None:
+        self.requests += 1
+
+    def check_repeat(self) -> None:
+        """It may always be repeated."""
+
+    def note_usage(self, usage: Usage) -> None:
+        if usage != Usage():
+            self.usages.append(usage)
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

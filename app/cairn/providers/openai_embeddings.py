@@ -12,7 +12,8 @@ from cairn.errors import InputTooLongError, ProviderError, ProviderResponseError
 from cairn.language.text import normalise
 from cairn.providers.circuit import Circuit
 from cairn.providers.openai_compatible import limits, new_client, provider_error
-from cairn.providers.protocols import Vectors
+from cairn.providers.protocols import Usage, Vectors
+from cairn.providers.requests import begin_request, hosted, note_usage
 from cairn.providers.retry import RetryPolicy, now, retried
 from cairn.providers.tokens import OpenAITokens
 from cairn.providers.windows import embed_whole
@@ -76,7 +77,7 @@ class OpenAIEmbedder:
     async def warm(self) -> None:
         """Learn the dimension of an unknown model from one request; nothing otherwise. Raises ProviderError."""
         if self._dimensions is None:
-            await self._request(["dimension"])
+            await self._request(["dimension"], 1)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`. Raises ProviderResponseError for a wrong number or dimension of vectors."""
@@ -87,34 +88,40 @@ class OpenAIEmbedder:
 
     async def _embed_fitting(self, texts: Sequence[str]) -> Vectors:
         """Of texts that fit, as far as can be told here. Raises InputTooLongError where the server thinks otherwise."""
-        return np.concatenate([await self._request(batch) for batch in self._batches(texts)])
+        return np.concatenate([await self._request(batch, size) for batch, size in self._batches(texts)])
 
-    def _batches(self, texts: Sequence[str]) -> list[list[str]]:
-        groups: list[list[str]] = [[]]
-        room = BATCH_TOKENS
+    def _batches(self, texts: Sequence[str]) -> list[tuple[list[str], int]]:
+        """With how many tokens each has."""
+        groups: list[tuple[list[str], int]] = [([], 0)]
         for text in texts:
-            # The API refuses an empty input; a space embeds as nothing in particular, as "" does elsewhere.
+            batch, tokens = groups[-1]
             size = self.tokens.count(text)
-            if len(groups[-1]) == BATCH_TEXTS or (groups[-1] and size > room):
-                groups.append([])
-                room = BATCH_TOKENS
-            groups[-1].append(text or " ")
-            room -= size
+            if len(batch) == BATCH_TEXTS or (batch and tokens + size > BATCH_TOKENS):
+                batch, tokens = [], 0
+                groups.append((batch, 0))
+            # The API refuses an empty input; a space embeds as nothing in particular, as "" does elsewhere.
+            batch.append(text or " ")
+            groups[-1] = batch, tokens + size
         return groups
 
-    async def _request(self, texts: list[str]) -> Vectors:
-        deadline = now() + self._seconds
-        async with self._circuit.call():
-            vectors = await retried(lambda: self._attempt(texts, deadline), deadline=deadline, policy=self._retry)
+    async def _request(self, texts: list[str], tokens: int) -> Vectors:
+        async def ask() -> Vectors:
+            deadline = now() + self._seconds
+            async with self._circuit.call():
+                return await retried(lambda: self._attempt(texts, deadline), deadline=deadline, policy=self._retry)
+
+        vectors = await hosted(self.name, "embed", tokens, ask)
         self._dimensions = vectors.shape[1]
         return vectors
 
     async def _attempt(self, texts: list[str], deadline: float) -> Vectors:
         shorter: dict[str, Any] = {"dimensions": self._asked} if self._asked else {}
+        begin_request()
         try:
             response = await self._client.embeddings.create(
                 model=self.name, input=texts, timeout=limits(deadline - now()), **shorter
             )
+            note_usage(Usage(response.usage.prompt_tokens if response.usage else None))
             order = [place if item.index is None else item.index for place, item in enumerate(response.data)]
             vectors = np.array([item.embedding for item in response.data], np.float32)
         except Exception as error:

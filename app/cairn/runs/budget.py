@@ -94,7 +94,7 @@ class Budget(Meter):
         """For routes and traces."""
         spend = self.spend
         return {
-            "seconds": round(monotonic() - (self._started or self._made), 3), "model_calls": spend.calls,
+            "seconds": round(monotonic() - (self._started or self._made), 3), "model_calls": self.calls,
             "tokens": spend.tokens, "cost": spend.usage()["cost"], "tool_calls": self.tool_calls,
             "exceeded": self.exceeded,
         }  # fmt: skip

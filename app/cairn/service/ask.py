@@ -13,6 +13,7 @@ from cairn.domain.ids import new_id
 from cairn.domain.question import Question, Turn
 from cairn.domain.trace import RunTrace
 from cairn.errors import InputError
+from cairn.providers.requests import metered_by
 from cairn.retrieve.trace import sample_trace
 from cairn.runs.context import Deps, Record, Report
 from cairn.runs.corpus import Library, Searcher
@@ -85,7 +86,8 @@ async def start(
 
     async def work(report: Report) -> Answer:
         try:
-            return await answer(question, deps_for(services, chosen), filled, report)
+            with metered_by(filled.meter(chosen)):
+                return await answer(question, deps_for(services, chosen), filled, report)
         finally:
             leave_gate()
             await services.slots.release(slot)

@@ -27,6 +27,7 @@ from cairn.ingest.remove import remove_document
 from cairn.jobs import vector_indexes
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.language.text import normalise
+from cairn.providers.requests import metered_by
 from cairn.settings import AUTO, Settings
 from cairn.store import (
     audit,
@@ -210,7 +211,8 @@ async def index_now(
     sources = _allowed(services, sources)
     found = await ensure_collection(services, collection)
     target = replace(services.target(services.principal, found.id), writing=writing)
-    outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
+    with metered_by(services.meter(services.principal)):
+        outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
     if communities == "now":
         await refresh_communities(services, collection)
     else:

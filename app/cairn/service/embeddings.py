@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cairn.errors import NotFoundError
+from cairn.providers.requests import metered_by
 from cairn.service.models import list_models
 from cairn.wiring import Services
 
@@ -34,6 +35,7 @@ async def embed(services: Services, name: str, texts: Sequence[str]) -> Embedded
             f"{', '.join(sorted(model.name for model in found.models))}"
         )
     embedder = deps.embedder_of(model)
-    vectors = await embedder.embed(texts)
+    with metered_by(services.meter(services.principal)):
+        vectors = await embedder.embed(texts)
     counts = await asyncio.to_thread(embedder.tokens.count_batch, texts)
     return EmbeddedTexts(model.name, vectors.tolist(), sum(counts))

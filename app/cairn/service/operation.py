@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from cairn.ingest import box
 from cairn.jobs.outcome import describe
 from cairn.plugins import broken_extensions
 from cairn.providers.circuit import Circuit
+from cairn.providers.metered import TOKENS_USED
 from cairn.providers.protocols import ServedModel
 from cairn.service.audit import follow_settings
 from cairn.service.documents import end_abandoned
@@ -68,7 +70,7 @@ class DiskState:
 @dataclass(frozen=True, slots=True)
 class ServiceState:
     """What this process works with. `warnings`: what is degraded, in words. `estimated_tokens`: the embedding model's own
-    tokenizer could not be had."""
+    tokenizer could not be had. `tokens_by_model`: of models of providers, since the process began."""
 
     embedding_model: str
     chat_model: str | None
@@ -78,6 +80,7 @@ class ServiceState:
     traces_dropped: int
     estimated_tokens: bool
     replicas: ReplicasState
+    tokens_by_model: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ def describe_service(services: Services) -> ServiceState:
         services.traces.dropped,
         search.embedder.tokens.name == "estimate-v1",
         replicas,
+        TOKENS_USED,
     )
 
 

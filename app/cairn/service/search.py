@@ -15,7 +15,7 @@ from cairn.domain.passage import CacheStats, FusionForm, Leg, Mode, Passage, Sea
 from cairn.domain.trace import RunTrace, StageVerdict
 from cairn.errors import InputError, NotFoundError, reason_of
 from cairn.language.text import storable, tidy
-from cairn.providers.metered import Meter
+from cairn.providers.requests import metered_by
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.plan import default_legs, legs_of
 from cairn.retrieve.trace import complete_trace, sample_trace, search_trace
@@ -154,9 +154,9 @@ async def run_search(
     EpochNotReachedError."""
     settings, started, run_id = services.settings.current, datetime.now(UTC), new_id()
     trace = search_trace(request, services.principal, settings, run_id, started)
-    meter = Meter(settings.answer.prices, services.spending.allowance(services.principal))
+    meter = services.meter(services.principal)
     try:
-        with of_one_state():
+        with of_one_state(), metered_by(meter):
             await check_reached(services, least or {})
             result = await cached_search(
                 services.search_deps, services.principal, request, settings, run_id, meter=meter

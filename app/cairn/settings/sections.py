@@ -600,7 +600,10 @@ class LimitSettings(SettingsSection):
     requests_per_minute: int | None = Field(None, ge=0, le=10**9, description="Requests of a key in any sixty seconds.")
     concurrent_runs: int | None = Field(None, ge=0, le=10**9, description="Questions of a key being answered at once.")
     tokens_per_day: int | None = Field(
-        None, ge=0, le=10**15, description="Tokens of chat models that a key may use in a day (UTC), read and written."
+        None,
+        ge=0,
+        le=10**15,
+        description="Tokens that models of providers may read and write for a key in a day (UTC).",
     )
     cost_per_day: float | None = Field(
         None, ge=0, description="What these may cost, by answer.prices; models without a price are not called then."

@@ -59,7 +59,7 @@ key_usage = Table(
     tenant_id(),
     col("key_id", UUID, KEY),
     col("day", Date, "Day (UTC)."),
-    count("calls", "Requests to chat models.", BigInteger),
+    count("calls", "Requests to models of providers.", BigInteger),
     count("tokens", "Tokens read and written, with those that calls under way may use.", BigInteger),
     col(
         "cost",
@@ -68,5 +68,5 @@ key_usage = Table(
         server_default=text("0"),
     ),
     PrimaryKeyConstraint("tenant_id", "key_id", "day"),
-    comment="What calls of chat models have cost, per key and day.",
+    comment="What calls of models of providers have cost, per key and day.",
 )

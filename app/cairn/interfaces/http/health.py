@@ -245,6 +245,7 @@ async def get_metrics(request: Request, services: ServicesDep, running: RunningD
     found.tokenizer_fallback.set(state.estimated_tokens)
     found.traces_dropped.set(databases.traces_dropped)
     found.circuits({circuit.name: circuit.state for circuit in state.circuits})
+    found.model_tokens(state.tokens_by_model)
     return Response(found.text(), media_type=CONTENT_TYPE)
 
 

@@ -70,6 +70,10 @@ class Metrics:
             "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
             registry=self.registry,
         )  # fmt: skip
+        self._model_tokens = Gauge(
+            "cairn_model_tokens", "Tokens that models of providers read and wrote since the start.", ["model"],
+            registry=self.registry,
+        )  # fmt: skip
         self.read_only = self._gauge("cairn_database_read_only", "1 while the database is a standby.")
         self._replicas = {
             name: Gauge(f"cairn_replica_{name}", meaning, ["replica"], registry=self.registry)
@@ -127,6 +131,11 @@ class Metrics:
         self._circuits.clear()
         for model, state in states.items():
             self._circuits.labels(model).set({"closed": 0, "half_open": 1, "open": 2}[state])
+
+    def model_tokens(self, used: Mapping[str, int]) -> None:
+        """By name of the model."""
+        for model, tokens in used.items():
+            self._model_tokens.labels(model).set(tokens)
 
     def replicas(self, state: ReplicasState) -> None:
         """Nothing where there are none."""

@@ -185,7 +185,9 @@ class AnswerOut(BaseModel):
     run_id: UUID
     timings_ms: dict[str, float] = {}
     written_by: str | None = Field(None, description="The chat model that wrote the answer; null: none did.")
-    usage: dict[str, Any] = Field({}, description="What its calls of chat models cost; empty where none was called.")
+    usage: dict[str, Any] = Field(
+        {}, description="What its calls of models of providers cost; empty where none was called."
+    )
     model_failure: ModelFailure | None = Field(
         None,
         description="The chat model failed, and the answer came all the same: why, and what was done instead (`sentence`, in "

@@ -119,7 +119,9 @@ class SearchOut(BaseModel):
     timings_ms: dict[str, float]
     trace_id: UUID
     epochs: dict[str, int] = Field(description="State of each collection that was read.")
-    usage: dict[str, Any] = Field(description="What a chat model that reranked has cost; empty where none was called.")
+    usage: dict[str, Any] = Field(
+        description="What models of providers have cost (embedding, reranking); empty where none was called."
+    )
 
 
 @router.post("/search", tags=["search"], responses=problems.declare(409), summary="Search passages")

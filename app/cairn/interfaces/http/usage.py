@@ -42,7 +42,7 @@ class KeyUsageOut(BaseModel):
     key_id: UUID
     requests: int = Field(description="In the last sixty seconds, where they are limited; processes take some ahead.")
     runs: int = Field(description="Under way, where they are limited.")
-    calls: int = Field(description="Requests to chat models today (UTC).")
+    calls: int = Field(description="Requests to models of providers today (UTC).")
     tokens: int = Field(description="Their tokens, with those that calls under way may use yet.")
     cost: float = Field(description="What they cost, by answer.prices.")
 
