@@ -72,7 +72,7 @@ BEGIN
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'audit_events' THEN  -- which documents are restricted, to whom, who is in these groups, and sources
-            'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
+            'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''conversation.read_others'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
         WHEN kind = 'eval_results' THEN 'false'
         WHEN 'document_id' = ANY (columns) THEN
             '(SELECT true FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'

@@ -7,6 +7,9 @@ SELECT prefix, access FROM rag.access_rules WHERE tenant_id = $1 AND collection_
 -- name: count
 SELECT count(*) FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2
 
+-- name: count_documents
+SELECT count(*) FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND rag.lies_in(external_id, $3)
+
 -- name: set
 SELECT rag.set_access_rule($1, $2, $3)
 

@@ -31,6 +31,9 @@ SELECT m.position, m.id, m.role, m.content, m.metadata, m.run_id, m.created_at, 
   WHERE d.version > (source ->> 'version')::integer) AS changed
 FROM rag.messages m WHERE m.tenant_id = $1 AND m.session_id = $2 AND m.position > $3 ORDER BY m.position LIMIT $4
 
+-- name: asked_by
+SELECT asked_by FROM rag.sessions WHERE tenant_id = $1 AND id = $2
+
 -- name: forget
 SELECT rag.forget_session($1)
 

@@ -8,6 +8,9 @@ WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id
 
+-- name: asked_by
+SELECT asked_by FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
+
 -- name: is_withheld
 SELECT rag.withholds()
 

@@ -5,7 +5,7 @@ SELECT rag.insert_traces($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 
 -- name: get
 SELECT id, tenant_id, started_at, kind, collections, question, strategy, plan, timings_ms, legs_used, legs_failed,
-  degraded, settings_revision, epochs, answer, usage, document_ids, session_id,
+  degraded, settings_revision, epochs, answer, usage, document_ids, session_id, asked_by,
   CASE WHEN lost THEN 'error' ELSE outcome END AS outcome, CASE WHEN lost THEN $3 ELSE error END AS error
 FROM (SELECT *, outcome = 'running' AND (plan ->> 'alive_until')::float8 < extract(epoch FROM statement_timestamp()) AS lost
       FROM rag.runs WHERE tenant_id = $1 AND id = $2) AS run

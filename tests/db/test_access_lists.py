@@ -621,3 +621,10 @@ async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Servi
     finally:
         await connection.close()
     assert counts == 1
+
+
+async def test_going_on_with_a_withheld_conversation_is_said_to_be_refused(letters: Services) -> None:
+    nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
+    await answered(hr, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s1")
+    told = await answered(nobody, "When does the cafeteria open?", collection="default", session_id="s1")
+    assert [note for note in told.degraded if "not yours to read" in note], told

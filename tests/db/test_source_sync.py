@@ -366,6 +366,27 @@ async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Se
     assert left == [("papers/hr", ["group:board"])]
 
 
+async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path) -> None:
+    await set_folder_access(services, "default", "papers/hr", ["group:board", "person:ada"])
+
+    async def rules() -> list[tuple[str, list[str]]]:
+        return [(rule.prefix, list(rule.access)) for rule in await list_access_rules(services, "default")]
+
+    kept = await rules()
+    for others in (["group:personnel"], []):
+        with pytest.raises(ConflictError, match="papers/hr is only for group:board, person:ada, as somebody has said"):
+            await follow(services, folder, access={"hr": others})
+    assert await rules() == kept
+    source = await follow(services, folder, access={"hr": ["person:ada", "group:board"]})
+    await sources.change_source(services, source.id, SourceChange(access={"hr": ["group:personnel"]}))  # its own
+    await set_folder_access(services, "default", "papers/hr", ["group:board"])
+    with pytest.raises(ConflictError, match="first give the folder those of the source"):
+        await sources.change_source(services, source.id, SourceChange(access={"hr": ["group:staff"]}, paused=True))
+    assert not (await sources.get_source(services, source.id)).paused, "nothing of what is refused is done"
+    await sources.change_source(services, source.id, SourceChange(access={}))
+    assert await rules() == [("papers/hr", ["group:board"])]
+
+
 async def test_the_schedule_starts_what_is_due_once(services: Services, folder: Path) -> None:
     source = await follow(services, folder, interval_seconds=600)
     asked = await follow(services, folder, prefix="asked", interval_seconds=0)

@@ -268,6 +268,25 @@ def test_who_is_named_reads_them(place: tuple[Api, Readers, Victim, str]) -> Non
     assert count == len(api.client.get(f"/collections/{COLLECTION}/documents", headers=mine).json()["items"]) < 4
 
 
+def test_what_others_asked_is_recorded_of_whom_the_scope_admin_lets_read_it(
+    place: tuple[Api, Readers, Victim, str],
+) -> None:
+    api, readers, victim, _ = place
+    whole, run, session = bearer(readers.whole), victim.ids["run_id"], victim.ids["session_id"]
+    made = api.client.post("/keys", json={"name": "auditor", "scopes": ["read", "admin"]}, headers=whole).json()
+    paths = {
+        "messages": f"/chat/sessions/{session}/messages", "trace": f"/traces/{run}", "events": f"/runs/{run}/events",
+        "proof": f"/runs/{run}/proof",
+    }  # fmt: skip
+    for key in (bearer(made["key"]), whole):  # whose conversation it is leaves no record
+        for path in paths.values():
+            assert MARKER in api.client.get(path, headers=key).text
+    wanted = {"action": "conversation.read_others"}
+    lines = api.client.get("/audit", params=wanted, headers=whole).json()["items"]
+    told = [(one["caller_name"], one["target"], one["detail"]["way"]) for one in reversed(lines)]
+    assert told == [("auditor", session if way == "messages" else run, way) for way in paths]
+
+
 def test_a_rule_restricts_a_folder_for_whoever_writes_there(place: tuple[Api, Readers, Victim, str]) -> None:
     api, readers, _, _ = place
     rules, whole = f"/collections/{COLLECTION}/access", bearer(readers.whole)
@@ -287,7 +306,7 @@ def test_a_rule_restricts_a_folder_for_whoever_writes_there(place: tuple[Api, Re
         return {one["external_id"]: (one["access"], one["access_from"]) for one in listed}
 
     made = api.client.put("/collections/ruled/access", json=kept | {"folder": "hr/"}, headers=whole)
-    assert made.json() == {"items": [kept | {"folder": "hr"}], "changed": 0, "job_id": None}
+    assert made.json() == {"items": [kept | {"folder": "hr"}], "changed": 0, "documents": 0, "collection_made": True, "job_id": None}
     assert write("hr/a", readers.member).json()["counts"]["added"] == 1
     refused = write("hr/b", readers.outsider)
     assert refused.json()["indexed"] == [], refused.text
@@ -296,6 +315,7 @@ def test_a_rule_restricts_a_folder_for_whoever_writes_there(place: tuple[Api, Re
     assert seen(readers.outsider) == {"b": (None, None)}
     assert seen(readers.member) == {"b": (None, None), "hr/a": ([f"group:{GROUP}"], "hr")}
     both = api.client.put("/collections/ruled/access", json={"access": ["group:left"]}, headers=whole).json()
+    assert (both["documents"], both["collection_made"]) == (2, False)
     assert (both["items"], both["changed"]) == ([{"folder": "", "access": ["group:left"]}, kept | {"folder": "hr"}], 1)
     assert seen(readers.outsider) == {}
     gone = api.client.delete("/collections/ruled/access", params={"folder": "hr/"}, headers=whole).json()

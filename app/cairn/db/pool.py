@@ -71,6 +71,7 @@ WITHHELD: Final = (
 _OF_ANOTHER: Final = (
     "row-level security policy (USING expression)",
     'new row violates row-level security policy for table "documents"',
+    'new row violates row-level security policy for table "sessions"',  # of a conversation that is gone on with
 )
 """What PostgreSQL says then."""
 

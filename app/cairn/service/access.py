@@ -9,7 +9,7 @@ from cairn.domain.access import AccessRule, check_access, check_prefix
 from cairn.domain.document import Collection
 from cairn.domain.job import Job
 from cairn.graph.refresh import follow
-from cairn.service.documents import ensure_collection, get_collection, require_access_giver
+from cairn.service.documents import find_or_make_collection, get_collection, require_access_giver
 from cairn.service.models import start_reindex
 from cairn.store import access_rules
 from cairn.wiring import Services
@@ -17,10 +17,13 @@ from cairn.wiring import Services
 
 @dataclass(frozen=True, slots=True)
 class FolderAccess:
-    """`changed`: documents that have another list now. `job`: brings those back into the graph that everybody may read now; None:
-    there are none."""
+    """`changed`: documents that have another list now. `documents`: how many are in the folder, whatever their list; 0 may be a
+    folder that is mistyped. `made`: there was no such collection before. `job`: brings those back into the graph that everybody
+    may read now; None: there are none."""
 
     changed: int
+    documents: int
+    made: bool
     job: Job | None
 
 
@@ -34,17 +37,18 @@ async def list_access_rules(services: Services, collection: str) -> list[AccessR
 async def set_folder_access(services: Services, collection: str, prefix: str, access: Sequence[str]) -> FolderAccess:
     """Say who may read the documents below a folder that have no access list of their own, now and those that come later.
 
-    `collection` is made if there is none. `prefix`: what external ids begin with, `hr/` or `hr`; empty: the whole collection. Of
-    several rules that of the nearest folder counts. `access`: group:<name>, person:<subject>, key:<id>; nobody is everybody in
-    the tenant, an exception where a folder above is restricted. The lists of all documents change in one transaction, and when
-    this returns no document that was being added meanwhile has escaped it.
+    `collection` is made if there is none, which the result says. `prefix`: what external ids begin with, `hr/` or `hr`; empty:
+    the whole collection. Of several rules that of the nearest folder counts. `access`: group:<name>, person:<subject>, key:<id>;
+    nobody is everybody in the tenant, an exception where a folder above is restricted. The lists of all documents change in one
+    transaction, and when this returns no document that was being added meanwhile has escaped it.
 
     Raises ForbiddenError from who does not operate, InputError for entries or a prefix that cannot be, too many rules, and on a
     distributed database."""
     require_access_giver(services)
     prefix = check_prefix(prefix)
     named = check_access(access)
-    return await _set(services, await ensure_collection(services, collection), prefix, named)
+    found, made = await find_or_make_collection(services, collection)
+    return await _set(services, found, prefix, named, made)
 
 
 async def remove_folder_access(services: Services, collection: str, prefix: str) -> FolderAccess:
@@ -54,7 +58,9 @@ async def remove_folder_access(services: Services, collection: str, prefix: str)
     return await _set(services, await get_collection(services, collection), check_prefix(prefix), None)
 
 
-async def _set(services: Services, found: Collection, prefix: str, access: Sequence[str] | None) -> FolderAccess:
+async def _set(
+    services: Services, found: Collection, prefix: str, access: Sequence[str] | None, made: bool = False
+) -> FolderAccess:
     database, principal = services.database, services.principal
     async with database.transaction(principal) as connection:
         followed = await access_rules.set_folder_access(connection, principal, found, prefix, access)
@@ -62,9 +68,10 @@ async def _set(services: Services, found: Collection, prefix: str, access: Seque
         await access_rules.await_writers(connection, found.id)
     async with database.transaction(principal) as connection:
         late = await access_rules.follow_rules(connection, found.id, prefix)
+        documents = await access_rules.count_documents(connection, principal, found.id, prefix)
     job = None
     if followed.opened or late.opened:
         job = await start_reindex(services, found.name, force=False)
     elif followed.changed or late.changed:
         await follow(database, principal, found.id, services.settings.current)
-    return FolderAccess(followed.changed + late.changed, job)
+    return FolderAccess(followed.changed + late.changed, documents, made, job)

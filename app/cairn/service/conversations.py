@@ -104,10 +104,16 @@ def _one_line(text: str, what: str) -> str:
 
 
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
-    """Messages in order, after a position; none for an unknown conversation. Raises InputError."""
-    session_id = check_session_id(session_id)
-    async with services.database.transaction(services.principal, readonly=True) as connection:
-        return await memory.page(connection, services.principal, session_id, after=after, limit=limit)
+    """Messages in order, after a position; none for an unknown conversation. That of others is recorded of who reads it by the scope
+    admin. Raises InputError."""
+    session_id, principal = check_session_id(session_id), services.principal
+    async with services.database.transaction(principal, readonly=True) as connection:
+        found = await memory.page(connection, principal, session_id, after=after, limit=limit)
+        watched = bool(found) and audit.leaves_record(principal)
+        askers = await memory.asked_by(connection, principal, session_id) if watched else []
+    if watched:
+        await audit.record_read_of_others(services.database, principal, "messages", session_id, askers)
+    return found
 
 
 async def delete_history(services: Services, session_id: str) -> bool:

@@ -143,8 +143,13 @@ async def rename_collection(services: Services, name: str, display_name: str | N
 
 async def ensure_collection(services: Services, name: str) -> Collection:
     """The collection, created if need be: adding documents is what makes one."""
+    return (await find_or_make_collection(services, name))[0]
+
+
+async def find_or_make_collection(services: Services, name: str) -> tuple[Collection, bool]:
+    """The collection, created if need be, and whether it was."""
     async with services.database.transaction(services.principal) as connection:
-        return (await collections.ensure(connection, services.principal, check_collection_name(name)))[0]
+        return await collections.ensure(connection, services.principal, check_collection_name(name))
 
 
 async def get_collection(services: Services, name: str) -> Collection:

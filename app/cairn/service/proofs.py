@@ -72,6 +72,8 @@ async def prove_run(services: Services, run_id: UUID) -> dict[str, Any]:
         _check(run_id, trace)
         assert trace is not None
         found = await _find(services, connection, trace)
+    askers = [trace.asked_by] if trace.asked_by else []
+    await audit.record_read_of_others(services.database, services.principal, "proof", str(run_id), askers)
     await audit.record_restricted_reads(services.database, services.principal, "proof", found.documents, run_id)
     return seal(_sections(trace, found, services.settings.current))
 

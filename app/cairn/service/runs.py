@@ -24,7 +24,7 @@ from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.language.text import normalise
 from cairn.runs.log import follow, look
 from cairn.runs.task import Task
-from cairn.store import runs, traces
+from cairn.store import audit, runs, traces
 from cairn.wiring import Services
 
 ViewedStatus = Literal["running", "succeeded", "failed", "cancelled"]
@@ -164,14 +164,25 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
     if after > run.last_seq:
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
     if task := await _find_task(services, run_id):
+        await _record_reading(services, run_id, task.asked_by)
         return run, task.events(after)
+    if audit.leaves_record(services.principal):
+        async with services.database.primary.transaction(services.principal, readonly=True) as connection:
+            asked_by = await runs.asked_by(connection, services.principal, run_id)
+        await _record_reading(services, run_id, asked_by)
     return run, follow(services.database.primary, services.principal, run_id, after)
+
+
+async def _record_reading(services: Services, run_id: UUID, asked_by: str | None) -> None:
+    askers = [asked_by] if asked_by else []
+    await audit.record_read_of_others(services.database, services.principal, "events", str(run_id), askers)
 
 
 async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
     """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
     if task := await _find_task(services, run_id):
+        await _record_reading(services, run_id, task.asked_by)
         return task.events()
     return (await follow_run(services, run_id, 0))[1]
 

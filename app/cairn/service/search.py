@@ -89,7 +89,14 @@ def make_request(
 
 
 async def get_trace(services: Services, run_id: UUID) -> RunTrace:
-    """Waits for the trace to be written. Raises NotFoundError."""
+    """Waits for the trace to be written. That of others is recorded of who reads it by the scope admin. Raises NotFoundError."""
+    found = await _find_trace(services, run_id)
+    askers = [found.asked_by] if found.asked_by else []
+    await audit.record_read_of_others(services.database, services.principal, "trace", str(run_id), askers)
+    return found
+
+
+async def _find_trace(services: Services, run_id: UUID) -> RunTrace:
     await services.traces.flush()
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await traces.get(connection, services.principal, run_id)
@@ -107,7 +114,7 @@ async def explain_passage(
     if readable_by:
         require_access_giver(services)
         readable_by = check_access(readable_by)
-    await get_trace(services, run_id)
+    await _find_trace(services, run_id)
     async with services.database.transaction(services.principal, readonly=True) as connection:
         told = await traces.explain(connection, run_id, passage_id)
         access = await documents.access_of_passage(connection, services.principal, passage_id) if readable_by else None

@@ -117,7 +117,8 @@ async def add_source(
     `local`: folders of this machine may be read.
 
     Raises InputError for an address, options, secrets or figures that cannot be, and without a key for secrets; ConflictError
-    where documents of two sources could have one id; ForbiddenError from who does not operate."""
+    where documents of two sources could have one id, or somebody has given one of its folders other readers;
+    ForbiddenError from who does not operate."""
     require_access_giver(services)
     given = dict(secrets or {})
     wish = _check_wish(services, replace(wish, secret_names=sorted(given)), given, local=local)
@@ -126,6 +127,7 @@ async def add_source(
     found = await ensure_collection(services, collection)
     async with services.database.transaction(principal) as connection:
         await _refuse_overlap(connection, principal, found, wish)
+    await _refuse_rules_of_others(services, found.name, wish, {})
     await _give_access(services, found.name, wish, {})  # before a first document of it can be there
     async with services.database.transaction(principal) as connection:
         await _refuse_overlap(connection, principal, found, wish)
@@ -163,6 +165,7 @@ async def change_source(
     wish = _check_wish(services, asked_for, change.secrets, local=True)  # its address was let in before
     paused = before.paused if change.paused is None else change.paused
     principal = services.principal
+    await _refuse_rules_of_others(services, before.collection, wish, before.wish.access)
     async with services.database.transaction(principal) as connection:
         await sources.change(connection, principal, source_id, wish, paused=paused)
         if change.secrets is not None:
@@ -342,25 +345,55 @@ def _overlap(one: str, other: str) -> bool:
     return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
+async def _refuse_rules_of_others(
+    services: Services, collection: str, wish: SourceWish, before: Mapping[str, Sequence[str]]
+) -> None:
+    """Raises ConflictError where somebody else has said who may read a folder that the source would give other readers."""
+    now = await _rules_by_folder(services, collection)
+    for folder, names in wish.access.items():
+        said, own = now.get(place := _place(wish, folder)), sorted(before.get(folder, names))
+        is_new = folder not in before or own != sorted(names)
+        if is_new and said is not None and said not in (sorted(names), own):
+            readers = f"is only for {', '.join(said)}" if said else "is for everybody in the tenant"
+            raise ConflictError(
+                f"{place or 'the collection'} {readers}, as somebody has said: give the source the same readers for it, or first "
+                "give the folder those of the source"
+            )
+
+
 async def _give_access(
     services: Services, collection: str, wish: SourceWish, before: Mapping[str, Sequence[str]]
 ) -> None:
-    """Access rules of the collection as the source has them, by folder of its documents."""
+    """Access rules of the collection as the source has them, by folder of its documents. A rule that the source has no longer
+    stays where somebody has changed it since."""
     for folder, names in wish.access.items():
-        if list(before.get(folder, ())) != list(names) or folder not in before:
-            await set_folder_access(services, collection, wish.external_id(folder).rstrip("/"), names)
-    for folder in before.keys() - wish.access.keys():
-        await remove_folder_access(services, collection, wish.external_id(folder).rstrip("/"))
+        if folder not in before or list(before[folder]) != list(names):
+            await set_folder_access(services, collection, _place(wish, folder), names)
+    gone = {folder: before[folder] for folder in before.keys() - wish.access.keys()}
+    await _remove_own_rules(services, collection, wish, gone)
 
 
 async def _take_access(services: Services, source: ConnectedSource) -> None:
     """Remove the rules of a source that went with its documents; one that somebody has changed since is theirs, and stays."""
-    wish = source.wish
-    now = {rule.prefix: list(rule.access) for rule in await list_access_rules(services, source.collection)}
-    for folder, names in wish.access.items():
-        prefix = wish.external_id(folder).rstrip("/")
-        if now.get(prefix) == sorted(names):
-            await remove_folder_access(services, source.collection, prefix)
+    await _remove_own_rules(services, source.collection, source.wish, source.wish.access)
+
+
+async def _remove_own_rules(
+    services: Services, collection: str, wish: SourceWish, own: Mapping[str, Sequence[str]]
+) -> None:
+    now = await _rules_by_folder(services, collection)
+    for folder, names in own.items():
+        if now.get(place := _place(wish, folder)) == sorted(names):
+            await remove_folder_access(services, collection, place)
+
+
+async def _rules_by_folder(services: Services, collection: str) -> dict[str, list[str]]:
+    return {rule.prefix: sorted(rule.access) for rule in await list_access_rules(services, collection)}
+
+
+def _place(wish: SourceWish, folder: str) -> str:
+    """The folder of documents that a folder of the source becomes."""
+    return wish.external_id(folder).rstrip("/")
 
 
 def _told(wish: SourceWish, found: Collection) -> dict[str, object]:

@@ -63,6 +63,11 @@ async def follow_rules(connection: Any, collection_id: UUID, prefix: str) -> Fol
     return await _follow(connection, collection_id, check_prefix(prefix))
 
 
+async def count_documents(connection: Any, principal: Principal, collection_id: UUID, prefix: str) -> int:
+    """How many documents are in the folder, indexed or not."""
+    return int(await connection.fetchval(SQL["count_documents"], principal.tenant_id, collection_id, prefix))
+
+
 async def await_writers(connection: Any, collection_id: UUID) -> None:
     """Wait for whoever adds documents by rules as they were. The caller's transaction does nothing else."""
     await connection.execute(SQL["await_writers"], collection_id)

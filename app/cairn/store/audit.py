@@ -21,6 +21,9 @@ TEXT_CHARS = 500
 ReadWay = Literal["text", "file", "passage", "search", "answer", "proof"]
 """How a restricted document was read."""
 READ_RESTRICTED: Final = "document.read_restricted"
+OthersWay = Literal["messages", "trace", "events", "proof"]
+"""How somebody read what others had asked."""
+READ_OTHERS: Final = "conversation.read_others"
 MOST_READ: Final = 300
 """Ids of documents in one line of the audit log; it says how many there were."""
 
@@ -42,16 +45,30 @@ async def record_restricted_reads(
     """Add a line (`document.read_restricted`) where the caller was shown text or files of documents by the scope admin alone:
     their access lists do not name it. `target`: the search or run that showed them; None: the document itself. Nothing is
     recorded of who has no name: a server without keys, the command line, the library."""
-    who = principal.caller
-    if not documents or not who.reads_all or who.id == LOCAL.id:
+    if not documents or not leaves_record(principal):
         return
     async with database.transaction(principal, readonly=True) as connection:
-        meant = (principal.tenant_id, list(documents), list(who.names))
+        meant = (principal.tenant_id, list(documents), list(principal.caller.names))
         read = [str(row["id"]) for row in await connection.fetch(SQL["read_by_right_alone"], *meant)]
     if read:
         detail = {"way": way, "documents": read[:MOST_READ], "count": len(read)}
         async with database.transaction(principal) as connection:
             await record(connection, principal, READ_RESTRICTED, str(target or read[0]), detail)
+
+
+async def record_read_of_others(
+    database: Database, principal: Principal, way: OthersWay, target: str, asked_by: Collection[str]
+) -> None:
+    """Add a line (`conversation.read_others`) where the caller, by the scope admin, is to be shown what others have asked and were
+    answered. `target`: the conversation or run; `asked_by`: who asked there, nobody where that is not known."""
+    if leaves_record(principal) and set(asked_by) != {principal.caller.id}:
+        async with database.transaction(principal) as connection:
+            await record(connection, principal, READ_OTHERS, target, {"way": way})
+
+
+def leaves_record(principal: Principal) -> bool:
+    """Whether what it reads by the scope admin is recorded: of who has no name, nothing is."""
+    return principal.caller.reads_all and principal.caller.id != LOCAL.id
 
 
 def _cut(text: str) -> str:

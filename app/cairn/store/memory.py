@@ -92,6 +92,11 @@ async def get(connection: Any, principal: Principal, session_id: str) -> Convers
     return _conversation(row) if row else None
 
 
+async def asked_by(connection: Any, principal: Principal, session_id: str) -> list[str]:
+    """Who has asked in the conversation; nobody where that is not known."""
+    return await connection.fetchval(SQL["asked_by"], principal.tenant_id, session_id) or []
+
+
 async def rename(connection: Any, principal: Principal, session_id: str, title: str | None) -> None:
     """Call it something; None: by what was said first."""
     await connection.execute(SQL["rename"], principal.tenant_id, session_id, title)

@@ -51,6 +51,12 @@ async def open_run(
     return await connection.fetchval(SQL["open"], principal.tenant_id, *arguments) is not None
 
 
+async def asked_by(connection: Any, principal: Principal, run_id: UUID) -> str | None:
+    """Who asked a resumable run; None where that is not known."""
+    found: str | None = await connection.fetchval(SQL["asked_by"], principal.tenant_id, run_id)
+    return found
+
+
 async def is_withheld(connection: Any) -> bool:
     """Whether something of the tenant may be withheld from the caller."""
     return bool(await connection.fetchval(SQL["is_withheld"]))

@@ -78,6 +78,10 @@ async def _access(name: str, folder: str, readers: list[str] | None, remove: boo
         found = await rules.list_access_rules(opened, name)
     if done:
         say(f"{count(done.changed, 'document')} changed.")
+    if done and done.made:
+        say(f"Collection {name} is new: there was none of this name.")
+    if done and readers is not None and not done.documents:
+        say("No document is there yet: the rule is for those that come.")
     if done and done.job:
         say(f"A worker brings them back into the graph: cairn jobs show {done.job.id}")
     for one in found:

@@ -55,9 +55,13 @@ class AccessRules(BaseModel):
 class AccessChanged(AccessRules):
     """The rules as they are now."""
 
-    model_config = example({"items": [_RULE], "changed": 12, "job_id": ID_EXAMPLE})
+    model_config = example(
+        {"items": [_RULE], "changed": 12, "documents": 14, "collection_made": False, "job_id": ID_EXAMPLE}
+    )
 
     changed: int = Field(description="Documents that have another access list now.")
+    documents: int = Field(description="In the folder, whatever their list; 0: none yet, or its name is mistyped.")
+    collection_made: bool = Field(description="Whether there was no such collection before.")
     job_id: UUID | None = Field(
         description="Brings those back into the graph that everybody may read now; null: there are none."
     )
@@ -88,7 +92,10 @@ async def remove_folder_access(
 
 async def _changed(services: ServicesDep, name: str, done: access.FolderAccess) -> AccessChanged:
     job_id = done.job.id if done.job else None
-    return AccessChanged(items=await _rules(services, name), changed=done.changed, job_id=job_id)
+    return AccessChanged(
+        items=await _rules(services, name), changed=done.changed, documents=done.documents, collection_made=done.made,
+        job_id=job_id,
+    )  # fmt: skip
 
 
 async def _rules(services: ServicesDep, name: str) -> list[AccessRuleOut]:

@@ -103,7 +103,8 @@ async def edit_collection_access(page: Page, collection: str) -> bool:
             raise InputError(text("access.say_who"))
         services = await page.session.services("admin")
         done = await set_folder_access(services, collection, folder.value or "", named)
-        ui.notify(text("access.changed", count=text.number(done.changed)))
+        said = text("access.changed", count=text.number(done.changed)) if done.documents else text("access.nowhere")
+        ui.notify(said)
         folder.value, readers.value, everybody.value = "", "", False
 
     async def remove(prefix: str) -> None:
