@@ -94,10 +94,14 @@ DECLARE
         -- Citus takes no sub-select in a policy
         WHEN rag.is_distributed() THEN format('%I = ANY (rag.granted_tenants())', key)
         ELSE format('%I IN (SELECT g.tenant_id FROM rag.analyst_grant g WHERE g.role_name = session_user)', key) END;
-    -- Whether there is anything to withhold is asked once in a statement; of documents it costs no more to compare.
+    -- Whether there is anything to withhold is asked once in a statement; of documents it costs no more to compare. Where searches read
+    -- rows by the thousand it is asked of their collection, so that another one that has something to withhold does not slow them.
     itself  boolean := target = 'rag.documents'::regclass;
     shown   text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
-        target, CASE WHEN itself THEN 'current_setting(''app.principals'', true) = ''*''' ELSE '(SELECT NOT rag.withholds())' END,
+        target, CASE WHEN itself THEN 'current_setting(''app.principals'', true) = ''*'''
+            WHEN target IN ('rag.passages'::regclass, 'rag.chunks'::regclass, 'rag.embeddings'::regclass)
+                THEN '(collection_id <> ALL ((SELECT rag.withholding_collections())::uuid[]))'
+            ELSE '(SELECT NOT rag.withholds())' END,
         'rag.own_principals()') END;
     common  text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
         target, CASE WHEN itself THEN 'false' ELSE '(SELECT NOT rag.restricts())' END, '''{}''::text[]') END;

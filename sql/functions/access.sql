@@ -23,6 +23,28 @@ $$;
 COMMENT ON FUNCTION rag.withholds() IS
   'Whether something of the tenant may be withheld from the caller: else rows are not looked at one by one.';
 
+-- The index of restricted documents begins with their collections: one step for each that has some, however many these are.
+CREATE OR REPLACE FUNCTION rag.withholding_collections() RETURNS uuid[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+DECLARE
+  tenant bigint := nullif(current_setting('app.tenant', true), '')::bigint;
+BEGIN
+  IF current_setting('app.principals', true) = '*' THEN RETURN '{}'; END IF;
+  RETURN ARRAY(
+    WITH RECURSIVE place AS (
+      (SELECT d.collection_id AS id FROM documents d
+       WHERE d.tenant_id = tenant AND d.access IS NOT NULL ORDER BY d.collection_id LIMIT 1)
+      UNION ALL
+      SELECT d.* FROM place CROSS JOIN LATERAL (
+        SELECT d.collection_id FROM documents d
+        WHERE d.tenant_id = tenant AND d.access IS NOT NULL AND d.collection_id > place.id ORDER BY d.collection_id LIMIT 1) AS d
+    )
+    SELECT p.id FROM place p);
+END
+$$;
+COMMENT ON FUNCTION rag.withholding_collections() IS
+  'Collections of which something may be withheld from the caller: rows of others are not looked at one by one.';
+
 CREATE OR REPLACE FUNCTION rag.restricts() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 BEGIN

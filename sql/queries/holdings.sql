@@ -75,8 +75,8 @@ WITH stats AS MATERIALIZED (
   LEFT JOIN LATERAL unnest(to_tsvector(rag.config_named(s.regconfig), w.word)) AS l ON true
   LEFT JOIN LATERAL (
     -- limited, so that each word is looked up by key: a join would read the vocabulary of the collection
-    SELECT CASE WHEN (SELECT rag.withholds()) THEN rag.readable_frequency(s.collection_id, t.key) ELSE t.document_frequency END
-      AS document_frequency
+    SELECT CASE WHEN s.collection_id = ANY ((SELECT rag.withholding_collections())::uuid[])
+      THEN rag.readable_frequency(s.collection_id, t.key) ELSE t.document_frequency END AS document_frequency
     FROM rag.lexical_terms t
     WHERE t.tenant_id = $1 AND t.collection_id = s.collection_id
       AND t.key = rag.lexeme_key(s.lex_seed, s.regconfig, l.lexeme)

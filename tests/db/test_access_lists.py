@@ -628,3 +628,30 @@ async def test_going_on_with_a_withheld_conversation_is_said_to_be_refused(lette
     await answered(hr, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s1")
     told = await answered(nobody, "When does the cafeteria open?", collection="default", session_id="s1")
     assert [note for note in told.degraded if "not yours to read" in note], told
+
+
+async def test_what_is_restricted_in_one_collection_slows_searches_of_no_other(letters: Services) -> None:
+    for name in ("square", "annex"):
+        await index_now(letters, name, [source(f"{name}.md", f"Grace Hopper opens the {name}. It is large.", None)])
+    nobody = as_caller(letters)
+
+    async def found(*collections: str) -> tuple[set[str], bool]:
+        request = make_request(letters.settings.current, "Grace Hopper opens", collections, rerank=False)
+        result = await run_search(nobody, request)
+        return {one.external_id for one in result.passages}, result.from_cache
+
+    for again in (False, True):
+        assert await found("square", "annex") == ({"square.md", "annex.md"}, again)
+        assert await found("square", "default") == ({"square.md", "open.md"}, False)
+
+    async def looked_at(collection: str) -> bool:
+        """Whether documents were looked at one by one, for the rows of a collection."""
+        home = (await get_collection(letters, collection)).id
+        async with nobody.database.transaction(nobody.principal, readonly=True) as connection:
+            plan = await connection.fetch(
+                "EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT content FROM rag.passages WHERE collection_id = $1", home
+            )
+        [scan] = [row[0] for row in plan if "on documents d" in row[0]]
+        return "never executed" not in scan
+
+    assert [await looked_at(name) for name in ("square", "annex", "default")] == [False, False, True]

@@ -14,6 +14,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,8 @@ from cairn.interfaces.http.authenticate import COOKIE
 
 pytestmark = pytest.mark.siege
 
+AT_ONCE = 5
+"""Requests."""
 DOCUMENTS, PERSONS, REQUESTS = (
     int(os.environ.get("SIEGE_DOCUMENTS", "2000")),
     50,
@@ -285,32 +288,48 @@ class Siege:
     # --- what is asked ------------------------------------------------------------------------------------------------------
 
     def run(self, requests: int) -> None:
-        ways = [getattr(self, name) for name in dir(self) if name.startswith("ask_")]
-        weights = [WEIGHTS[way.__name__] for way in ways]
-        for self.number in range(requests):
-            self.change()
-            self.person = self.chance.randrange(PERSONS)
-            self.may = self.world.readable(self.person)
-            self.letter = self.world.letters[self.chance.choice([*self.world.letters])]
-            token = self.place.issuer.token(
-                sub=f"p{self.person}", tenant="victim", scope="read ask", groups=sorted(self.world.groups[self.person])
-            )
-            self.token = token
-            [way] = self.chance.choices(ways, weights)
-            self.asked[way.__name__.removeprefix("ask_")] += 1
-            try:
-                way()
-            except Exception as found:  # the siege goes on: one fault hides no other
-                told = f"request {self.number}, {way.__name__} by p{self.person}: {found!r}"[:2000]
-                print(told, flush=True)
-                self.found.append(told)
-                if len(self.found) == 10:
+        """Some at once, of different persons on the same connections of the server, and a change before them."""
+        ways = [name for name in dir(Request) if name.startswith("ask_")]
+        weights = [WEIGHTS[name] for name in ways]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for first in range(0, requests, AT_ONCE):
+                for _ in range(AT_ONCE):
+                    self.change()
+                asked = [Request(self, number, *self.chance.choices(ways, weights))
+                         for number in range(first, first + AT_ONCE)]  # fmt: skip
+                self.asked.update(one.way.removeprefix("ask_") for one in asked)
+                self.found += filter(None, pool.map(Request.ask, asked))
+                if len(self.found) >= 10:
                     return
+
+
+class Request:
+    """Of a person who is drawn, about a document that is drawn."""
+
+    def __init__(self, siege: Siege, number: int, way: str) -> None:
+        self.siege, self.number, self.way = siege, number, way
+        self.world, self.sessions, self.runs = siege.world, siege.sessions, siege.runs
+        self.chance = random.Random(siege.chance.random())
+        self.person = self.chance.randrange(PERSONS)
+        self.may = self.world.readable(self.person)
+        self.letter = self.world.letters[self.chance.choice([*self.world.letters])]
+        groups = sorted(self.world.groups[self.person])
+        self.token = siege.place.issuer.token(sub=f"p{self.person}", tenant="victim", scope="read ask", groups=groups)
+
+    def ask(self) -> str | None:
+        """What was wrong, if anything: the siege goes on, since one fault hides no other."""
+        try:
+            getattr(self, self.way)()
+        except Exception as found:
+            told = f"request {self.number}, {self.way} by p{self.person}: {found!r}"[:3000]
+            print(told, flush=True)
+            return told
+        return None
 
     def send(self, method: str, path: str, *, sent: tuple[Letter, ...] = (), **options: Any) -> httpx2.Response:
         """Ask, and see that nothing is told that may not be. `sent`: documents of which the request itself has words."""
         headers = {**bearer(self.token), **options.pop("headers", {})}
-        answer = self.place.api.client.request(method, path, headers=headers, **options)
+        answer = self.siege.place.api.client.request(method, path, headers=headers, **options)
         where = f"request {self.number}: {method} {path} {options} of p{self.person}"
         assert answer.status_code < 500, f"{where}: {answer.text}"
         told = self.world.told(answer.text + " ".join(answer.headers.values()))
@@ -318,7 +337,7 @@ class Siege:
         hidden = told - self.may
         names = [(n, self.world.letters.get(n), self.world.lists.get(n)) for n in hidden]
         assert not hidden, f"{where} told of {names}: {answer.text[:3000]}"
-        self.readers += any(self.world.readers(n) for n in told)
+        self.siege.readers += any(self.world.readers(n) for n in told)
         return answer
 
     def stand_on(self, answer: httpx2.Response, *ids: str) -> None:
@@ -374,15 +393,16 @@ class Siege:
             session = f"session-{self.chance.getrandbits(64):x}"
         body = {"message": self.question(), "session_id": session, "collection_name": self.letter.collection}
         known = session in self.world.stood_on
+        theirs = not known or self.theirs(session)
         answer = self.send("POST", "/chat", json=body)
         assert answer.status_code == 200, answer.text
         refused = "not yours to read" in " ".join(answer.json()["degraded"])
-        assert refused or not known or self.theirs(session), answer.text
+        assert refused or theirs, answer.text
         if refused:
             return
         self.sessions.append(session)
         self.stand_on(answer, session)
-        if self.world.stood_on[session] <= self.may and not known:
+        if not known and self.theirs(session):
             seen = self.send("GET", f"/chat/sessions/{session}")
             assert seen.status_code == 200, seen.text
 
@@ -491,8 +511,9 @@ class Siege:
         path = self.chance.choice(
             (f"/runs/{run}", f"/traces/{run}", f"/traces/{run}", f"/runs/{run}/proof", f"/runs/{run}/events")
         )
+        theirs = self.theirs(run)
         answer = self.send("GET", path)
-        if not self.theirs(run):
+        if not theirs:
             assert answer.status_code == 404, f"request {self.number}: {path}: {answer.text}"
 
     def ask_explanation(self) -> None:
@@ -508,10 +529,10 @@ class Siege:
 
     def ask_conversations(self) -> None:
         wanted = self.chance.choice(({}, {"q": self.letter.marker}, {"q": self.letter.theme}))
+        withheld = {one for one, of in list(self.world.stood_on.items()) if not of <= self.may}
         listed = self.send("GET", "/chat/sessions", params={"limit": 200, **wanted})
         assert listed.status_code == 200, listed.text
-        for one in listed.json()["items"]:
-            assert self.world.stood_on.get(one["session_id"], set()) <= self.may, f"request {self.number}: {one}"
+        assert not withheld & {one["id"] for one in listed.json()["items"]}, listed.text
 
     def ask_conversation(self) -> None:
         if not self.sessions:
@@ -520,8 +541,9 @@ class Siege:
         path = self.chance.choice(
             (f"/chat/sessions/{session}", f"/chat/sessions/{session}/messages", f"/chat/history/{session}")
         )
+        theirs = self.theirs(session)
         answer = self.send("GET", path)
-        if not self.theirs(session):
+        if not theirs:
             assert answer.status_code == 404 or not answer.json().get("items", answer.json().get("messages")), (
                 answer.text
             )
