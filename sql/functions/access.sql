@@ -76,7 +76,8 @@ COMMENT ON FUNCTION rag.hidden_documents IS
 --
 -- Documents with one list are looked at as one, by the digest of the list that stands in the index: a few lists of thousands of documents
 -- cost a few rows, and who is named by each of them is told so without a look at their documents. bound: lists that are so told apart.
--- The order by digest and enable_sort keep the planner to that index, where a table was never analysed too.
+-- The order by digest with enable_sort, and lists that are looked up one by one, keep the planner to that index, where a table was never
+-- analysed too. Documents of a list come without an order, for which the digest of each would be computed again.
 CREATE OR REPLACE FUNCTION rag.find_readable(
   tenant bigint, collection uuid, principals text, most integer, INOUT passages integer, INOUT chunks integer,
   OUT readable uuid[], OUT hidden uuid[]
@@ -107,10 +108,11 @@ BEGIN
       SELECT d.id, d.passage_count, d.chunk_count FROM documents d
       WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NULL
       UNION ALL
-      (SELECT d.id, d.passage_count, d.chunk_count FROM documents d
-       WHERE lists <= 100 AND d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
-         AND sha256(tsvectorsend(array_to_tsvector(d.access))) = ANY (named)
-       ORDER BY sha256(tsvectorsend(array_to_tsvector(d.access))))
+      SELECT d.* FROM unnest(named) AS l (digest) CROSS JOIN LATERAL (
+        SELECT d.id, d.passage_count, d.chunk_count FROM documents d
+        WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
+          AND sha256(tsvectorsend(array_to_tsvector(d.access))) = l.digest OFFSET 0) AS d
+      WHERE lists <= 100
       UNION ALL
       SELECT d.id, d.passage_count, d.chunk_count FROM documents d
       WHERE lists > 100 AND d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access && readers
@@ -126,12 +128,10 @@ BEGIN
 
   IF lists <= 100 THEN
     SELECT array_agg(d.id), passages - sum(d.passage_count), chunks - sum(d.chunk_count) INTO hidden, passages, chunks
-    FROM (
+    FROM unnest(others) AS l (digest) CROSS JOIN LATERAL (
       SELECT d.id, d.passage_count, d.chunk_count FROM documents d
       WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL
-        AND sha256(tsvectorsend(array_to_tsvector(d.access))) = ANY (others)
-      ORDER BY sha256(tsvectorsend(array_to_tsvector(d.access)))
-    ) AS d;
+        AND sha256(tsvectorsend(array_to_tsvector(d.access))) = l.digest OFFSET 0) AS d;
   ELSE
     SELECT array_agg(d.id), passages - sum(d.passage_count), chunks - sum(d.chunk_count) INTO hidden, passages, chunks FROM documents d
     WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND NOT d.access && readers;

@@ -261,9 +261,10 @@ BEGIN
            array_agg(b.d ORDER BY b.d, b.passage_id)
       INTO best, owners, distances
     FROM (
-      SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
-      WHERE l.tenant_id = tenant AND l.document_id = ANY (readable) AND l.weights <#> question < 0
-      ORDER BY 3, 1 LIMIT k
+      SELECT * FROM (  -- OFFSET: scored once
+        SELECT l.passage_id, l.document_id, l.weights <#> question AS d FROM lexical_index l
+        WHERE l.tenant_id = tenant AND l.document_id = ANY (readable) OFFSET 0) AS l
+      WHERE l.d < 0 ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSIF chosen THEN
     SELECT array_agg(b.passage_id ORDER BY b.d, b.passage_id), array_agg(b.document_id ORDER BY b.d, b.passage_id),
