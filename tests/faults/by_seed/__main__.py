@@ -1,0 +1,62 @@
+"""`python -m tests.faults.by_seed SEEDS`: see run.py."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import structlog
+
+from cairn.db import runtime
+from cairn.db.embedded import ensure_running
+from cairn.db.migrate import migrate
+from tests.conftest import Clones, temporary_home
+from tests.faults.by_seed.plan import make_schedule
+from tests.faults.by_seed.run import Report, hashed_models, read_seeds, run_schedule
+
+
+async def main(seeds: list[int]) -> int:
+    began, kinds, broken = time.monotonic(), Counter[str](), list[int]()
+    sent: defaultdict[str, list[int]] = defaultdict(list)
+    with temporary_home() as home, ensure_running(home, durable=False) as server, tempfile.TemporaryDirectory() as folder:
+        clones = Clones(runtime.program(server.home / "postgres" / runtime.VERSION, "psql"), server.dsn("postgres"))
+        clones.make("seeds_template")
+        await migrate(server.dsn("seeds_template"))
+        with hashed_models(Path(folder) / "models"):
+            for number, seed in enumerate(seeds, 1):
+                name = f"seed_{seed}"
+                clones.make(name, "seeds_template")
+                report = await run_schedule(make_schedule(seed), server.dsn(name), Path(folder))
+                clones.drop(name)
+                count(report, kinds, sent)
+                if report.violation:
+                    broken.append(seed)
+                    print(report, flush=True)
+                if number % 20 == 0:
+                    told = f"{number} seeds, {60 * number / (time.monotonic() - began):.0f} a minute"
+                    print(f"{told}, {len(broken)} broken: {broken}", flush=True)
+        clones.close()
+    seconds = time.monotonic() - began
+    print(f"{len(seeds)} seeds in {seconds:.0f} s, {60 * len(seeds) / seconds:.0f} a minute; violations: {broken or 'none'}")
+    for kind, times in sorted(kinds.items()):
+        print(f"  {times:6} {kind}")
+    for kind, counts in sorted(sent.items()):
+        print(f"  statements of {kind}: median {sorted(counts)[len(counts) // 2]}, most {max(counts)}")
+    return 1 if broken else 0
+
+
+def count(report: Report, kinds: Counter[str], sent: dict[str, list[int]]) -> None:
+    for one in report.struck:
+        name, _, fault = one.partition(": ")
+        kinds[f"{fault.rsplit(' at ', 1)[0]} in {name.rsplit(' ', 1)[0]}"] += 1
+    for kind, statements in report.sent:
+        sent[kind].append(statements)
+
+
+if __name__ == "__main__":
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    sys.exit(asyncio.run(main(read_seeds(" ".join(sys.argv[1:])))))

@@ -1,0 +1,148 @@
+"""Running schedules in one process and one cluster, and asking what must hold after each.
+
+    python -m tests.faults.by_seed 1..200 17 900..950
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+
+from cairn.plugins import forget_extensions
+from cairn.service import documents
+from tests.conftest import write_package
+from tests.faults.by_seed.fresh import compare_with_fresh
+from tests.faults.by_seed.plan import Schedule, make_schedule
+from tests.faults.by_seed.rim import rim
+from tests.faults.by_seed.world import MODELS, Violation, World, open_world
+from tests.faults.recounts import RECOUNTS
+
+PACKAGE: Final = "seeded_for_cairn"
+PROVIDER: Final = '''
+import hashlib
+import numpy as np
+from cairn.providers.protocols import Provider
+
+class Words:
+    name = "words"
+    def count(self, text):
+        return len(text.split())
+    def count_batch(self, texts):
+        return [self.count(text) for text in texts]
+
+class Hashed:
+    """Vectors that follow from each text alone."""
+    max_tokens, tokens = 10_000, Words()
+    def __init__(self, model):
+        self.name, self.dimensions = f"hashed:{model}", 32 if model == "one" else 48
+    async def embed(self, texts):
+        seeds = [int.from_bytes(hashlib.sha256((self.name + text).encode()).digest()[:4], "big") for text in texts]
+        made = np.stack([np.random.default_rng(seed).standard_normal(self.dimensions) for seed in seeds])
+        return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    async def close(self):
+        pass
+
+HASHED = Provider("hashed", embedder=Hashed)
+'''
+
+
+@dataclass
+class Report:
+    """Of a schedule: what struck, what it broke, and how long it took."""
+
+    schedule: Schedule
+    struck: list[str] = field(default_factory=list)
+    sent: list[tuple[str, int]] = field(default_factory=list)
+    turned_down: Mapping[str, int] = field(default_factory=dict)
+    violation: Violation | None = None
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        lines = [str(self.schedule), *(f"  struck: {one}" for one in self.struck)]
+        if self.violation:
+            lines.append(f"VIOLATION of {self.violation.invariant!r}: {self.violation.told}")
+            lines.append(f"again: make faults SEEDS={self.schedule.seed}")
+        return "\n".join(lines)
+
+
+@cache
+def load_invariants() -> Mapping[str, str]:
+    """By name, statements that return rows where it is broken."""
+    source = Path(__file__).with_name("invariants.sql").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^-- name: (.+)$", source, flags=re.MULTILINE)
+    own = dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
+    return {**{f"recount: {name}": sql.strip() for name, sql in RECOUNTS.items()}, **own}
+
+
+async def ask_invariants(owner: asyncpg.Connection) -> dict[str, list[Any]]:
+    """Those that are broken, with the first rows that show it."""
+    found = {name: await owner.fetch(f"SELECT * FROM ({sql}) AS broken LIMIT 5") for name, sql in load_invariants().items()}
+    return {name: [dict(row) for row in rows] for name, rows in found.items() if rows}
+
+
+async def run_schedule(schedule: Schedule, dsn: str, home: Path) -> Report:
+    """On a migrated database that is empty. What is wrong stands in the report."""
+    report, began = Report(schedule), time.monotonic()
+    with rim():
+        async with open_world(schedule, dsn, home) as world:
+            try:
+                await world.run()
+                await world.rest()
+                await world.settle()
+                await check_invariants(world)
+                await compare_with_fresh(world)
+            except Violation as violation:
+                report.violation = violation
+            report.struck, report.sent, report.turned_down = world.struck, world.sent, world.memory.turned_down
+    report.seconds = time.monotonic() - began
+    return report
+
+
+async def check_invariants(world: World) -> None:
+    """Raises Violation that names the first one that is broken."""
+    for name, rows in (await ask_invariants(world.owner)).items():
+        raise Violation(name, rows)
+
+
+@contextlib.contextmanager
+def hashed_models(folder: Path) -> Iterator[None]:
+    """Two embedding models whose vectors follow from each text; the first one is that of the settings."""
+    write_package(folder, PACKAGE, PROVIDER, providers={"hashed": f"{PACKAGE}:HASHED"})
+    before = os.environ.get("CAIRN_EMBEDDING_MODEL")
+    sys.path.insert(0, str(folder))
+    os.environ["CAIRN_EMBEDDING_MODEL"] = MODELS[0]
+    forget_extensions()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        os.environ.pop("CAIRN_EMBEDDING_MODEL")
+        if before is not None:
+            os.environ["CAIRN_EMBEDDING_MODEL"] = before
+        sys.modules.pop(PACKAGE, None)
+        forget_extensions()
+
+
+def read_seeds(text: str) -> list[int]:
+    """`3`, `1..200`, or several of these, parted by commas or spaces. Raises ValueError."""
+    seeds: list[int] = []
+    for part in text.replace(",", " ").split():
+        first, _, last = part.partition("..")
+        seeds += range(int(first), int(last or first) + 1)
+    return seeds
+
+
+__all__ = ["Counter", "Report", "asyncio", "documents", "load_invariants", "make_schedule", "run_schedule"]
