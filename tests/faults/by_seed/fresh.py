@@ -15,7 +15,8 @@ PIECES: Final = """
 SELECT d.external_id, k.ordinal, k.char_start, k.char_end, k.content, p.content, e.content_hash, e.embedding::text,
   l.length, cardinality(l.keys)
 FROM rag.chunks k JOIN rag.documents d ON d.id = k.document_id JOIN rag.passages p ON p.id = k.passage_id
-JOIN rag.embeddings e ON e.chunk_id = k.id AND e.model_id = (SELECT c.model_id FROM rag.collections c WHERE c.id = k.collection_id)
+JOIN rag.collections c ON c.id = k.collection_id
+JOIN rag.embeddings e ON e.chunk_id = k.id AND e.model_id = c.model_id
 JOIN rag.lexical_index l ON l.passage_id = p.id
 WHERE k.collection_id = $1 ORDER BY 1, 2
 """
@@ -33,12 +34,13 @@ async def compare_with_fresh(world: World) -> None:
         await documents.refresh_communities(services, COLLECTION, force=True)
         before = await stored(services, found.id)
         served = await world.owner.fetchval(
-            "SELECT m.name FROM rag.collections c JOIN rag.embedding_models m ON m.id = c.model_id WHERE c.id = $1", found.id
+            "SELECT m.name FROM rag.collections c JOIN rag.embedding_models m ON m.id = c.model_id WHERE c.id = $1",
+            found.id,
         )
         await documents.delete_collection(services, COLLECTION)
         if left := [name for name, rows in (await stored(services, found.id)).items() if rows]:
             raise Violation("a deleted collection leaves nothing", left)
-        async with services.database.transaction(services.principal) as connection:  # ids of the graph hash that of the collection
+        async with services.database.transaction(services.principal) as connection:  # the graph hashes its id
             await connection.execute(
                 "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) VALUES ($1, $2, $3, 1)",
                 services.principal.tenant_id, found.id, COLLECTION,
@@ -54,7 +56,10 @@ async def compare_with_fresh(world: World) -> None:
         fresh = await stored(services, found.id)
         for part, rows in fresh.items():
             if before[part] != rows:
-                differing = [one for one in before[part] if one not in rows], [one for one in rows if one not in before[part]]
+                differing = (
+                    [one for one in before[part] if one not in rows],
+                    [one for one in rows if one not in before[part]],
+                )
                 raise Violation(f"equal to a fresh build: {part}", [side[:3] for side in differing])
 
 

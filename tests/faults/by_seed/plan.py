@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 STATEMENTS: Final[Mapping[str, int]] = {
-    "ingest": 41, "replace": 43, "delete": 11, "upload": 12, "work": 120, "reindex": 6, "reread": 6, "backfill": 10, "flip": 14,
-    "forget": 9, "search": 9, "ask": 22, "resumable": 42, "cancel run": 34, "cancel job": 8, "communities": 12, "upkeep": 8,
-    "clear": 4, "forget conversation": 9,
+    "ingest": 51, "replace": 51, "delete": 18, "upload": 13, "work": 120, "reindex": 7, "reread": 7, "backfill": 11, "flip": 8,
+    "forget": 8, "search": 16, "ask": 41, "resumable": 108, "cancel run": 63, "cancel job": 6, "communities": 23, "upkeep": 9,
+    "clear": 4, "forget conversation": 5,
 }  # fmt: skip
-"""Operations, and about how many statements each sends: faults are placed among these. `work` is a worker that does what is due."""
+"""Operations, and about how many statements each sends, among which faults are placed. `work`: a worker that does what is due."""
 
 WEIGHTS: Final[Mapping[str, int]] = {
     "ingest": 5, "replace": 7, "delete": 4, "upload": 4, "work": 8, "reindex": 3, "reread": 2, "backfill": 2, "flip": 2,
@@ -21,9 +21,9 @@ WEIGHTS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 FAULTS: Final[Mapping[str, int]] = {
-    "kill": 4, "kill after": 4, "cancel": 4, "cancel at await": 4, "hang": 2, "freeze": 1, "cut": 2, "cut before": 2, "cut after": 3,
-    "terminate": 2, "lock": 2, "lock time-out": 2, "serialisation failure": 2, "deadlock": 1, "full disk": 2, "no memory": 1,
-    "query cancelled": 1, "clock ahead": 2, "clock back": 1,
+    "kill": 4, "kill after": 4, "cancel": 4, "cancel at await": 4, "hang": 2, "freeze": 1, "cut": 2, "cut before": 2,
+    "cut after": 3, "terminate": 2, "lock": 2, "lock time-out": 2, "serialisation failure": 2, "deadlock": 1,
+    "full disk": 2, "no memory": 1, "query cancelled": 1, "clock ahead": 2, "clock back": 1,
 }  # fmt: skip
 """What may go wrong, and how often in relation. `after`: the server has done the statement, and nobody hears of it."""
 

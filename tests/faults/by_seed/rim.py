@@ -25,11 +25,12 @@ REFUSALS: Final = {
     "no memory": "53200",
     "query cancelled": "57014",
 }
-"""Faults that the server tells itself: in place of the statement it raises this SQLSTATE, which ends the transaction as it would."""
+"""Faults that the server tells itself: in place of the statement it raises this SQLSTATE, and the transaction has failed."""
 
-HELD_SECONDS: Final = 0.4
-"""Of a lock that somebody else has, and of a process that was stopped: longer than anybody waits for a lock here."""
-LOCK_TIMEOUT: Final = "250ms"
+HELD_SECONDS: Final = 0.2
+"""Of a process that was stopped: it holds its locks meanwhile."""
+LOCK_TIMEOUT: Final = "100ms"
+"""For a statement that meets a lock that somebody holds as long as it waits; others wait as long as they do in service."""
 
 _running: ContextVar[Operation | None] = ContextVar("operation", default=None)
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -123,21 +124,14 @@ class Outside:
 
     @contextlib.asynccontextmanager
     async def holding_collections(self) -> AsyncIterator[None]:
-        """Rows of all collections that nobody holds just now are somebody else's for HELD_SECONDS."""
+        """Rows of all collections that nobody holds just now are somebody else's."""
         session = await asyncpg.connect(self._dsn)
-        transaction = session.transaction()
-        await transaction.start()
-        await session.execute("SELECT 1 FROM rag.collections FOR UPDATE SKIP LOCKED")
-
-        async def let_go() -> None:
-            await asyncio.sleep(HELD_SECONDS)
-            await session.close()
-
-        letting_go = asyncio.create_task(let_go())
         try:
-            yield
+            async with session.transaction():
+                await session.execute("SELECT 1 FROM rag.collections FOR UPDATE SKIP LOCKED")
+                yield
         finally:
-            await asyncio.shield(letting_go)
+            session.terminate()
 
 
 class StruckConnection(pool._Connection):
@@ -167,7 +161,7 @@ class StruckConnection(pool._Connection):
             return await send()
         if operation.dead:
             self.terminate()
-            raise asyncpg.ConnectionDoesNotExistError("the process that had it was killed")
+            raise _dead()
         operation.connections.add(self)
         operation.sent += 1
         kind = operation.faults.get(operation.sent)
@@ -185,11 +179,11 @@ class StruckConnection(pool._Connection):
         match kind:
             case "kill":
                 operation.die()
-                raise asyncpg.ConnectionDoesNotExistError("the process that had it was killed")
+                raise _dead()
             case "kill after":
-                result = await send()
+                await send()
                 operation.die()
-                return result
+                raise _dead()
             case "cancel":
                 operation.cancel()
             case "hang":
@@ -209,12 +203,21 @@ class StruckConnection(pool._Connection):
                 await outside.terminate(self.get_server_pid())
             case "lock":
                 async with outside.holding_collections():
-                    return await send()
+                    if self.is_in_transaction():
+                        await super().execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+                        return await send()
             case "clock ahead":
                 await outside.jump(24 * 3600)
             case "clock back":
                 await outside.jump(-24 * 3600)
         return await send()
+
+
+def _dead() -> Exception:
+    """For a task of a process that was killed, which ends at its next await."""
+    if (task := asyncio.current_task()) is not None:
+        task.cancel()
+    return asyncpg.ConnectionDoesNotExistError("the process that had it was killed")
 
 
 @contextlib.contextmanager
@@ -238,7 +241,6 @@ def rim() -> Iterator[None]:
     changed: list[tuple[Any, str, Any]] = [
         (pool, "_Connection", StruckConnection),
         (pool, "_initialise", unstruck),
-        (pool, "_LIMITS", {**pool._LIMITS, "lock_timeout": LOCK_TIMEOUT}),
         (worker, "MAX_PAUSE_SECONDS", 0.02),
         (run_log, "BEAT_SECONDS", 0.05),
         (run_log, "MERGE_SECONDS", 0.01),

@@ -1,19 +1,17 @@
 """Running schedules in one process and one cluster, and asking what must hold after each.
 
-    python -m tests.faults.by_seed 1..200 17 900..950
+python -m tests.faults.by_seed 1..200 17 900..950
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
 import sys
-import tempfile
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,13 +19,13 @@ from typing import Any, Final
 
 import asyncpg
 
+from cairn.db.embedded import EmbeddedServer
 from cairn.plugins import forget_extensions
-from cairn.service import documents
-from tests.conftest import write_package
+from tests.conftest import Clones, write_package
 from tests.faults.by_seed.fresh import compare_with_fresh
 from tests.faults.by_seed.plan import Schedule, make_schedule
 from tests.faults.by_seed.rim import rim
-from tests.faults.by_seed.world import MODELS, Violation, World, open_world
+from tests.faults.by_seed.world import MODELS, Violation, World, fill_template, open_world
 from tests.faults.recounts import RECOUNTS
 
 PACKAGE: Final = "seeded_for_cairn"
@@ -89,24 +87,30 @@ def load_invariants() -> Mapping[str, str]:
 
 async def ask_invariants(owner: asyncpg.Connection) -> dict[str, list[Any]]:
     """Those that are broken, with the first rows that show it."""
-    found = {name: await owner.fetch(f"SELECT * FROM ({sql}) AS broken LIMIT 5") for name, sql in load_invariants().items()}
+    found = {
+        name: await owner.fetch(f"SELECT * FROM ({sql}) AS broken LIMIT 5") for name, sql in load_invariants().items()
+    }
     return {name: [dict(row) for row in rows] for name, rows in found.items() if rows}
 
 
 async def run_schedule(schedule: Schedule, dsn: str, home: Path) -> Report:
-    """On a migrated database that is empty. What is wrong stands in the report."""
+    """On a copy of the template. What is wrong stands in the report."""
     report, began = Report(schedule), time.monotonic()
-    with rim():
-        async with open_world(schedule, dsn, home) as world:
-            try:
-                await world.run()
-                await world.rest()
-                await world.settle()
-                await check_invariants(world)
-                await compare_with_fresh(world)
-            except Violation as violation:
-                report.violation = violation
-            report.struck, report.sent, report.turned_down = world.struck, world.sent, world.memory.turned_down
+    async with open_world(schedule, dsn, home) as world:
+        try:
+            await world.run()
+            await world.rest()
+            await world.settle()
+            await world.check_conversations()
+            await check_invariants(world)
+            await compare_with_fresh(world)
+        except Violation as violation:
+            report.violation = violation
+        except Exception as error:
+            report.violation = Violation(
+                "it comes to rest, and serves", f"{error!r} {''.join(traceback.format_exception(error))}"
+            )
+        report.struck, report.sent, report.turned_down = world.struck, world.sent, world.memory.turned_down
     report.seconds = time.monotonic() - began
     return report
 
@@ -115,6 +119,29 @@ async def check_invariants(world: World) -> None:
     """Raises Violation that names the first one that is broken."""
     for name, rows in (await ask_invariants(world.owner)).items():
         raise Violation(name, rows)
+
+
+@contextlib.asynccontextmanager
+async def open_yard(
+    server: EmbeddedServer, clones: Clones, folder: Path
+) -> AsyncIterator[Callable[[int], Awaitable[Report]]]:
+    """What runs the schedule of a seed in a database of its own; several may run at the same time."""
+    template = "seeds_template"
+    with hashed_models(folder / "models"):
+        clones.make(template)
+        await fill_template(server.dsn(template), folder)
+
+        async def run(seed: int) -> Report:
+            name = f"seed_{seed}"
+            clones.make(name, template)
+            try:
+                return await run_schedule(make_schedule(seed), server.dsn(name), folder)
+            finally:
+                clones.drop(name)
+
+        with rim():
+            yield run
+        clones.drop(template)
 
 
 @contextlib.contextmanager
@@ -143,6 +170,3 @@ def read_seeds(text: str) -> list[int]:
         first, _, last = part.partition("..")
         seeds += range(int(first), int(last or first) + 1)
     return seeds
-
-
-__all__ = ["Counter", "Report", "asyncio", "documents", "load_invariants", "make_schedule", "run_schedule"]

@@ -1,5 +1,5 @@
-"""What a schedule runs in: a database of its own, two processes that serve it (pools of their own), two tenants; and a memory of what
-each was told, by which is judged what is there in the end."""
+"""What a schedule runs in: a database of its own, two processes that serve it (pools of their own), two tenants; and a memory of
+what each was told, by which is judged what is there in the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from cairn.domain.ids import new_id
 from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import (
-    CairnError,
     ConflictError,
     DatabaseUnavailableError,
     NotFoundError,
@@ -28,13 +27,15 @@ from cairn.errors import (
 )
 from cairn.service import conversations, documents, jobs, models, runs, search
 from cairn.service.ask import start
-from cairn.settings import Settings, SettingsStore, parse_settings, read_environment
+from cairn.settings import Environment, SettingsStore, parse_settings, read_environment
 from cairn.wiring import Services, open_services
 from tests.documents import find, text_source
 from tests.faults.by_seed.plan import Schedule, Step
 from tests.faults.by_seed.rim import Operation, Outside
 from tests.waiting import hang_guard, until
 
+FIRST: Final = ("d0", "d1", "d2")
+"""Documents that each tenant has at the beginning; an earlier release read the first one."""
 COLLECTION: Final = "seeded"
 MODELS: Final = ("hashed:one", "hashed:two")
 SETTINGS: Final = b"""{
@@ -43,12 +44,26 @@ SETTINGS: Final = b"""{
   "chunking": {"passageSize": 200, "passageOverlap": 20, "chunkSize": 100, "chunkOverlap": 10},
   "graph": {"communities": {"inlinePassages": 6, "delaySeconds": 0, "changedShare": 0}}
 }"""
-WORDS: Final = "granite basalt marble quartz trail summit ridge valley glacier path marker river bridge forest".split()
+WORDS: Final = ("granite", "basalt", "marble", "quartz", "trail", "summit", "ridge", "valley", "glacier", "path", "marker")
+    "granite",
+    "basalt",
+    "marble",
+    "quartz",
+    "trail",
+    "summit",
+    "ridge",
+    "valley",
+    "glacier",
+    "path",
+    "marker",
+    "river",
+    "bridge",
+    "forest",
+]
 PEOPLE: Final = ("Anna Kowalski", "Ben Okafor", "Clara Jensen", "David Moreau", "Eva Lindqvist")
 PLACES: Final = ("Silver Lake", "Old Mill", "Mount Harrow")
 QUESTIONS: Final = ("Who met Anna Kowalski?", "What lies on the ridge?", "Where did they build a granite marker?")
 OUTAGES: Final = (DatabaseUnavailableError, QueryTimeoutError)
-TEXTS: Final = dict[str, set["str | None"]]
 
 Name = tuple[int, str]
 """Of a document: tenant and external id."""
@@ -129,21 +144,12 @@ class World:
         self, schedule: Schedule, owner: asyncpg.Connection, outside: Outside, processes: list[list[Services]]
     ) -> None:
         self.schedule, self.owner, self.outside, self.tenants = schedule, owner, outside, processes
-        self.memory = Memory()
+        self.memory = Memory({(tenant, name): {write_text(tenant, name, 0)} for tenant in (0, 1) for name in FIRST})
         self.struck: list[str] = []
         self.sent: list[tuple[str, int]] = []
         """Operations that nothing struck, with how many statements each sent."""
 
     # --- running ------------------------------------------------------------------------------------------------------------
-
-    async def begin(self) -> None:
-        """Each tenant has three documents, one of which an earlier release read."""
-        for tenant in (0, 1):
-            names = [f"d{n}" for n in range(3)]
-            sources = [self._source(tenant, name, 0) for name in names]
-            await documents.index_now(self.tenants[0][tenant], COLLECTION, sources)
-            self.memory.may_be |= {(tenant, name): {write_text(tenant, name, 0)} for name in names}
-        await self.owner.execute("UPDATE rag.documents SET loader_revision = 1 WHERE external_id = 'd0'")
 
     async def run(self) -> None:
         """All rounds; raises Violation."""
@@ -238,6 +244,14 @@ class World:
         if strange := set(stored) - set(self.memory.may_be):
             raise Violation("nothing is there that nobody stored", strange)
 
+    async def check_conversations(self) -> None:
+        """An answer that was handed out without a word of not being saved is in its conversation, unless that was deleted. Raises
+        Violation."""
+        said = {row["run_id"] for row in await self.owner.fetch("SELECT run_id FROM rag.messages WHERE role = 'assistant'")}
+        for run_id, place in self.memory.answered.items():
+            if place not in self.memory.forgotten and run_id not in said:
+                raise Violation("an answer that was told is in its conversation", f"{run_id} of {place}")
+
     async def stored_texts(self) -> dict[Name, str]:
         rows = await self.owner.fetch(
             "SELECT t.name AS tenant, d.external_id, x.text FROM rag.documents d JOIN rag.tenants t ON t.id = d.tenant_id "
@@ -246,9 +260,6 @@ class World:
         return {(int(row["tenant"] == "two"), row["external_id"]): row["text"] for row in rows}
 
     # --- what operations do ---------------------------------------------------------------------------------------------------
-
-    def _source(self, tenant: int, name: str, turn: int) -> Source:
-        return text_source(name, write_text(tenant, name, turn))
 
     async def ingest(self, services: Services, step: Step) -> None:
         with contextlib.ExitStack() as stack:
@@ -265,7 +276,7 @@ class World:
                 else:
                     self.memory.wrong.append(("a fault rejects no document", str(outcome)))
 
-            sources = [self._source(step.tenant, name, step.turn) for name in step.names]
+            sources = [_source(step.tenant, name, step.turn) for name in step.names]
             await documents.index_now(services, COLLECTION, sources, told)
 
     async def delete(self, services: Services, step: Step) -> None:
@@ -278,7 +289,7 @@ class World:
     async def upload(self, services: Services, step: Step) -> None:
         names = {(step.tenant, name): write_text(step.tenant, name, step.turn) for name in step.names}
         self.memory.may_be |= {name: {None, text} for name, text in names.items()}
-        sources = [self._source(step.tenant, name, step.turn) for name in step.names]
+        sources = [_source(step.tenant, name, step.turn) for name in step.names]
         job = await documents.index_later(services, COLLECTION, sources)
         self.memory.files[job.id] = list(names.items())
 
@@ -338,7 +349,9 @@ class World:
                 await runs.cancel_run(services, question.run_id)
         ends = [event for event in events if isinstance(event, TERMINAL)]
         if len(ends) != 1 or events[-1] is not ends[0]:
-            self.memory.wrong.append(("exactly one terminal event", f"{step.kind}: {[type(one).__name__ for one in events]}"))
+            self.memory.wrong.append(
+                ("exactly one terminal event", f"{step.kind}: {[type(one).__name__ for one in events]}")
+            )
         degraded = getattr(getattr(ends[0], "answer", None), "degraded", ()) if ends else ()
         if not any("could not be saved" in one for one in degraded) and type(ends[0]).__name__ == "Answered":
             self.memory.answered[question.run_id] = (step.tenant, session)
@@ -380,30 +393,47 @@ def _short(text: str | None) -> str | None:
     return text and text[:40]
 
 
-@contextlib.asynccontextmanager
-async def open_world(schedule: Schedule, dsn: str, home: Path) -> AsyncIterator[World]:
-    """On a migrated database that is empty."""
-    settings = parse_settings(SETTINGS)
-    environment = read_environment(
+def _environment(dsn: str, home: Path) -> Environment:
+    return read_environment(
         {"CAIRN_DATABASE_URL": dsn, "CAIRN_HOME": str(home), "CAIRN_TENANT": "one", "CAIRN_EMBEDDING_MODEL": MODELS[0]}
     )
+
+
+@contextlib.asynccontextmanager
+async def _open_process(dsn: str, home: Path) -> AsyncIterator[list[Services]]:
+    """Services of one process for both tenants."""
+    environment = _environment(dsn, home)
+    async with open_services(environment, SettingsStore(initial=parse_settings(SETTINGS))) as one:
+        async with one.database.connection() as connection:
+            tenant = await connection.fetchval("SELECT rag.ensure_tenant('two')")
+        yield [one, replace(one, principal=Principal(tenant, "two"), environment=replace(environment, tenant="two"))]
+
+
+async def fill_template(dsn: str, home: Path) -> None:
+    """Make a database that schedules begin with: its tables, the models, both tenants with their documents."""
+    async with _open_process(dsn, home) as tenants:
+        for tenant, services in enumerate(tenants):
+            await documents.index_now(services, COLLECTION, [_source(tenant, name, 0) for name in FIRST])
+        for name in MODELS:
+            await models.add_model(tenants[0], name)
+        await tenants[0].worker().run_until_idle()
+    owner = await asyncpg.connect(dsn)
+    await owner.execute("UPDATE rag.documents SET loader_revision = 1 WHERE external_id = $1", FIRST[0])
+    await owner.close()
+
+
+@contextlib.asynccontextmanager
+async def open_world(schedule: Schedule, dsn: str, home: Path) -> AsyncIterator[World]:
+    """On a copy of the template, that nothing else uses."""
     async with contextlib.AsyncExitStack() as stack:
         owner = await asyncpg.connect(dsn)
         stack.push_async_callback(owner.close)
-        processes = []
-        for _ in range(2):
-            one = await stack.enter_async_context(open_services(environment, _settings(settings)))
-            async with one.database.connection() as connection:
-                tenant = await connection.fetchval("SELECT rag.ensure_tenant('two')")
-            other = replace(one, principal=Principal(tenant, "two"), environment=replace(environment, tenant="two"))
-            processes.append([one, other])
-        world = World(schedule, owner, Outside(dsn, owner), processes)
-        await world.begin()
-        yield world
+        processes = [await stack.enter_async_context(_open_process(dsn, home)) for _ in range(2)]
+        yield World(schedule, owner, Outside(dsn, owner), processes)
 
 
-def _settings(settings: Settings) -> SettingsStore:
-    return SettingsStore(initial=settings)
+def _source(tenant: int, name: str, turn: int) -> Source:
+    return text_source(name, write_text(tenant, name, turn))
 
 
-__all__ = ["CairnError", "Violation", "World", "open_world"]
+__all__ = ["Violation", "World", "fill_template", "open_world"]
