@@ -44,7 +44,7 @@ SETTINGS: Final = b"""{
   "chunking": {"passageSize": 200, "passageOverlap": 20, "chunkSize": 100, "chunkOverlap": 10},
   "graph": {"communities": {"inlinePassages": 6, "delaySeconds": 0, "changedShare": 0}}
 }"""
-WORDS: Final = ("granite", "basalt", "marble", "quartz", "trail", "summit", "ridge", "valley", "glacier", "path", "marker")
+WORDS: Final = (
     "granite",
     "basalt",
     "marble",
@@ -56,10 +56,7 @@ WORDS: Final = ("granite", "basalt", "marble", "quartz", "trail", "summit", "rid
     "glacier",
     "path",
     "marker",
-    "river",
-    "bridge",
-    "forest",
-]
+)
 PEOPLE: Final = ("Anna Kowalski", "Ben Okafor", "Clara Jensen", "David Moreau", "Eva Lindqvist")
 PLACES: Final = ("Silver Lake", "Old Mill", "Mount Harrow")
 QUESTIONS: Final = ("Who met Anna Kowalski?", "What lies on the ridge?", "Where did they build a granite marker?")
@@ -247,7 +244,9 @@ class World:
     async def check_conversations(self) -> None:
         """An answer that was handed out without a word of not being saved is in its conversation, unless that was deleted. Raises
         Violation."""
-        said = {row["run_id"] for row in await self.owner.fetch("SELECT run_id FROM rag.messages WHERE role = 'assistant'")}
+        said = {
+            row["run_id"] for row in await self.owner.fetch("SELECT run_id FROM rag.messages WHERE role = 'assistant'")
+        }
         for run_id, place in self.memory.answered.items():
             if place not in self.memory.forgotten and run_id not in said:
                 raise Violation("an answer that was told is in its conversation", f"{run_id} of {place}")
