@@ -8,7 +8,7 @@ HALF: Final = """
 SELECT d.external_id, d.status FROM rag.documents d
 LEFT JOIN LATERAL (SELECT count(*) AS n FROM rag.passages p WHERE p.document_id = d.id) p ON true
 LEFT JOIN LATERAL (SELECT count(*) AS n FROM rag.chunks c WHERE c.document_id = d.id) c ON true
-LEFT JOIN LATERAL (SELECT count(*) AS n FROM rag.embeddings e WHERE e.document_id = d.id) e ON true
+LEFT JOIN LATERAL (SELECT count(DISTINCT e.chunk_id) AS n FROM rag.embeddings e WHERE e.document_id = d.id) e ON true
 LEFT JOIN LATERAL (SELECT count(*) AS n FROM rag.lexical_index l WHERE l.document_id = d.id) l ON true
 LEFT JOIN LATERAL (SELECT count(*) AS n FROM rag.document_texts t
                    WHERE t.document_id = d.id AND t.version = d.version) t ON true

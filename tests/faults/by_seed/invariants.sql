@@ -147,8 +147,6 @@ WHERE status NOT IN ('queued', 'running') AND (lease_until IS NOT NULL OR finish
 SELECT a.document_id FROM rag.embedded_ahead a JOIN rag.documents d ON (d.tenant_id, d.id) = (a.tenant_id, a.document_id)
 WHERE d.status = 'indexed'
 
--- name: no session of the product has a transaction open, or a lock
-SELECT pid, state, left(query, 80) AS query FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'cairn%' AND state LIKE 'idle in %'
-UNION ALL SELECT l.pid, l.mode, l.locktype FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+-- name: no session holds an advisory lock
+SELECT l.pid, l.mode FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 WHERE d.datname = current_database() AND l.locktype = 'advisory'

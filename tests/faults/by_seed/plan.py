@@ -10,14 +10,14 @@ from typing import Final
 STATEMENTS: Final[Mapping[str, int]] = {
     "ingest": 51, "replace": 51, "delete": 18, "upload": 13, "work": 120, "reindex": 7, "reread": 7, "backfill": 11, "flip": 8,
     "forget": 8, "search": 16, "ask": 41, "resumable": 108, "cancel run": 63, "cancel job": 6, "communities": 23, "upkeep": 9,
-    "clear": 4, "forget conversation": 5,
+    "clear": 4, "forget conversation": 5, "migrate": 150,
 }  # fmt: skip
 """Operations, and about how many statements each sends, among which faults are placed. `work`: a worker that does what is due."""
 
 WEIGHTS: Final[Mapping[str, int]] = {
     "ingest": 5, "replace": 7, "delete": 4, "upload": 4, "work": 8, "reindex": 3, "reread": 2, "backfill": 2, "flip": 2,
     "forget": 1, "search": 4, "ask": 3, "resumable": 4, "cancel run": 2, "cancel job": 1, "communities": 2, "upkeep": 1,
-    "clear": 1, "forget conversation": 1,
+    "clear": 1, "forget conversation": 1, "migrate": 1,
 }  # fmt: skip
 
 FAULTS: Final[Mapping[str, int]] = {
@@ -26,6 +26,8 @@ FAULTS: Final[Mapping[str, int]] = {
     "full disk": 2, "no memory": 1, "query cancelled": 1, "clock ahead": 2, "clock back": 1,
 }  # fmt: skip
 """What may go wrong, and how often in relation. `after`: the server has done the statement, and nobody hears of it."""
+
+MIGRATION_FAULTS: Final = ("cut", "cancel", "hang")
 
 DOCUMENTS: Final = 5
 """Names of documents in a collection that operations choose from, besides files that are handed over."""
@@ -96,5 +98,7 @@ def _step(chance: random.Random, turn: int) -> Step:
 
 
 def _fault(chance: random.Random, kind: str) -> Fault:
+    if kind == "migrate":  # it has connections of its own: what strikes stands between them and the server
+        return Fault(chance.choice(MIGRATION_FAULTS), chance.randint(1, STATEMENTS[kind]))
     [what] = chance.choices(list(FAULTS), list(FAULTS.values()))
     return Fault(what, chance.randint(1, STATEMENTS[kind]))

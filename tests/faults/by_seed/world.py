@@ -30,6 +30,7 @@ from cairn.service.ask import start
 from cairn.settings import Environment, SettingsStore, parse_settings, read_environment
 from cairn.wiring import Services, open_services
 from tests.documents import find, text_source
+from tests.faults.by_seed.migration import migrate_struck
 from tests.faults.by_seed.plan import Schedule, Step
 from tests.faults.by_seed.rim import Operation, Outside
 from tests.waiting import hang_guard, until
@@ -138,9 +139,10 @@ class World:
     """`tenants[process][tenant]`: the services of both processes for both tenants."""
 
     def __init__(
-        self, schedule: Schedule, owner: asyncpg.Connection, outside: Outside, processes: list[list[Services]]
+        self, schedule: Schedule, dsn: str, owner: asyncpg.Connection, processes: list[list[Services]]
     ) -> None:
-        self.schedule, self.owner, self.outside, self.tenants = schedule, owner, outside, processes
+        self.schedule, self.dsn, self.owner, self.tenants = schedule, dsn, owner, processes
+        self.outside = Outside(dsn, owner)
         self.memory = Memory({(tenant, name): {write_text(tenant, name, 0)} for tenant in (0, 1) for name in FIRST})
         self.struck: list[str] = []
         self.sent: list[tuple[str, int]] = []
@@ -167,6 +169,8 @@ class World:
                 raise Violation(*self.memory.wrong[0])
 
     def _operation(self, step: Step) -> Operation:
+        if step.kind == "migrate":
+            return Operation(f"{step.kind} {step.turn}", {}, self.outside)
         awaited = next((fault.at for fault in step.faults if fault.kind == "cancel at await"), None)
         faults = {fault.at: fault.kind for fault in step.faults if fault.kind != "cancel at await"}
         return Operation(f"{step.kind} {step.turn}", faults, self.outside, awaited)
@@ -208,19 +212,24 @@ class World:
     # --- rest ---------------------------------------------------------------------------------------------------------------
 
     async def rest(self) -> None:
-        """Leases of the dead are over, every job is done, upkeep has run; by a process that nothing strikes."""
-        async with hang_guard(60):
-            await self.owner.execute("UPDATE rag.documents SET updated_at = updated_at - interval '1 hour'")
-            for _ in range(50):
-                await self.outside.free_leases()
-                for services in self.tenants[0]:
-                    await runs.bury_runs(services)
-                    await documents.end_abandoned(services)
-                if not await self.tenants[0][0].worker().run_until_idle():
-                    break
-            for process in self.tenants:
-                await process[0].traces.flush()
-            await until(self._is_quiet)
+        """Leases of the dead are over, every job is done, upkeep has run; by a process that nothing strikes. Raises Violation."""
+        try:
+            async with hang_guard(60):
+                await self.owner.execute("UPDATE rag.documents SET updated_at = updated_at - interval '1 hour'")
+                for _ in range(50):
+                    await self.outside.free_leases()
+                    for services in self.tenants[0]:
+                        await runs.bury_runs(services)
+                        await documents.end_abandoned(services)
+                    if not await self.tenants[0][0].worker().run_until_idle():
+                        break
+                for process in self.tenants:
+                    await process[0].traces.flush()
+                await until(self._is_quiet)
+        except (TimeoutError, AssertionError) as error:
+            raise Violation(
+                "no session keeps a transaction open, and no job comes again for ever", repr(error)
+            ) from error
 
     async def settle(self) -> None:
         """What is stored is what was acknowledged. Raises Violation."""
@@ -378,13 +387,25 @@ class World:
         self.memory.forgotten.add((step.tenant, session))
         await conversations.delete_history(services, session)
 
+    async def migrate(self, services: Services, step: Step) -> None:
+        """A database of its own, in which nothing else is at work."""
+        name = f"{await self.owner.fetchval('SELECT current_database()')}_{step.turn}"
+        owner = await asyncpg.connect(self.dsn)
+        try:
+            struck = await migrate_struck(owner, self.dsn, name, step.faults)
+            self.struck += [f"migrate {step.turn}: {what}" for what in struck]
+        except AssertionError as error:
+            self.memory.wrong.append(("a migration is finished by the next one", str(error)))
+        finally:
+            await owner.close()
+
 
 _WORK: Final[dict[str, Callable[[World, Services, Step], Awaitable[None]]]] = {
     "ingest": World.ingest, "replace": World.ingest, "delete": World.delete, "upload": World.upload, "work": World.work,
     "reindex": World.reindex, "reread": World.reread, "backfill": World.backfill, "flip": World.flip, "forget": World.forget,
     "search": World.search, "ask": World.ask, "resumable": World.resumable, "cancel run": World.cancel_run,
     "cancel job": World.cancel_job, "communities": World.communities, "upkeep": World.upkeep, "clear": World.clear,
-    "forget conversation": World.forget_conversation,
+    "forget conversation": World.forget_conversation, "migrate": World.migrate,
 }  # fmt: skip
 
 
@@ -428,7 +449,7 @@ async def open_world(schedule: Schedule, dsn: str, home: Path) -> AsyncIterator[
         owner = await asyncpg.connect(dsn)
         stack.push_async_callback(owner.close)
         processes = [await stack.enter_async_context(_open_process(dsn, home)) for _ in range(2)]
-        yield World(schedule, owner, Outside(dsn, owner), processes)
+        yield World(schedule, dsn, owner, processes)
 
 
 def _source(tenant: int, name: str, turn: int) -> Source:
