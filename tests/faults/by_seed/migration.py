@@ -16,9 +16,10 @@ from cairn.errors import CairnError
 from tests.faults.by_seed.plan import Fault
 from tests.faults.database_proxy import database_proxy
 
-SCHEMA: Final = """
+SCHEMA: Final = r"""
 SELECT 'function' AS what, p.proname::text AS name, md5(pg_get_functiondef(p.oid)) AS said FROM pg_proc p
-JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname IN ('rag', 'analyst') WHERE p.prokind IN ('f', 'p')
+JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname IN ('rag', 'analyst')
+WHERE p.prokind = 'f' AND p.proname !~ '^search_\d+$'
 UNION ALL SELECT 'policy', tablename || ' ' || policyname, md5(concat(qual, with_check)) FROM pg_policies
 UNION ALL SELECT 'table', c.relname,
   md5(string_agg(concat_ws(' ', a.attname, a.atttypid::regtype, a.attnotnull), ',' ORDER BY a.attnum))

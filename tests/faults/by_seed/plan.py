@@ -10,14 +10,14 @@ from typing import Final
 STATEMENTS: Final[Mapping[str, int]] = {
     "ingest": 51, "replace": 51, "delete": 18, "upload": 13, "work": 120, "reindex": 7, "reread": 7, "backfill": 11, "flip": 8,
     "forget": 8, "search": 16, "ask": 41, "resumable": 108, "cancel run": 63, "cancel job": 6, "communities": 23, "upkeep": 9,
-    "clear": 4, "forget conversation": 5, "migrate": 150,
+    "clear": 4, "forget conversation": 5, "migrate": 150, "killed worker": 400,
 }  # fmt: skip
 """Operations, and about how many statements each sends, among which faults are placed. `work`: a worker that does what is due."""
 
 WEIGHTS: Final[Mapping[str, int]] = {
     "ingest": 5, "replace": 7, "delete": 4, "upload": 4, "work": 8, "reindex": 3, "reread": 2, "backfill": 2, "flip": 2,
     "forget": 1, "search": 4, "ask": 3, "resumable": 4, "cancel run": 2, "cancel job": 1, "communities": 2, "upkeep": 1,
-    "clear": 1, "forget conversation": 1, "migrate": 1,
+    "clear": 1, "forget conversation": 1, "migrate": 1, "killed worker": 1,
 }  # fmt: skip
 
 FAULTS: Final[Mapping[str, int]] = {
@@ -28,6 +28,7 @@ FAULTS: Final[Mapping[str, int]] = {
 """What may go wrong, and how often in relation. `after`: the server has done the statement, and nobody hears of it."""
 
 MIGRATION_FAULTS: Final = ("cut", "cancel", "hang")
+"""Of `migrate` the numbers count messages to and from the server, as they do of `killed worker`, a process of its own."""
 
 DOCUMENTS: Final = 5
 """Names of documents in a collection that operations choose from, besides files that are handed over."""
@@ -93,12 +94,15 @@ def _step(chance: random.Random, turn: int) -> Step:
         names = (f"d{chance.randrange(DOCUMENTS)}",)
     elif kind == "upload":
         names = tuple(f"u{turn}-{n}" for n in range(chance.randint(1, 2)))
-    faults = tuple(_fault(chance, kind) for _ in range(chance.choice([0, 0, 0, 1, 1, 2])))
+    wanted = 1 if kind == "killed worker" else chance.choice([0, 0, 0, 1, 1, 2])
+    faults = tuple(_fault(chance, kind) for _ in range(wanted))
     return Step(kind, int(chance.random() < 0.25), chance.randrange(2), names, turn, faults)
 
 
 def _fault(chance: random.Random, kind: str) -> Fault:
     if kind == "migrate":  # it has connections of its own: what strikes stands between them and the server
         return Fault(chance.choice(MIGRATION_FAULTS), chance.randint(1, STATEMENTS[kind]))
+    if kind == "killed worker":
+        return Fault("kill -9", chance.randint(1, STATEMENTS[kind]))
     [what] = chance.choices(list(FAULTS), list(FAULTS.values()))
     return Fault(what, chance.randint(1, STATEMENTS[kind]))

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,9 +25,11 @@ from tests.conftest import Clones, write_package
 from tests.faults.by_seed.fresh import compare_with_fresh
 from tests.faults.by_seed.plan import Schedule, make_schedule
 from tests.faults.by_seed.rim import rim
-from tests.faults.by_seed.world import MODELS, Violation, World, fill_template, open_world
+from tests.faults.by_seed.world import MODELS, PACKAGES, Violation, World, fill_template, open_world
 from tests.faults.recounts import RECOUNTS
 
+TEMPLATE: Final = "seeds_template"
+"""Database that schedules begin with a copy of."""
 PACKAGE: Final = "seeded_for_cairn"
 PROVIDER: Final = '''
 import hashlib
@@ -85,12 +87,13 @@ def load_invariants() -> Mapping[str, str]:
     return {**{f"recount: {name}": sql.strip() for name, sql in RECOUNTS.items()}, **own}
 
 
-async def ask_invariants(owner: asyncpg.Connection) -> dict[str, list[Any]]:
-    """Those that are broken, with the first rows that show it."""
-    found = {
-        name: await owner.fetch(f"SELECT * FROM ({sql}) AS broken LIMIT 5") for name, sql in load_invariants().items()
-    }
-    return {name: [dict(row) for row in rows] for name, rows in found.items() if rows}
+async def ask_invariants(owner: asyncpg.Connection, names: Collection[str] | None = None) -> dict[str, list[Any]]:
+    """Those of these names, or of all, that are broken, with the first rows that show it."""
+    broken = {}
+    for name in load_invariants() if names is None else names:
+        if rows := await owner.fetch(f"SELECT * FROM ({load_invariants()[name]}) AS broken LIMIT 5"):
+            broken[name] = [dict(row) for row in rows]
+    return broken
 
 
 async def run_schedule(schedule: Schedule, dsn: str, home: Path) -> Report:
@@ -126,14 +129,13 @@ async def open_yard(
     server: EmbeddedServer, clones: Clones, folder: Path
 ) -> AsyncIterator[Callable[[int], Awaitable[Report]]]:
     """What runs the schedule of a seed in a database of its own; several may run at the same time."""
-    template = "seeds_template"
-    with hashed_models(folder / "models"):
-        clones.make(template)
-        await fill_template(server.dsn(template), folder)
+    with hashed_models(folder / PACKAGES):
+        clones.make(TEMPLATE)
+        await fill_template(server.dsn(TEMPLATE), folder)
 
         async def run(seed: int) -> Report:
             name = f"seed_{seed}"
-            clones.make(name, template)
+            clones.make(name, TEMPLATE)
             try:
                 return await run_schedule(make_schedule(seed), server.dsn(name), folder)
             finally:
@@ -141,7 +143,7 @@ async def open_yard(
 
         with rim():
             yield run
-        clones.drop(template)
+        clones.drop(TEMPLATE)
 
 
 @contextlib.contextmanager

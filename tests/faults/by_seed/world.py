@@ -30,6 +30,7 @@ from cairn.service.ask import start
 from cairn.settings import Environment, SettingsStore, parse_settings, read_environment
 from cairn.wiring import Services, open_services
 from tests.documents import find, text_source
+from tests.faults.by_seed.killed_worker import kill_worker
 from tests.faults.by_seed.migration import migrate_struck
 from tests.faults.by_seed.plan import Schedule, Step
 from tests.faults.by_seed.rim import Operation, Outside
@@ -38,6 +39,8 @@ from tests.waiting import hang_guard, until
 FIRST: Final = ("d0", "d1", "d2")
 """Documents that each tenant has at the beginning; an earlier release read the first one."""
 COLLECTION: Final = "seeded"
+PACKAGES: Final = "models"
+"""Folder of the home with the package of embedding models."""
 MODELS: Final = ("hashed:one", "hashed:two")
 SETTINGS: Final = b"""{
   "jobs": {"leaseSeconds": 600, "heartbeatSeconds": 60, "pollSeconds": 0.05, "retrySeconds": 0, "maxAttempts": 50},
@@ -169,7 +172,7 @@ class World:
                 raise Violation(*self.memory.wrong[0])
 
     def _operation(self, step: Step) -> Operation:
-        if step.kind == "migrate":
+        if step.kind in ("migrate", "killed worker"):
             return Operation(f"{step.kind} {step.turn}", {}, self.outside)
         awaited = next((fault.at for fault in step.faults if fault.kind == "cancel at await"), None)
         faults = {fault.at: fault.kind for fault in step.faults if fault.kind != "cancel at await"}
@@ -399,6 +402,12 @@ class World:
         finally:
             await owner.close()
 
+    async def killed_worker(self, services: Services, step: Step) -> None:
+        """A process of its own is killed."""
+        [fault] = step.faults
+        if await kill_worker(self.dsn, services.environment.home, services.environment.home / PACKAGES, fault.at):
+            self.struck.append(f"{step.kind} {step.turn}: {fault}")
+
 
 _WORK: Final[dict[str, Callable[[World, Services, Step], Awaitable[None]]]] = {
     "ingest": World.ingest, "replace": World.ingest, "delete": World.delete, "upload": World.upload, "work": World.work,
@@ -406,6 +415,7 @@ _WORK: Final[dict[str, Callable[[World, Services, Step], Awaitable[None]]]] = {
     "search": World.search, "ask": World.ask, "resumable": World.resumable, "cancel run": World.cancel_run,
     "cancel job": World.cancel_job, "communities": World.communities, "upkeep": World.upkeep, "clear": World.clear,
     "forget conversation": World.forget_conversation, "migrate": World.migrate,
+    "killed worker": World.killed_worker,
 }  # fmt: skip
 
 
@@ -420,7 +430,7 @@ def _environment(dsn: str, home: Path) -> Environment:
 
 
 @contextlib.asynccontextmanager
-async def _open_process(dsn: str, home: Path) -> AsyncIterator[list[Services]]:
+async def open_process(dsn: str, home: Path) -> AsyncIterator[list[Services]]:
     """Services of one process for both tenants."""
     environment = _environment(dsn, home)
     async with open_services(environment, SettingsStore(initial=parse_settings(SETTINGS))) as one:
@@ -431,7 +441,7 @@ async def _open_process(dsn: str, home: Path) -> AsyncIterator[list[Services]]:
 
 async def fill_template(dsn: str, home: Path) -> None:
     """Make a database that schedules begin with: its tables, the models, both tenants with their documents."""
-    async with _open_process(dsn, home) as tenants:
+    async with open_process(dsn, home) as tenants:
         for tenant, services in enumerate(tenants):
             await documents.index_now(services, COLLECTION, [_source(tenant, name, 0) for name in FIRST])
         for name in MODELS:
@@ -448,7 +458,7 @@ async def open_world(schedule: Schedule, dsn: str, home: Path) -> AsyncIterator[
     async with contextlib.AsyncExitStack() as stack:
         owner = await asyncpg.connect(dsn)
         stack.push_async_callback(owner.close)
-        processes = [await stack.enter_async_context(_open_process(dsn, home)) for _ in range(2)]
+        processes = [await stack.enter_async_context(open_process(dsn, home)) for _ in range(2)]
         yield World(schedule, dsn, owner, processes)
 
 
