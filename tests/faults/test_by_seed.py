@@ -113,7 +113,7 @@ BREAKS = {
     "every chunk has one vector of the model that serves, and of others all or none":
         f"DELETE FROM rag.embeddings WHERE document_id = {ONE}",
     "no vector is of a model that the collection does not use":
-        "UPDATE rag.embeddings SET model_id = (SELECT max(id) FROM rag.embedding_models)",
+        "UPDATE rag.embeddings SET model_id = 99",
     "one model at most serves a collection": "INSERT INTO rag.collection_models (tenant_id, collection_id, model_id, state) "
     "SELECT tenant_id, id, 0, 'serving' FROM rag.collections",
     "nothing belongs to a document, collection or run of another tenant, or of none":
@@ -139,7 +139,7 @@ BREAKS = {
     "a deletion is in the audit log once, and nothing that was not deleted":
         "INSERT INTO rag.audit_events SELECT tenant_id, gen_random_uuid(), occurred_at, caller, caller_name, action, target, "
         "detail FROM rag.audit_events WHERE action = 'document.delete'",
-    "jobs that ended are nobody's, and no work is ordered twice": "UPDATE rag.jobs SET status = 'queued'",
+    "jobs that ended are nobody's, and no work is ordered twice": "UPDATE rag.jobs SET finished_at = NULL",
     "nothing that was embedded ahead is left of a document that is there": "INSERT INTO rag.embedded_ahead "
     "SELECT tenant_id, document_id, model_id, content_hash, embedding FROM rag.embeddings ON CONFLICT DO NOTHING",
     "no session holds an advisory lock": "SELECT pg_advisory_xact_lock(7)",

@@ -21,11 +21,11 @@ SELECT 'function' AS what, p.proname::text AS name, md5(pg_get_functiondef(p.oid
 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname IN ('rag', 'analyst')
 WHERE p.prokind = 'f' AND p.proname !~ '^search_\d+$'
 UNION ALL SELECT 'policy', tablename || ' ' || policyname, md5(concat(qual, with_check)) FROM pg_policies
-UNION ALL SELECT 'table', c.relname,
+UNION ALL SELECT 'table', c.oid::regclass::text,
   md5(string_agg(concat_ws(' ', a.attname, a.atttypid::regtype, a.attnotnull), ',' ORDER BY a.attnum))
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname IN ('rag', 'analyst')
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition GROUP BY c.relname
+WHERE c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition GROUP BY c.oid
 UNION ALL SELECT 'index', i.indexrelid::regclass::text, i.indisvalid::text FROM pg_index i
 JOIN pg_class c ON c.oid = i.indrelid AND NOT c.relispartition
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'rag' WHERE i.indexrelid::regclass::text NOT LIKE '%hnsw%'
