@@ -29,7 +29,7 @@ from cairn.answer.extract import (
     with_sum_first,
 )
 from cairn.answer.quotation import lead_over_others, quote
-from cairn.answer.reading import UNREAD, as_stretch, choose_places
+from cairn.answer.reading import UNREAD, ReadBy, as_stretch, choose_places, nearest_cosines
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -118,13 +118,13 @@ async def extract_across(
     first: int = 1,
     known: str = "",
     calibration: Calibration = UNCALIBRATED,
-    reader: AnswerReader | None = None,
+    by: ReadBy | None = None,
 ) -> Draft:
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
-    stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
+    stands; where there is a reader (`by`), of the places that are nearest the one that it takes for an answer. Not found where none is
     near enough. See `extract` for the rest. Raises ProviderError."""
-    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
-    found = saying_what_it_costs(question, found) if reader else found
+    found = nearest_places(unsaid(candidates(passages), known), by.chunks if by else ())
+    found = saying_what_it_costs(question, found) if by else found
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -132,7 +132,7 @@ async def extract_across(
     cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
     measured = measure(terms, found, passages)
     scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))
-    reading = await _read(question, found, scores, passages, reader) if reader else None
+    reading = await _read(question, found, scores, passages, by.reader) if by else None
     scores = scores if reading is None else weigh_reading(scores, reading)
     order = with_sum_first([int(at) for at in np.argsort(-scores, kind="stable")], found, scores, terms, passages)
     values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
@@ -147,6 +147,17 @@ async def extract_across(
     said = replies(language).written_in
     note = said.get(written_in(passages[best.rank]) or "") or said.get("other", "")
     return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
+
+
+def nearest_places(
+    found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[int, int, float]]], most: int = MOST_EMBEDDED
+) -> list[Candidate]:
+    """Those that are compared, in the order of the passages: in the chunks that are nearest to the question, where their vectors
+    are known, else the first ones."""
+    if len(found) <= most or not any(chunks):
+        return list(found[:most])
+    nearest = np.argsort(-nearest_cosines(found, chunks), kind="stable")[:most]
+    return [found[at] for at in sorted(map(int, nearest))]
 
 
 @dataclass(frozen=True, slots=True)

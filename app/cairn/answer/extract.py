@@ -152,14 +152,14 @@ def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Cand
 
 
 def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float | None) -> bool:
-    """Whether the quotation is shown. More is wanted where the reader has read it, which tells a number, a time or a name well
-    from what stands near to it, and most where it doubts itself (`read`: its log odds), unless as little is `enough` as of a
-    document that the question names."""
-    if read is not None and enough == PRESENT_ENOUGH:
+    """Whether the quotation is shown. More is wanted of a number, a time or a name where the reader has read it, which tells these
+    well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a guess;
+    not where as little is `enough` as of a document that the question names. Of all else the unit may be the wrong one where
+    the documents answer: what is shown around it and beside it may answer (docs/adr/0133-guesses-about-ways-are-shown.md)."""
+    if read is not None and enough == PRESENT_ENOUGH and asked.anything and not asked.way:
         if confidence.value < RIGHT_ENOUGH:
             return False
-        if asked.anything and not asked.way:
-            enough = FACT_DOUBTED if read < READER_DOUBTS else FACT_ENOUGH
+        enough = FACT_DOUBTED if read < READER_DOUBTS and confidence.value < SURE else FACT_ENOUGH
     return confidence.present >= enough
 
 
