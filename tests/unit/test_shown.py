@@ -350,8 +350,28 @@ def test_an_item_without_room_is_begun_with_its_sentences() -> None:
 @pytest.mark.parametrize(("more", "begun"), [(65, True), (67, False)], ids=["two sentences", "its name alone"])
 def test_an_item_is_not_begun_with_its_name_alone(more: int, begun: bool) -> None:
     part = SHOP.format(more=" It is dark." * more) + " Names are set apart." * 40
-    assert ("Who is named here" in (text := shown(in_long_section(part), "Nobody enters."))) is begun
-    assert ("- Keys." in text) is begun
+    text = shown(in_long_section(part), "Nobody enters.", said_briefly=True)
+    assert ("Who is named here" in text) is ("- Keys." in text) is begun
+
+
+STEPS = "There are four steps:\n\n" + "\n".join(
+    f"{n}. {said} It is not hard.{' It takes a while, and nobody may look on.' * 12}"
+    for n, said in [
+        (1, "Empty it. Pour the water of the last journey out of the kettle, to the last drop."),
+        (2, "Rinse it. Take clear water for it, and as much as goes in, or the tea is bitter."),
+        (3, "Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. Sing."),
+        (4, "Put it away. Keep it dry."),
+    ]
+)
+
+
+def test_steps_without_room_are_told_by_how_they_begin() -> None:
+    quoted = "Pour the water of the last journey out of the kettle, to the last drop."
+    assert shown(in_long_section(STEPS), quoted).endswith(
+        "\n3. Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. …\n"
+        "4. Put it away. Keep it dry. It is not hard. It takes a while, and nobody may look on. …"
+    )
+    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n- …")
 
 
 def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:

@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from statistics import fmean
 from textwrap import indent
 from typing import Final
+from uuid import UUID
 
 import numpy as np
 
@@ -77,6 +78,8 @@ AS_MUCH: Final = 0.9  # measured: tests/unit/test_edges_quotation.py
 """Share of what the best holds of the question that it must hold."""
 OTHERS: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Other places that are named where the best is not sure."""
+OTHER_CHARS: Final = 600  # bound: tests/unit/test_edges_quotation.py
+"""Of a list or code that is shown of such a place, with what introduces it."""
 SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
@@ -364,7 +367,8 @@ def _others(
     draft: Draft, quoted: Sequence[Excerpt], order: Sequence[int], found: Sequence[Candidate], scores: Measured,
     terms: QuestionTerms, passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
-    """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something."""
+    """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something. Where
+    a way or things are asked for, items and code are shown with the list that they stand in and what introduces it."""
     n = draft.citations[-1].n + 1
     places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
     taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
@@ -375,20 +379,39 @@ def _others(
         if len(chosen) >= limit or scores[at] <= floor:
             break
         candidate, passage = found[at], passages[found[at].rank]
-        if candidate.announces or any(says_the_same(candidate, other) for other in known):
+        if any(says_the_same(candidate, other) for other in known):
             continue
         made = quote(at, found, scores, terms, passages)
         spans = [(passage.start + start, passage.start + end) for start, end in made.spans]
-        overlaps = any(
-            of == passage.document_id and s < end and start < e for start, end in spans for of, s, e in taken
-        )
-        if overlaps or len(made.shown) > MOST_CHARS:
+
+        def is_taken(start: int, end: int, of: UUID = passage.document_id) -> bool:
+            return any(of == other and s < end and start < e for other, s, e in taken)
+
+        if any(is_taken(*span) for span in spans):
             continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
-        chosen.append((cited, _as_item(made)))
+        around = None if terms.asked.said_briefly else _list_around(made, passage)
+        if around and not is_taken(*(passage.start + place for place in around.span)):
+            cited = replace(cited, context=_context(around, cited, passage, ()))
+            chosen.append((cited, _set_in(as_markdown(around))))
+            spans.append((passage.start + around.span[0], passage.start + around.span[1]))
+        elif candidate.announces or len(made.shown) > MOST_CHARS:
+            continue
+        else:
+            chosen.append((cited, _as_item(made)))
         taken += [(passage.document_id, *span) for span in spans]
         known.append(candidate)
     return tuple(chosen)
+
+
+def _list_around(made: Excerpt, passage: Passage) -> ShownPart | None:
+    """The list, code or table that a quotation stands in or announces, with what introduces it, where it is short."""
+    if made.kind == "row" or is_code_type(passage.media_type):
+        return None
+    around = surroundings(passage.content, made.spans[-1], said_briefly=True)
+    start, end = around.span
+    holds = any(block.kind in ("list", "code", "table") for block in around.blocks)
+    return around if holds and end - start <= OTHER_CHARS else None
 
 
 def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
@@ -441,8 +464,13 @@ def _as_item(made: Excerpt) -> str:
     if made.kind != "code":
         return made.shown
     if "\n" in made.shown or "`" in made.shown:
-        return "\n" + indent(as_code(made.shown), "  ") + "\n "
+        return _set_in(as_code(made.shown))
     return f"`{made.shown}`"
+
+
+def _set_in(text: str) -> str:
+    """Blocks of Markdown as a part of an item."""
+    return "\n" + indent(text, "  ") + "\n "
 
 
 def name_others(draft: Draft, language: str) -> Draft:

@@ -31,6 +31,8 @@ INTRODUCTION: Final = 300  # bound: tests/unit/test_edges_shown.py
 what the sections below it say."""
 FEWEST_BEGUN: Final = 2  # measured: tests/unit/test_shown.py
 """Sentences of an item that are shown where there is no room for all of it: the first is often its name alone."""
+OUTLINED: Final = 600  # bound: tests/unit/test_edges_shown.py
+"""Characters of what items begin with that there is no room for: of five steps it is worth knowing what each one is."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
@@ -51,13 +53,15 @@ WINDOW: Final = 4000  # bound: tests/unit/test_edges_shown.py
 @dataclass(frozen=True, slots=True)
 class ShownPart:
     """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of. `above`: a term, or what an
-    item begins with, that stands before it, and that it says something of; `lead`: the code that its section is about."""
+    item begins with, that stands before it, and that it says something of; `lead`: the code that its section is about.
+    `outlined`: what is left out at the end of a list is told by the first sentence of each item."""
 
     content: str
     span: Span
     blocks: tuple[Block, ...]
     above: Span | None = None
     lead: Block | None = None
+    outlined: bool = False
 
 
 def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
@@ -67,11 +71,11 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table;
     of a list of definitions the term with all that is said of it.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it, of
-    a list the next item begun where it has no room for all of it; a paragraph with what it introduces, or with what it
+    a list the next item begun, and the others by their first sentence, where it has no room for all of it; a paragraph with what it introduces, or with what it
     speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the list or code that the
-    section leads to, or else the code that it begins with. That is left out where what is asked is `said_briefly`: a date
-    is in a sentence, a way of doing something in the command behind it, or
-    in the one whose options it tells. `row`: of a row its table alone, as far as there is room.
+    section leads to, or else the code that it begins with. That, and what lists go on with, is left out where what is asked is
+    `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one whose options it
+    tells. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -97,7 +101,8 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
     inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
-    return ShownPart(content, (start, span[1]), inside, above, lead if lead and lead.end <= start else None)
+    lead = lead if lead and lead.end <= start else None
+    return ShownPart(content, (start, span[1]), inside, above, lead, outlined=not said_briefly)
 
 
 def _near(content: str, quoted: Span) -> str:
@@ -493,9 +498,26 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
             yield _cut(around.content[slice(*left_out[-1])])
     begun = any(start < span[1] < end for start, end in pieces)
     yield from (f"{line} …" if begun and at == len(lines) else line for at, line in enumerate(lines, 1))
-    if left_out := [piece for piece in pieces if span[1] <= piece[0]]:
+    left_out = [piece for piece in pieces if span[1] <= piece[0]]
+    if around.outlined and (outline := _outline(around.content, left_out)):
+        yield from outline
+    elif left_out:
         first = around.content[slice(*left_out[0])]
         yield _cut(first if lines and lines[-1].startswith(" ") else first.lstrip())
+
+
+def _outline(content: str, pieces: Sequence[Span]) -> list[str]:
+    """Items by the sentence that they begin with, and the next one where that is short; none where there is no room for all."""
+    found: list[str] = []
+    for start, end in pieces:
+        if not is_item(content[start:end]):
+            return []
+        begins = _parts_of_item(content, (start, end))[0]
+        sentences = [start + to for _, to in split_sentences(content[slice(*begins)])] or [begins[1]]
+        ends = next((to for to in sentences if to - start >= LABEL), sentences[-1])
+        line = " ".join(filter(None, _lines(content[start:ends])))
+        found.append(line if ends == end else f"{line} …")
+    return found if sum(map(len, found)) <= OUTLINED else []
 
 
 def _cut(piece: str) -> str:

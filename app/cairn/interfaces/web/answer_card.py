@@ -14,6 +14,7 @@ from typing import Any, Final
 from cairn.domain.question import SourceRef
 from cairn.interfaces.web.prose import quotation_in
 from cairn.language.blocks import block_at, blocks_in
+from cairn.language.lexicon import languages
 from cairn.language.sentences import Span
 from cairn.language.tables import Row, Table, tables_in
 
@@ -27,7 +28,7 @@ ROWS_AROUND: Final = 2
 """Rows of a table that are shown before the one that answers, and behind it."""
 _LAST_CITE: Final = re.compile(r"\s?\[\d{1,3}\]\Z")
 _CITES_HERE: Final = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
-_ALSO: Final = re.compile(r"\n\n([^\n|]{3,60}:\n(?:- [^\n]*\[\d{1,3}\][ \t]*(?:\n|\Z))+)\Z")
+_ALSO: Final = tuple(f"\n\n{said}\n- " for one in languages() for said in (one.replies.perhaps, one.replies.also) if said)
 _STEP: Final = re.compile(r"\d{1,3}[.)] ")
 _DIGIT: Final = re.compile(r"\d")
 _IN_ONE_LINE: Final = re.compile(r"\s+")
@@ -55,11 +56,8 @@ class AnswerCard:
 
 def card_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]) -> AnswerCard:
     """`notes`: what a conversation keeps of an answer besides its text."""
-    also = _ALSO.search(text)
-    if also:
-        text, further = text[: also.start()], also[1]
-    else:
-        further = ""
+    begins = min((at for said in _ALSO if (at := text.find(said)) > 0), default=len(text))
+    text, further = text[:begins], text[begins:].strip("\n")
     made = _made_of(text.strip(), sources, notes)
     return AnswerCard(made.value, made.about, made.lead, made.body, made.marks, further)
 
