@@ -569,8 +569,13 @@ class Superlative(_Section):
 
     highest: Phrases = ()
     lowest: Phrases = ()
+    more: Phrases = ()
+    less: Phrases = ()
+    """Before a number: "cheaper than"."""
     of: Words = NONE
     """Words of the header of that column."""
+    named: Words = NONE
+    """Of the header of one that they are said of where the question names it: "the longest delay"."""
 
 
 class Arithmetic(_Section):
@@ -596,6 +601,8 @@ class Arithmetic(_Section):
     count: Phrases = ()
     top: Phrases = ()
     """Before a number: so many of the highest ones."""
+    bottom: Phrases = ()
+    """The same of the lowest."""
     more: Phrases = ()
     less: Phrases = ()
     at_least: Phrases = ()
@@ -623,6 +630,12 @@ class Arithmetic(_Section):
     """What the header of a column of prices says: those of things "under 200"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
+    costing: Words = NONE
+    """Verbs that name a column of prices: "cost"."""
+    degrees: Words = NONE
+    """What a column with the sign ° is counted in."""
+    sources: Words = NONE
+    """What a document is called behind its name: "the turnout data"."""
     kin: Phrases = ()
     """Groups of words by one of which title, headings and first column may be called for another: "monthly" for "Month"."""
     items: Words = NONE
@@ -689,6 +702,8 @@ class Arithmetic(_Section):
     """Asks for a row where the highest or lowest is asked for, else for something else."""
     persons: Words = NONE
     """In the header of a column of those whom "who" asks for."""
+    humans: Words = NONE
+    """Those of them who are one person each, and no company."""
     names: Words = NONE
     """Such a header, where it says nothing besides: "Name", but no "Product name"."""
     people: Words = NONE

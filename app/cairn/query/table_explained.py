@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.domain.computation import Computation
-from cairn.query.table_reading import TableReading
+from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BESIDE,
     BOUND,
@@ -12,23 +12,31 @@ from cairn.query.table_words import (
     DOING,
     EACH,
     GOODS,
+    HIGHER,
+    HUMANS,
     INHABITANTS,
     ITEMS,
+    LOWER,
     MOMENTS,
     NEGATIONS,
     OWING,
     PEOPLE,
+    PERCENTS,
     PERSON_NAMES,
     PERSONS,
     PIECES,
+    SOURCES,
+    THAN,
     UNITS,
     YEARS,
     callable_words,
     header_words,
     is_deed_of,
+    is_its_unit,
     is_kin_of,
     is_opposite,
     is_other_currency,
+    is_other_unit,
     is_verb_of,
     names_moment,
 )
@@ -57,7 +65,9 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
-        or (token in UNITS and reading.bound is not None and not _is_other_unit(reading, token, found))
+        or _is_unit(reading, token, found)
+        or _names_source(reading, at)
+        or _tells_difference(reading, token, found)
         or _says_how_many(reading, at, found)
         or _belongs_to_measure(reading, token, found)
         or _belongs_to_persons(reading, token, found)
@@ -74,9 +84,27 @@ def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
     return found.order is not None and after is not None and after.headers == {found.measure}
 
 
-def _is_other_unit(reading: TableReading, token: str, found: Computation) -> bool:
+def _is_unit(reading: TableReading, token: str, found: Computation) -> bool:
+    """Whether it is what the numbers are counted in: "in kWh", "more than 20 minutes"; no other unit than the column says."""
     compared = found.measure if found.compared is None else found.compared
-    return compared is not None and is_other_currency(token, reading.table, compared)
+    columns = {compared, found.measure, *(one.position for one in found.within)} - {None}
+    if any(is_its_unit(token, reading.table, at) for at in columns if at is not None):
+        return True
+    limited = reading.bound is not None or bool(found.within)
+    others = (is_other_currency(token, reading.table, at) or is_other_unit(token, reading.table, at) for at in columns if at is not None)
+    return token in UNITS and limited and not any(others)
+
+
+def _names_source(reading: TableReading, at: int) -> bool:
+    """Whether it says what the document is: "in the turnout data"."""
+    return reading.tokens[at] in SOURCES and at > 0 and reading.is_around(reading.tokens[at - 1])
+
+
+def _tells_difference(reading: TableReading, token: str, found: Computation) -> bool:
+    """ "By how much higher was it in May than in June", "percentage growth"."""
+    return (found.operation == "difference" and found.pair is not None and token in HIGHER | LOWER | THAN) or (
+        found.operation == "growth" and token in PERCENTS
+    )
 
 
 def _belongs_to_rows(reading: TableReading, token: str, found: Computation) -> bool:
@@ -98,7 +126,7 @@ def _are_persons(reading: TableReading) -> bool:
     """Whether each row is a person: of the first column, or of the one behind a number, the header is "Name"."""
     at = 1 if reading.table.numeric[0] and len(reading.table.header) > 1 else 0
     said = header_words(reading.table.header[at])
-    return bool(said) and said <= PERSON_NAMES
+    return bool(said) and (said <= PERSON_NAMES or not said.isdisjoint(HUMANS))
 
 
 def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
@@ -159,6 +187,7 @@ def _says_how_many(reading: TableReading, at: int, found: Computation) -> bool:
     """Whether a number is how many rows or columns are named: "the 2 branches North and West", "over the 3 years"."""
     numbers = {str(len(some)) for some in (found.columns, *(one.keys for one in found.conditions)) if len(some) > 1}
     behind = reading.span_after(at + 1)
-    return reading.tokens[at] in numbers and (
+    number = how_many(reading.tokens[at])
+    return (reading.tokens[at] in numbers or str(number) in numbers) and (
         not YEARS.isdisjoint(reading.tokens[at + 1 : at + 2]) or (behind is not None and bool(behind.headers))
     )

@@ -7,12 +7,16 @@ from decimal import Decimal
 
 from cairn.domain.computation import CellInterval
 from cairn.language.cells import is_year, tokens_of
-from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure
+from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure, how_many
 from cairn.query.table_time import Period
 from cairn.query.table_words import (
     BEGUN,
+    BOUND,
+    COMPARATIVES,
     COMPARISONS,
     COMPUTED,
+    COSTING,
+    COUNTED_IN,
     DOING,
     EARLIEST,
     ENTERING,
@@ -24,12 +28,17 @@ from cairn.query.table_words import (
     MOMENTS,
     NEGATIONS,
     OR,
+    PRICES,
     RISING,
     SCALES,
     SPELLED,
     THAN,
+    TOTALS,
+    UNITS,
+    YEARS,
     YES_NO,
     WordSpan,
+    besides_brackets,
     bracketed,
     happened,
     header_words,
@@ -38,6 +47,7 @@ from cairn.query.table_words import (
     is_year_column,
     may_mean,
     names_of,
+    numbers_between,
     scale_of,
 )
 
@@ -160,8 +170,11 @@ def read_comparison(reading: TableReading) -> None:
         if _says_how_far(reading):
             raise Unsure
         return
+    _read_comparatives(reading)
     for span in reading.phrases(*COMPARISONS):
-        if number := reading.number_after(span.end):
+        if _is_stretch(reading, span):
+            span.phrases = ()
+        elif number := reading.number_after(span.end):
             value, end = number
             if end < len(reading.tokens) and reading.tokens[end] in SCALES:
                 scale = scale_of(reading.table)
@@ -181,6 +194,80 @@ def read_comparison(reading: TableReading) -> None:
             reading.comparison = span.phrases[0]  # type: ignore[assignment]
         elif _is_computed(reading, span.end):
             raise Unsure  # "below the average"
+
+
+def _is_stretch(reading: TableReading, span: WordSpan) -> bool:
+    """ "Over the three years": of columns, and no comparison; not where a column is called by that word."""
+    at = reading.after_stop_words(span.end)
+    behind = reading.tokens[at + 1 : at + 2]
+    return (
+        bool(behind) and behind[0] in YEARS and how_many(reading.tokens[at]) is not None
+        and not any(span.start == at + 1 and span.headers for span in reading.spans)
+    )  # fmt: skip
+
+
+def _read_comparatives(reading: TableReading) -> None:
+    """ "Cheaper than 20", of the one column that is a price; and "cost more than 20"."""
+    for span in reading.phrases("comparative"):
+        comparison, of = COMPARATIVES[tuple(reading.tokens[span.start : span.end])]
+        number = reading.number_after(span.end)
+        if number is None or reading.comparison is not None or hides_number(reading.spans, number[1] - 1):
+            raise Unsure
+        reading.bound, reading.comparison = number[0], comparison  # type: ignore[assignment]
+        reading.compared = _only_thing(reading, of)
+    for span in reading.phrases(*COMPARISONS):
+        at = span.start - 1
+        if at < 0 or reading.tokens[at] not in COSTING or any(one.start <= at < one.end for one in reading.spans):
+            continue
+        if reading.header_after(span.end) is None and reading.number_after(span.end) is not None:
+            reading.compared = _only_thing(reading, PRICES)
+            reading.explained.add(at)
+
+
+def _only_thing(reading: TableReading, of: frozenset[str]) -> int:
+    """The one column of numbers whose header has one of these words, and says nothing besides that the question does not say.
+    Raises Unsure."""
+    table = reading.table
+    some = [at for at, header in enumerate(table.header) if table.numeric[at] and header_words(header) & of]
+    if len(some) != 1 or not is_thing(reading, table.header[some[0]], of):
+        raise Unsure
+    return some[0]
+
+
+def is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
+    """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"; or what the question
+    says, too: "cheapest by sale price"."""
+    said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
+    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN
+    asked = besides.isdisjoint(BOUND) and all(
+        any(may_mean(token, word) for token in reading.tokens) for word in besides
+    )
+    return bool(said & of) and asked
+
+
+def read_between(reading: TableReading) -> None:
+    """ "With a humidity between 40 and 60": of the one column of numbers that is named beside. Raises Unsure where it is not sure
+    which that is."""
+    found = numbers_between(reading.tokens)
+    if found is None or reading.phrases("difference", "growth"):
+        return
+    first, last, start = found
+    ends = [reading.number_after(at) for at in (first, last)]
+    if None in ends or any(hides_number(reading.spans, at) for at in (first, last)):
+        raise Unsure
+    [low, high] = [end[0] for end in ends if end is not None]
+    beside = reading.header_before(start) or reading.header_after(last + 1)
+    if beside is None and last + 1 < len(reading.tokens):
+        beside = reading.header_after(last + 2)  # "between 60 and 100 m² of floor area"
+    columns = reading.base(_headers_beside(reading, beside))
+    numeric = [at for at in columns if reading.table.numeric[at]]
+    if beside is None or len(columns) != 1 or not numeric or low > high or reading.signed or reading.within:
+        raise Unsure
+    reading.within = (CellInterval(numeric[0], low, high, f"{low}–{high}"),)
+    reading.explained |= {*range(start, last + 1)}
+    for span in reading.spans:
+        if start <= span.start and span.end <= last + 1:
+            span.phrases = ()
 
 
 def _compares_columns(reading: TableReading) -> bool:

@@ -42,6 +42,8 @@ def choose_measure(
             measure = _only_number(reading, besides, reading.other)
         elif operation in ("count", "listing"):
             measure, reading.compared = reading.compared, None
+    if measure is None and reading.other is None and operation in ("count", "listing"):
+        measure, reading.compared = reading.compared, None
     if measure is None and operation in ("sum", "difference") and limited:
         measure = _only_one(
             at
@@ -98,8 +100,9 @@ def _named_measure(reading: TableReading, operation: Operation, free: Sequence[W
     rows_of = [span for span in free if _says_where(reading, span) or _says_all(reading, span, operation)]
     left = [span for span in free if span not in rows_of]
     eaches = {at for span in rows_of if (at := reading.before(span)) is not None and reading.tokens[at] in EACH}
-    if eaches and not _adds_up(reading):
-        raise Unsure  # "per state": a value of each
+    averaged = operation == "average" and all(span.headers == {0} for span in rows_of)
+    if eaches and not averaged and not _adds_up(reading):
+        raise Unsure  # "per state": a value of each, of which the average is that of the rows
     reading.explained |= eaches
     measure = _find_measure(reading, left)
     if measure is None:

@@ -8,27 +8,24 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import pair_of_columns
-from cairn.query.table_limits import find_dates, is_all_said
+from cairn.query.table_limits import find_dates, is_all_said, is_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BOUND,
     COMPUTED,
-    COUNTED_IN,
     FALLING,
     GOOD,
     MOVED,
+    NAMED_BY,
     ORDINALS,
     PERCENTS,
     RISING,
     SUPERLATIVES,
-    TOTALS,
-    UNITS,
     WHO,
     WordSpan,
     besides_brackets,
     compares,
     header_words,
-    may_mean,
     says_beyond,
     says_time,
 )
@@ -40,7 +37,7 @@ def read_operation(reading: TableReading) -> Operation | None:
     if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
         reading.judged = not said and len(judging) == 1
         return ("highest" if "best" in judging else "lowest") if reading.judged else None
-    tops = reading.phrases("top")
+    tops = reading.phrases("top", "bottom")
     if (adjectives := reading.phrases("superlative")) and tops:
         return _read_top_of(reading, tops, adjectives) if not said else None
     if adjectives:
@@ -99,15 +96,15 @@ def _read_top(reading: TableReading, tops: Sequence[WordSpan]) -> Operation | No
     number = reading.number_after(tops[0].end)
     if len(tops) > 1 or number is None:
         return None
-    reading.place = int(number[0])
+    reading.place, reading.turned = int(number[0]), tops[0].phrases[0] == "bottom"
     return "top" if 0 < reading.place <= MOST_LISTED else None
 
 
 def _read_top_of(reading: TableReading, tops: Sequence[WordSpan], adjectives: Sequence[WordSpan]) -> Operation | None:
     """ "Top 3 heaviest", "top 5 cheapest"."""
-    if adjectives[0].start < tops[0].end or _read_top(reading, tops) is None:
+    if adjectives[0].start < tops[0].end or _read_top(reading, tops) is None or reading.turned:
         return None
-    direction = _read_superlative(reading, adjectives)
+    direction = _read_direction(reading, adjectives)
     reading.turned = direction == "lowest"
     return "top" if direction is not None else None
 
@@ -115,30 +112,55 @@ def _read_top_of(reading: TableReading, tops: Sequence[WordSpan], adjectives: Se
 def _read_place(reading: TableReading, operation: Operation) -> Operation | None:
     """Of the highest or lowest: "the second highest", "which two states have the highest"."""
     [first, *more] = reading.phrases(operation)
-    ordinal = ORDINALS.get(reading.tokens[first.start - 1]) if first.start else None
-    if more:
-        return None
-    if rows := _number_of_rows(reading):
+    return None if more else _place(reading, operation, first)
+
+
+def _place(reading: TableReading, operation: Operation, first: WordSpan) -> Operation | None:
+    place = _ordinal_before(reading, first)
+    ordinal = ORDINALS[reading.tokens[place]] if place is not None else None
+    reading.turned = operation == "lowest"
+    if rows := _number_of_rows(reading, first):
         reading.place = rows
-        return "top" if operation == "highest" and ordinal is None and rows <= MOST_LISTED else None
-    if ordinal and ordinal > 1:
+        return "top" if ordinal is None and rows <= MOST_LISTED else None
+    if place is not None and ordinal is not None and ordinal > 1:
         reading.place = ordinal
-        reading.explained.add(first.start - 1)
-        reading.turned = operation == "lowest"
+        reading.explained.add(place)
         return "rank"
+    reading.turned = False
     return operation
 
 
+def _ordinal_before(reading: TableReading, first: WordSpan) -> int | None:
+    """The place of "second", right before "highest", or before the column that it is the highest of: "le deuxième tarif le plus
+    élevé"."""
+    at = first.start - 1
+    while at >= 0 and (
+        reading.tokens[at] in reading.stop_words
+        or any(span.start <= at < span.end and span.headers and reading.is_number(span) for span in reading.spans)
+    ):
+        if ORDINALS.get(reading.tokens[at]) and at not in reading.explained:
+            break
+        at -= 1
+    return at if at >= 0 and reading.tokens[at] in ORDINALS and at not in reading.explained else None
+
+
 def _read_superlative(reading: TableReading, adjectives: Sequence[WordSpan]) -> Operation | None:
+    direction = _read_direction(reading, adjectives)
+    return None if direction is None else _place(reading, direction, adjectives[0])
+
+
+def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Operation | None:
     """ "The cheapest": the lowest of the one column that is a price and nothing besides, or of the one that is named."""
     if len(adjectives) > 1:
         return None
     [span] = adjectives
+    if (said_of := _read_said_of(reading, span)) is not None:
+        return said_of
     readings = {
         (direction, at)
         for direction, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]
         for at, header in enumerate(reading.table.header)
-        if reading.table.numeric[at] and _is_thing(reading, header, of)
+        if reading.table.numeric[at] and is_thing(reading, header, of)
     }
     columns = {at for _, at in readings}
     heads = [one.headers for one in reading.spans if not one.cells and one.headers & columns]
@@ -150,6 +172,21 @@ def _read_superlative(reading: TableReading, adjectives: Sequence[WordSpan]) -> 
     return "highest" if direction == "highest" else "lowest"
 
 
+def _read_said_of(reading: TableReading, span: WordSpan) -> Operation | None:
+    """ "The longest delay": of the column that is named right behind."""
+    words = tuple(reading.tokens[span.start : span.end])
+    after = reading.header_after(span.end)
+    if after is None or len(after.headers) != 1 or not reading.is_number(after):
+        return None
+    [position] = after.headers
+    said = header_words(besides_brackets(reading.table.header[position]))
+    directions = {direction for direction, _ in SUPERLATIVES[words]}
+    if said.isdisjoint(NAMED_BY.get(words, frozenset())) or not said.isdisjoint(BOUND) or len(directions) > 1:
+        return None
+    reading.implied = position
+    return "highest" if directions == {"highest"} else "lowest"
+
+
 def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> bool:
     """Whether another column is of such a thing, too, and of the same time: "Rental price", beside "Price"."""
     words = frozenset[str]().union(*(of for _, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]))
@@ -158,17 +195,6 @@ def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> boo
         if at not in columns and reading.table.numeric[at]
     )  # fmt: skip
     return any(said & words and said.isdisjoint(BOUND) for said in others)
-
-
-def _is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
-    """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"; or what the question
-    says, too: "cheapest by sale price"."""
-    said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
-    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN
-    asked = besides.isdisjoint(BOUND) and all(
-        any(may_mean(token, word) for token in reading.tokens) for word in besides
-    )
-    return bool(said & of) and asked
 
 
 def _read_dated(reading: TableReading, phrases: Sequence[WordSpan]) -> Operation | None:
@@ -209,8 +235,15 @@ def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
     return "highest" if rising == ("highest" in said) else "lowest"
 
 
-def _number_of_rows(reading: TableReading) -> int | None:
-    """How many of the highest are asked for: "which two states", of what the rows are called in words."""
+def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
+    """How many of the highest are asked for: "which two states", of what the rows are called in words, and "five cheapest states"."""
+    begun = how_many(reading.tokens[0])
+    if begun is not None and begun > 1 and 0 not in reading.explained:
+        after = reading.span_after(1)
+        rows = after if after is not best else reading.span_after(best.end)
+        if rows is not None and rows.headers == {0} and not rows.cells:
+            reading.explained.add(0)
+            return int(begun)
     for span in reading.phrases("listing"):
         at = span.end
         after = reading.span_after(at + 1)

@@ -15,18 +15,18 @@ from cairn.domain.table import NamedCells, TableSketch
 from cairn.query.table_columns import over_columns
 from cairn.query.table_conditions import is_either
 from cairn.query.table_explained import explains
-from cairn.query.table_limits import read_comparison, read_equal, read_periods
+from cairn.query.table_limits import read_between, read_comparison, read_equal, read_periods
 from cairn.query.table_operation import is_good, read_operation
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_rows import over_rows, share_of_total
-from cairn.query.table_words import ComputedQuestion
+from cairn.query.table_words import ComputedQuestion, split_compounds
 
 
 def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
     """`named`: the cells of the table that are called by one of the question's names."""
     if not table.complete:
         return None
-    reading = TableReading(question, table, named)
+    reading = TableReading(split_compounds(question, table, named), table, named)
     with suppress(Unsure):
         return _read(reading)
     return None
@@ -35,6 +35,7 @@ def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCe
 def _read(reading: TableReading) -> Computation | None:
     read_periods(reading)
     read_comparison(reading)
+    read_between(reading)
     if reading.signed and reading.bound is not None:
         return None
     read_equal(reading)

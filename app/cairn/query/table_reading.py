@@ -20,6 +20,7 @@ from cairn.query.table_words import (
     BESIDE,
     EACH,
     PEOPLE,
+    SOURCES,
     SPELLED,
     TOTALS,
     UNITS,
@@ -111,6 +112,10 @@ class TableReading:
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
+        for span in self.spans:
+            behind = self.tokens[span.end : span.end + 1]
+            if behind and behind[0] in SOURCES and span.headers and self.around.issuperset(self.tokens[span.start : span.end]):
+                span.headers = frozenset()  # "in the turnout data", with a column "Turnout"
 
     def _names_period(self, period: Period, spans: Sequence[WordSpan]) -> bool:
         """Whether it is called by names of columns or cells: "in March 2025", where a column or a row is of that month. Of two

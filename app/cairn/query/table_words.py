@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
@@ -29,8 +29,10 @@ _PHRASES: Final = (
     "best",
     "worst",
     *COMPARISONS,
+    "comparative",
     "none",
     "top",
+    "bottom",
     "listing",
 )
 LONGEST_NAME: Final = 12  # bound: tests/unit/test_edges_query.py
@@ -55,11 +57,28 @@ SUPERLATIVES: Final[Mapping[tuple[str, ...], frozenset[tuple[str, frozenset[str]
     }
 }
 """Adjectives with what they may mean: the highest or lowest of a column with one of these words in its header."""
+NAMED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
+    tuple(tokens_of(phrase)): entry.named
+    for language in languages()
+    for entry in language.arithmetic.superlatives
+    for phrase in (*entry.highest, *entry.lowest)
+}
+"""Words of further columns that an adjective is said of, where the question names them: "the longest delay"."""
+COMPARATIVES: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
+    tuple(tokens_of(phrase)): (comparison, entry.of)
+    for language in languages()
+    for entry in language.arithmetic.superlatives
+    for comparison in ("more", "less")
+    for phrase in getattr(entry, comparison)
+}
+"""The same before a number: "cheaper than 20"."""
 
 
 def _phrases(pick: str) -> dict[tuple[str, ...], str]:
     if pick == "superlative":
         return dict.fromkeys(SUPERLATIVES, pick)
+    if pick == "comparative":
+        return dict.fromkeys(COMPARATIVES, pick)
     found: dict[tuple[str, ...], str] = {}
     for one in languages():
         for phrase in getattr(one.arithmetic, pick):
@@ -111,6 +130,10 @@ NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 PERSONS: Final = _words("persons")
 PERSON_NAMES: Final = _words("names")
+HUMANS: Final = _words("humans")
+COSTING: Final = _words("costing")
+DEGREES: Final = _words("degrees")
+SOURCES: Final = _words("sources")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
@@ -195,10 +218,11 @@ def read_question(text: str) -> ComputedQuestion | None:
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not THAN.isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
-    asks_rows = said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
+    ranged = numbers_between(tokens) is not None
+    asks_rows = ranged or said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    if not said - {"listing"} and not _asks_where(tokens) and not compared and not periods_in(tokens):
+    if not said - {"listing"} and not _asks_where(tokens) and not compared and not periods_in(tokens) and not ranged:
         return None
     names = {
         " ".join(tokens[start:end])
@@ -268,6 +292,20 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     return pair if pair[0] < pair[1] else None
 
 
+def numbers_between(tokens: Sequence[str]) -> tuple[int, int, int] | None:
+    """Places of two numbers that are the ends of a range, "between 40 and 60", and where it begins; None where there is none or there
+    are several, and of years."""
+    found = [
+        (at + 1, at + len(between) + 2, at)
+        for before, *between in _RANGES
+        for at in range(len(tokens) - len(between) - 2)
+        for first, *then, last in [tokens[at + 1 : at + len(between) + 3]]
+        if tokens[at] == before and then == between and first[0].isdigit() and last[0].isdigit()
+        and not (is_year(first) and is_year(last))
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
+
+
 def says_beyond(tokens: Sequence[str], spans: Sequence[WordSpan]) -> bool:
     """Whether "more" or "less" is said, of whatever; not inside a longer phrase, such as "más alto"."""
     return any(
@@ -302,6 +340,47 @@ class WordSpan:
     @property
     def named(self) -> bool:
         return bool(self.headers or self.cells)
+
+
+def split_compounds(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> ComputedQuestion:
+    """With words taken apart of which one part is that of a header, and the word itself stands nowhere in the table: "Gasverbrauch",
+    of a column "Gas", "Gesamtkosten", of "Kosten". Each part has to be explained as any other word."""
+    heads = {word for header in table.header for word in header_words(header)}
+    cells = {word for one in named for word in one.name.split(" ")}
+    tokens: list[str] = []
+    capitals = set()
+    for at, token in enumerate(question.tokens):
+        parts = [token]
+        if len(token) >= _COMPOUND and token.isalpha() and token not in question.stop_words | cells | heads:
+            parts = _parts_of(token, heads) or parts
+        if at in question.capitals:
+            capitals.add(len(tokens))
+        tokens += parts
+    if len(tokens) == len(question.tokens):
+        return question
+    return replace(question, tokens=tuple(tokens), capitals=frozenset(capitals))
+
+
+_COMPOUND: Final = 8  # measured: tests/unit/test_table_question.py
+"""Letters of a word that may be two."""
+_PART: Final = 3  # measured: tests/unit/test_table_question.py
+"""Letters of its first part; the second one has more."""
+
+
+def _parts_of(token: str, heads: set[str]) -> list[str]:
+    """The header's word first, or what is computed of it; none where there are several ways."""
+    found = {
+        (token[:at], token[at + len(link) :])
+        for at in range(_PART, len(token) - _PART)
+        for link in ("", "s")
+        if token[at:].startswith(link)
+        and ((token[:at] in heads and link == "") or (_computes(token[:at]) and token[at + len(link) :] in heads))
+    }
+    return [*found.pop()] if len(found) == 1 else []
+
+
+def _computes(word: str) -> bool:
+    return not {"sum", "average"}.isdisjoint(_SAYING.get((word,), ()))
 
 
 def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> list[WordSpan]:
@@ -436,6 +515,36 @@ def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
     groups = [group for group in _MONEY if word in group]
     counted = any(not group.isdisjoint(said) for group in _MONEY)
     return bool(groups) and counted and all(group.isdisjoint(said) for group in groups)
+
+
+def is_its_unit(word: str, table: TableSketch, at: int) -> bool:
+    """Whether a column says that it is counted in what a word names: "minutes", of "Delay (min)"."""
+    said = _unit_words(table, at)
+    degrees = word in DEGREES and "°" in f"{table.header[at]}{table.units[at]}"
+    return degrees or word in said or not said.isdisjoint(_UNIT_SIGNS.get(word, ()))
+
+
+def is_other_unit(word: str, table: TableSketch, at: int) -> bool:
+    """Whether a column says that it is counted in another unit: "hours", of "Delay (min)"."""
+    said = _unit_words(table, at) & _ALL_UNIT_SIGNS
+    signs = _UNIT_SIGNS.get(word, frozenset())
+    return bool(said) and bool(signs) and said.isdisjoint(signs)
+
+
+def _unit_words(table: TableSketch, at: int) -> frozenset[str]:
+    """Words and signs in brackets of a header, or behind its numbers."""
+    said = [*bracketed(table.header[at]), table.units[at] or ""]
+    return frozenset(word for part in said for word in (*tokens_of(part), *(sign for sign in part if not sign.isalnum())))
+
+
+_UNIT_SIGNS: Final[Mapping[str, frozenset[str]]] = {
+    word: frozenset(
+        sign.casefold() for one in languages() for sign, names in one.numbers.units.items() if word in {*names, sign.casefold()}
+    )
+    for word in UNITS | {sign.casefold() for one in languages() for sign in one.numbers.units}
+}
+"""What units are written as, by their names and by that."""
+_ALL_UNIT_SIGNS: Final = frozenset(sign for signs in _UNIT_SIGNS.values() for sign in signs)
 
 
 def _counted_in(header: str, unit: str | None) -> frozenset[str]:
