@@ -64,7 +64,8 @@ CROSS JOIN LATERAL (
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
--- In the first column words that all rows have ($5) need not be said, where more than a number is left.
+-- In the first column words that all rows have ($5) need not be said, where more than a number is left, and at the end of any the form
+-- of a firm ($6); persons (columns $7) are called by one of their names.
 WITH called AS (
   SELECT c.position, cell.key, cell.key AS name, cell.group, cell.text, cell.total, cell.row
   FROM rag.table_columns c
@@ -82,6 +83,17 @@ WITH called AS (
   ) AS shorter
   WHERE $5::text[] <> '{}' AND c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.position = 0
     AND shorter.name <> cell.key AND shorter.name ~ '[^\d ]' AND shorter.name = ANY ($4::text[])
+  UNION ALL
+  SELECT c.position, cell.key, part.name, cell.group, cell.text, cell.total, cell.row
+  FROM rag.table_columns c
+  JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
+  CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
+  CROSS JOIN LATERAL unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place)
+  CROSS JOIN LATERAL (SELECT CASE WHEN c.position = ANY ($7::integer[]) THEN word.one
+    WHEN word.one = ANY ($6::text[]) AND right(cell.key, length(word.one) + 1) = ' ' || word.one
+    THEN left(cell.key, -length(word.one) - 1) END AS name) AS part
+  WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.numbered = 0
+    AND length(part.name) > 2 AND part.name <> cell.key AND part.name = ANY ($4::text[])
 )
 SELECT position, key, name, "group", min(text) AS text, count(*)::integer AS cells, min(row)::integer AS row, bool_and(total) AS total
 FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row

@@ -632,6 +632,8 @@ class Arithmetic(_Section):
     """Of verbs and of what is named after them: "delivered", "delivery"."""
     costing: Words = NONE
     """Verbs that name a column of prices: "cost"."""
+    measuring: Words = NONE
+    """Verbs before a number that say no more than that a row has it: "measures more than 20 degrees"."""
     degrees: Words = NONE
     """What a column with the sign ° is counted in."""
     sources: Words = NONE

@@ -33,6 +33,8 @@ def find_asked(reading: TableReading, operation: Operation) -> WordSpan | None:
             and how_many(reading.tokens[span.end]) is not None
         )
         after = reading.span_after(span.end + (span.phrases[0] == "top" or numbered))
+        while after is not None and after.cells and not after.headers and span.phrases[0] in ("count", "listing"):
+            after = reading.span_after(after.end)  # "which northern country"
         if after is None or not after.headers or after.cells:
             continue
         behind = span.phrases[0] in ("superlative", "latest", "earliest") and 0 not in after.headers
@@ -46,7 +48,10 @@ def find_asked(reading: TableReading, operation: Operation) -> WordSpan | None:
 
 def _is_measure(reading: TableReading, which: WordSpan, after: WordSpan, operation: Operation) -> bool:
     """Whether it says of which column the highest is wanted ("le salaire le plus élevé"); not right behind "which"."""
-    others = [span for span in reading.spans if span.headers and not span.cells and span is not after]
+    others = [
+        span for span in reading.spans
+        if span.headers and not span.cells and span is not after and (operation in BEST or span.headers != {0})
+    ]  # fmt: skip
     years = any(is_year_column(reading.table.header[at]) for at in after.headers)
     apart = after.start > which.end and which.phrases[0] == "listing"
     return apart and operation in _OF_ONE_COLUMN and reading.is_number(after) and not (others or years)

@@ -73,6 +73,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or _belongs_to_persons(reading, token, found)
         or _belongs_to_rows(reading, token, found)
         or _is_done_by(reading, at, found)
+        or _is_passive(reading, at)
         or _says_how_often(reading, at, found)
         or _is_owing(reading, at)
     )
@@ -142,6 +143,14 @@ def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
         for cells in span.cells
         if cells.position in positions
     )
+
+
+def _is_passive(reading: TableReading, at: int) -> bool:
+    """ "Paid by credit card", where both say no more than that a row has this cell."""
+    if reading.tokens[at] not in BY or not at or reading.tokens[at - 1] not in DOING:
+        return False
+    after = reading.span_after(at + 1)
+    return after is not None and bool(after.cells) and not after.headers
 
 
 def _is_owing(reading: TableReading, at: int) -> bool:

@@ -25,6 +25,7 @@ from cairn.query.table_words import (
     HIGHER,
     LATEST,
     LOWER,
+    MEASURING,
     MOMENTS,
     NEGATIONS,
     OR,
@@ -43,6 +44,7 @@ from cairn.query.table_words import (
     happened,
     header_words,
     hides_number,
+    is_its_unit,
     is_verb_of,
     is_year_column,
     may_mean,
@@ -187,6 +189,8 @@ def read_comparison(reading: TableReading) -> None:
             reading.bound, reading.comparison = value, span.phrases[0]  # type: ignore[assignment]
             reading.counted = _counted_so(reading, end)
             reading.beside = _headers_beside(reading, reading.header_after(end) or reading.header_before(span.start))
+            if not reading.beside and reading.compared is None:
+                reading.compared = _counted_alone(reading, span, end)
         elif header := reading.header_after(span.end):
             if reading.comparison is not None or len(header.headers) != 1:
                 raise Unsure
@@ -259,9 +263,10 @@ def read_between(reading: TableReading) -> None:
     beside = reading.header_before(start) or reading.header_after(last + 1)
     if beside is None and last + 1 < len(reading.tokens):
         beside = reading.header_after(last + 2)  # "between 60 and 100 m² of floor area"
-    columns = reading.base(_headers_beside(reading, beside))
-    numeric = [at for at in columns if reading.table.numeric[at]]
-    if beside is None or len(columns) != 1 or not numeric or low > high or reading.signed or reading.within:
+    heads = [span.headers for span in _headers_beside(reading, beside)]
+    columns = frozenset.intersection(*heads) if heads else frozenset()
+    numeric = [at for at in columns if at and reading.table.numeric[at]]
+    if len(columns) != 1 or not numeric or low > high or reading.signed or reading.within:
         raise Unsure
     reading.within = (CellInterval(numeric[0], low, high, f"{low}–{high}"),)
     reading.explained |= {*range(start, last + 1)}
@@ -375,6 +380,19 @@ def _counted_so(reading: TableReading, at: int) -> frozenset[int]:
         place for place, header in enumerate(reading.table.header)
         if said and said[0] in {word for part in bracketed(header) for word in tokens_of(part)}
     )  # fmt: skip
+
+
+def _counted_alone(reading: TableReading, span: WordSpan, at: int) -> int | None:
+    """The one column that is counted in the unit behind a number: "more than 20 minutes", of "Delay (min)"; None behind a verb that
+    may say of what they are: "took more than 20 minutes"."""
+    before = reading.tokens[span.start - 1] if span.start else ""
+    if before in DOING and before not in MEASURING:
+        return None
+    found = [
+        place for place, numeric in enumerate(reading.table.numeric)
+        if numeric and place and reading.tokens[at : at + 1] and is_its_unit(reading.tokens[at], reading.table, place)
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
 
 
 def _headers_beside(reading: TableReading, one: WordSpan | None) -> list[WordSpan]:

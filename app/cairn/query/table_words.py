@@ -132,6 +132,7 @@ PERSONS: Final = _words("persons")
 PERSON_NAMES: Final = _words("names")
 HUMANS: Final = _words("humans")
 COSTING: Final = _words("costing")
+MEASURING: Final = _words("measuring")
 DEGREES: Final = _words("degrees")
 SOURCES: Final = _words("sources")
 RATIOS: Final = _words("ratios")
@@ -218,7 +219,7 @@ def read_question(text: str) -> ComputedQuestion | None:
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not THAN.isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
-    ranged = numbers_between(tokens) is not None
+    ranged = numbers_between(tokens) is not None or any(map(_begins_with_computation, tokens))
     asks_rows = ranged or said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
@@ -351,7 +352,9 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
     capitals = set()
     for at, token in enumerate(question.tokens):
         parts = [token]
-        if len(token) >= _COMPOUND and token.isalpha() and token not in question.stop_words | cells | heads:
+        if len(token) >= _COMPOUND and token.isalpha() and token not in question.stop_words | cells and not any(
+            may_mean(token, head) for head in heads
+        ):
             parts = _parts_of(token, heads) or parts
         if at in question.capitals:
             capitals.add(len(tokens))
@@ -377,6 +380,11 @@ def _parts_of(token: str, heads: set[str]) -> list[str]:
         and ((token[:at] in heads and link == "") or (_computes(token[:at]) and token[at + len(link) :] in heads))
     }
     return [*found.pop()] if len(found) == 1 else []
+
+
+def _begins_with_computation(token: str) -> bool:
+    """ "Gesamtkosten"."""
+    return len(token) >= _COMPOUND and any(_computes(token[:at]) for at in range(_PART, len(token) - _PART))
 
 
 def _computes(word: str) -> bool:
@@ -715,6 +723,14 @@ _COMPARING: Final = frozenset(
 def compares(header: str) -> bool:
     """Whether a column is made of others: a change, a share, a total."""
     return "%" in header or not _COMPARING.isdisjoint(tokens_of(header))
+
+
+def columns_of_people(table: TableSketch) -> list[int]:
+    """Those whose cells are names of persons, who are called by one of them, too."""
+    return [
+        at for at, words in enumerate(map(header_words, table.header))
+        if not table.numeric[at] and not table.dated[at] and (words & HUMANS or (words and words <= PERSON_NAMES))
+    ]  # fmt: skip
 
 
 def names_moment(table: TableSketch) -> bool:

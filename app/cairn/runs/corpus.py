@@ -30,9 +30,10 @@ from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Embedder, Vectors
+from cairn.graph.kinds import LEGAL_FORMS
 from cairn.query.filters import Restricted, Wish, restrict
 from cairn.query.table_question import bind
-from cairn.query.table_words import ComputedQuestion
+from cairn.query.table_words import ComputedQuestion, columns_of_people
 from cairn.retrieve.cache import cached_search
 from cairn.retrieve.context import SearchDeps
 from cairn.retrieve.embed import query_vectors, serving_model
@@ -306,7 +307,9 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             meant = []
             for table in (await tables.find_beside(connection, self.principal, passages))[:MOST_TABLES]:
-                named = await tables.find_named(connection, self.principal, table, question.names)
+                named = await tables.find_named(
+                    connection, self.principal, table, question.names, sorted(LEGAL_FORMS), columns_of_people(table)
+                )
                 if (computation := bind(question, table, named)) is not None:
                     meant.append((computation, table))
             best = max((computation.support for computation, _ in meant), default=0)

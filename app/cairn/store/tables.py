@@ -89,13 +89,15 @@ def _sketch(row: Any) -> TableSketch:
 
 
 async def find_named(
-    connection: Any, principal: Principal, table: TableSketch, names: Sequence[str]
+    connection: Any, principal: Principal, table: TableSketch, names: Sequence[str], forms: Sequence[str], people: Sequence[int]
 ) -> list[NamedCells]:
-    """Cells of a table that are called by one of these."""
+    """Cells of a table that are called by one of these; `forms`: words that need not be said at their end ("Ltd"), `people`: columns
+    of persons, who are called by one of their names, too."""
     address = table.address
     rows = await connection.fetch(
-        SQL["named"], principal.tenant_id, address.document_id, address.ordinal, list(names), list(table.shared)
-    )
+        SQL["named"], principal.tenant_id, address.document_id, address.ordinal, list(names), list(table.shared),
+        list(forms), list(people),
+    )  # fmt: skip
     return [NamedCells(*row.values()) for row in rows]
 
 
