@@ -630,6 +630,10 @@ class Arithmetic(_Section):
     """What the header of a column of prices says: those of things "under 200"."""
     endings: Words = NONE
     """Of verbs and of what is named after them: "delivered", "delivery"."""
+    stretches: Words = NONE
+    """What a price or a salary is for, which its column need not be called by: "night", "monthly"."""
+    how_much: Phrases = ()
+    """Before an adjective, of two rows: "how much longer is A than B"."""
     costing: Words = NONE
     """Verbs that name a column of prices: "cost"."""
     measuring: Words = NONE

@@ -47,6 +47,9 @@ def explains(reading: TableReading, found: Computation) -> bool:
     ends = {span.end for span in reading.phrases(*COMPUTED, "superlative", "latest", "earliest")}
     if any(span.start in ends for span in reading.phrases("listing")):
         return False  # "the longest name"
+    last = len(reading.tokens) - 1
+    if last and reading.tokens[last] in PERSON_NAMES and any(span.start == last for span in reading.phrases("listing")):
+        return False  # "the longest river name"
     if found.asked is None and found.row is None and not names_moment(reading.table) and reading.loose() & MOMENTS:
         return False
     left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]

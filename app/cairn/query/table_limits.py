@@ -29,10 +29,12 @@ from cairn.query.table_words import (
     MOMENTS,
     NEGATIONS,
     OR,
+    PER,
     PRICES,
     RISING,
     SCALES,
     SPELLED,
+    STRETCHES,
     THAN,
     TOTALS,
     UNITS,
@@ -218,17 +220,17 @@ def _read_comparatives(reading: TableReading) -> None:
         if number is None or reading.comparison is not None or hides_number(reading.spans, number[1] - 1):
             raise Unsure
         reading.bound, reading.comparison = number[0], comparison  # type: ignore[assignment]
-        reading.compared = _only_thing(reading, of)
+        reading.compared = only_thing(reading, of)
     for span in reading.phrases(*COMPARISONS):
         at = span.start - 1
         if at < 0 or reading.tokens[at] not in COSTING or any(one.start <= at < one.end for one in reading.spans):
             continue
         if reading.header_after(span.end) is None and reading.number_after(span.end) is not None:
-            reading.compared = _only_thing(reading, PRICES)
+            reading.compared = only_thing(reading, PRICES)
             reading.explained.add(at)
 
 
-def _only_thing(reading: TableReading, of: frozenset[str]) -> int:
+def only_thing(reading: TableReading, of: frozenset[str]) -> int:
     """The one column of numbers whose header has one of these words, and says nothing besides that the question does not say.
     Raises Unsure."""
     table = reading.table
@@ -242,7 +244,9 @@ def is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
     """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"; or what the question
     says, too: "cheapest by sale price"."""
     said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
-    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN
+    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN - STRETCHES
+    if not said.isdisjoint(STRETCHES):
+        besides -= PER  # "Price per night"
     asked = besides.isdisjoint(BOUND) and all(
         any(may_mean(token, word) for token in reading.tokens) for word in besides
     )

@@ -8,21 +8,25 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import pair_of_columns
-from cairn.query.table_limits import find_dates, is_all_said, is_thing
+from cairn.query.table_limits import find_dates, is_all_said, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BOUND,
+    COMPARED_BY,
     COMPUTED,
     FALLING,
     GOOD,
+    HOW_MUCH,
     MOVED,
     NAMED_BY,
     ORDINALS,
     PERCENTS,
     RISING,
     SUPERLATIVES,
+    THAN,
     WHO,
     WordSpan,
+    adjectives_in,
     besides_brackets,
     compares,
     header_words,
@@ -34,6 +38,8 @@ from cairn.query.table_words import (
 def read_operation(reading: TableReading) -> Operation | None:
     """None where there is none, or it may be several."""
     said = {span.phrases[0] for span in reading.phrases(*COMPUTED)}
+    if adjectives_in(reading.tokens) and said <= {"difference"}:
+        return _read_how_much(reading)
     if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
         reading.judged = not said and len(judging) == 1
         return ("highest" if "best" in judging else "lowest") if reading.judged else None
@@ -51,6 +57,8 @@ def read_operation(reading: TableReading) -> Operation | None:
     said = _without_idle(reading, said)
     if len(said & _ORDERED) == 1 and len(said) > 1 and said <= _ORDERED | _MOVES:
         return _read_change(reading, said)
+    if moved := _read_moved_rows(reading, said):
+        return moved
     if "difference" in said and said <= _MOVES and _is_in_percent(reading, said):
         return "growth"
     if not said:
@@ -235,6 +243,42 @@ def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
     return "highest" if rising == ("highest" in said) else "lowest"
 
 
+def _read_how_much(reading: TableReading) -> Operation | None:
+    """ "How much longer is A than B": the difference of the one column that the adjective names."""
+    [place, *more] = adjectives_in(reading.tokens)
+    words = max((one for one in COMPARED_BY if tuple(reading.tokens[place : place + len(one)]) == one), key=len)
+    if more or THAN.isdisjoint(reading.tokens) or reading.comparison is not None or reading.within:
+        return None
+    reading.implied = only_thing(reading, COMPARED_BY[words])
+    start = place - max(len(one) for one in HOW_MUCH if tuple(reading.tokens[place - len(one) : place]) == one)
+    reading.explained |= {*range(start, place + len(words))}
+    for span in reading.spans:
+        if start <= span.start < place + len(words) and not span.named:
+            span.phrases = ()
+    return "difference"
+
+
+def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
+    """ "Which items fell from 2024 to 2025", "how many rose": rows whose number in one column is above or below that in another."""
+    asks = [*reading.phrases("listing", "count")]
+    if not said or not said <= {"difference", "count"} or "difference" not in said or len(asks) != 1 or reading.comparison is not None:
+        return None
+    after = reading.span_after(asks[0].end)
+    moves = reading.phrases("difference")
+    words = {token for span in moves for token in reading.tokens[span.start : span.end]}
+    rising, falling = bool(words & RISING), bool(words & FALLING)
+    if after is None or after.headers != {0} or after.cells or rising == falling or len(moves) != 1:
+        return None
+    heads = reading.heads()
+    pair = pair_of_columns(reading, Computation("difference"), heads)
+    if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
+        return None
+    reading.other, reading.compared = pair.columns
+    reading.comparison = "more" if rising else "less"
+    reading.spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
+    return "count" if asks[0].phrases[0] == "count" else "listing"
+
+
 def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
     """How many of the highest are asked for: "which two states", of what the rows are called in words, and "five cheapest states"."""
     begun = how_many(reading.tokens[0])
@@ -244,6 +288,11 @@ def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
         if rows is not None and rows.headers == {0} and not rows.cells:
             reading.explained.add(0)
             return int(begun)
+    before = best.start - 1
+    number = how_many(reading.tokens[before]) if before >= 0 and before not in reading.explained else None
+    if number is not None and number > 1:
+        reading.explained.add(before)
+        return int(number)
     for span in reading.phrases("listing"):
         at = span.end
         after = reading.span_after(at + 1)

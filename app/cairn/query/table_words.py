@@ -72,6 +72,8 @@ COMPARATIVES: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
     for phrase in getattr(entry, comparison)
 }
 """The same before a number: "cheaper than 20"."""
+COMPARED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {words[:-1]: of for words, (_, of) in COMPARATIVES.items()}
+"""The same without "than": "how much cheaper"."""
 
 
 def _phrases(pick: str) -> dict[tuple[str, ...], str]:
@@ -116,6 +118,7 @@ LATEST: Final = frozenset(_phrases("latest"))
 EARLIEST: Final = frozenset(_phrases("earliest"))
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
+HOW_MUCH: Final = frozenset(_phrases("how_much"))
 _OTHERS: Final = frozenset(_phrases("others"))
 _BEYOND: Final = frozenset(_phrases("beyond"))
 WHO: Final = frozenset(words[0] for words in _phrases("who"))
@@ -132,6 +135,7 @@ PERSONS: Final = _words("persons")
 PERSON_NAMES: Final = _words("names")
 HUMANS: Final = _words("humans")
 COSTING: Final = _words("costing")
+STRETCHES: Final = _words("stretches")
 MEASURING: Final = _words("measuring")
 DEGREES: Final = _words("degrees")
 SOURCES: Final = _words("sources")
@@ -153,7 +157,7 @@ PIECES: Final = _words("pieces")
 QUANTITIES: Final = _words("quantities") | PIECES
 WORTH: Final = _words("worth")
 OWING: Final = frozenset(_phrases("owing"))
-_PER: Final = _words("per")
+PER: Final = _words("per")
 _ENDINGS: Final = tuple(one.arithmetic.endings | {""} for one in languages())
 _KIN: Final = tuple(frozenset(words) for words in _phrases("kin"))
 _OPPOSITES: Final = tuple(
@@ -213,6 +217,7 @@ class ComputedQuestion:
 
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
+    text = _SPACED_THOUSANDS.sub("", text)
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
     if not 1 < len(tokens) <= MOST_TOKENS:
         return None
@@ -223,7 +228,8 @@ def read_question(text: str) -> ComputedQuestion | None:
     asks_rows = ranged or said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    if not said - {"listing"} and not _asks_where(tokens) and not compared and not periods_in(tokens) and not ranged:
+    adjective = any(place >= 0 for place in adjectives_in(tokens))
+    if not said - {"listing"} and not adjective and not _asks_where(tokens) and not compared and not periods_in(tokens) and not ranged:
         return None
     names = {
         " ".join(tokens[start:end])
@@ -235,6 +241,8 @@ def read_question(text: str) -> ComputedQuestion | None:
     return ComputedQuestion(tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)))
 
 
+_SPACED_THOUSANDS: Final = re.compile(r"(?<=(?<!\d)\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
+""" "10 000"."""
 _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
 
 
@@ -291,6 +299,14 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     }
     [pair] = found if len(found) == 1 else [("", "")]
     return pair if pair[0] < pair[1] else None
+
+
+def adjectives_in(tokens: Sequence[str]) -> list[int]:
+    """Places right behind "how much" where an adjective stands that names a column: "how much longer"."""
+    return [
+        at + len(words) for words in HOW_MUCH for at in _places(tokens, words, loosely=False)
+        if any(tuple(tokens[at + len(words) : at + len(words) + len(one)]) == one for one in COMPARED_BY)
+    ]  # fmt: skip
 
 
 def numbers_between(tokens: Sequence[str]) -> tuple[int, int, int] | None:
@@ -457,7 +473,7 @@ def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
     before = any(stop == start and not _SUPERLATIVES.isdisjoint(names) for _, stop, names in _said(question.tokens))
     beside = question.tokens[end : end + 1]
     compared = any(at == end and not {*COMPARISONS}.isdisjoint(names) for at, _, names in _said(question.tokens))
-    return (before or question.tokens[start - 1 : start][:1] in [(word,) for word in _PER]) and (
+    return (before or question.tokens[start - 1 : start][:1] in [(word,) for word in PER]) and (
         not beside or beside[0] in question.stop_words | BY or compared
     )
 
@@ -665,7 +681,7 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
                 found.add(words)
                 found |= {
                     (*words[:at], per, *words[at + 1 :])
-                    for at in range(1, len(words) - 1) if words[at] in _PER for per in _PER
+                    for at in range(1, len(words) - 1) if words[at] in PER for per in PER
                 }  # fmt: skip
     if year := year_of(header):
         found.add((year,))
