@@ -20,8 +20,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _CALLS = {"compile", "search", "match", "sub", "subn", "finditer", "fullmatch", "split", "findall"}
 _OURS = ("bounded", "bound")
-_NAMED = re.compile(rf"\bre\s*\.|\b(?:{'|'.join(_OURS)})\b")
-"""In every module that `_regex_call` finds one in."""
+_NAMED = re.compile(rf"(?m)(?:^[ \t].*|\blambda\b.*)(?:\bre\.|\b(?:{'|'.join(_OURS)})\()")
+"""In every module that `_regex_call` finds one in within a function, whose lines are indented."""
 _ELSEWHERE = ("langchain", "llama_index")
 """Modules that need a framework which is not installed here; they have no patterns."""
 

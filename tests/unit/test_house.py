@@ -62,28 +62,30 @@ def sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
 
 def named_in(nodes: list[ast.AST]) -> set[str]:
     """Names that a test uses, and words of its texts that may be keys: not those of sentences."""
-    found = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    found |= {str(node.arg) for node in nodes if isinstance(node, ast.keyword)}
-    found |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    found = set()
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
-            if "{" in text or " " not in text.strip():
-                found.update(re.findall(r"\w+", text))
+        match node:
+            case ast.Attribute(attr=name) | ast.keyword(arg=name) | ast.Name(id=name):
+                found.add(str(name))
+            case ast.Constant(value=str() | bytes() as value):
+                text = value if isinstance(value, str) else value.decode("latin-1")
+                if "{" in text or " " not in text.strip():
+                    found.update(re.findall(r"\w+", text))
     return found
 
 
 def test_every_setting_is_named_in_a_test() -> None:
     """Its key, in a file that names its section too. What none names, none tests."""
-    files = [named_in(nodes) for path, nodes in nodes_of_tests().items() if path != Path(__file__)]
+    files = defaultdict(set)  # by the word
+    for path, nodes in nodes_of_tests().items():
+        for word in named_in(nodes) if path != Path(__file__) else ():
+            files[word].add(path)
     unnamed = {
         f"{name}.{key}"
         for name, section in sections(Settings)
         for key, _ in keys(section)
         if "." not in key
-        and not any(
-            {key, to_camel(key)} & words and {name, to_camel(name), section.__name__} & words for words in files
-        )
+        and (files[key] | files[to_camel(key)]).isdisjoint(files[name] | files[to_camel(name)] | files[section.__name__])
     }
     assert unnamed == set()
 
@@ -164,8 +166,8 @@ def marks(nodes: list[ast.expr]) -> set[str]:
 def test_what_make_test_leaves_out_as_a_whole_is_listed() -> None:
     """Who changes what such a module is about has to know that a change lands without it (docs/contributing.md)."""
     left_out = set()
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, (tree, *_) in nodes_of_tests().items():
+        assert isinstance(tree, ast.Module)
         own = [node.value for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
         tests = [
             node

@@ -21,7 +21,7 @@ from cairn.db.vector_indexes import ensure_model
 from cairn.store.arrays import PackedIds
 from tests.db.plans.filling import with_late_index
 
-PASSAGES, SMALL = 16_000, 500
+PASSAGES, SMALL, WORDS = 16_000, 500, 24
 
 FILL = f"""
 SELECT setseed(0.25);
@@ -36,15 +36,15 @@ FROM rag.tenants t, generate_series(1, {PASSAGES}) i;
 INSERT INTO rag.passages (tenant_id, id, document_id, collection_id, ordinal, char_start, char_end, headings,
   token_count, content, search_terms, regconfig)
 SELECT d.tenant_id, md5(d.external_id || 'p')::uuid, d.id, d.collection_id, 0, 0, 100, '{{}}', 20,
-  (SELECT string_agg('w' || floor(exp(random() * 9))::int, ' ') FROM generate_series(1, 40) WHERE d.id IS NOT NULL),
+  (SELECT string_agg('w' || floor(exp(random() * 9))::int, ' ') FROM generate_series(1, {WORDS}) WHERE d.id IS NOT NULL),
   '', 'english'
 FROM rag.documents d;
-INSERT INTO rag.lexical_stats SELECT tenant_id, collection_id, 'english', count(*), count(*) * 40, 40
+INSERT INTO rag.lexical_stats SELECT tenant_id, collection_id, 'english', count(*), count(*) * {WORDS}, {WORDS}
 FROM rag.passages GROUP BY 1, 2;
 CREATE TEMP TABLE posting AS SELECT p.tenant_id, p.id, p.document_id, p.collection_id, x.*
 FROM rag.passages p JOIN rag.collections c ON c.id = p.collection_id,
-  LATERAL rag.lexical_posting(p.search_vector, 'english', c.lex_seed, 40) x;
-INSERT INTO rag.lexical_index SELECT tenant_id, id, document_id, collection_id, 'english', length, 40, keys, weights
+  LATERAL rag.lexical_posting(p.search_vector, 'english', c.lex_seed, {WORDS}) x;
+INSERT INTO rag.lexical_index SELECT tenant_id, id, document_id, collection_id, 'english', length, {WORDS}, keys, weights
 FROM posting;
 INSERT INTO rag.lexical_terms SELECT tenant_id, collection_id, u.key, count(*), max(u.w)
 FROM posting, unnest(keys, key_weights) u(key, w) GROUP BY 1, 2, 3;
