@@ -121,8 +121,8 @@ async def extract_across(
     by: ReadBy | None = None,
 ) -> Draft:
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
-    stands; where there is a reader (`by`), of the places that are nearest the one that it takes for an answer. Not found where none is
-    near enough. See `extract` for the rest. Raises ProviderError."""
+    stands; where a reader reads (`by`), of the places that are nearest the one that it takes for an answer. Not found where none
+    is near enough. See `extract` for the rest. Raises ProviderError."""
     found = nearest_places(unsaid(candidates(passages), known), by.chunks if by else ())
     found = saying_what_it_costs(question, found) if by else found
     terms = question_terms(question, found)

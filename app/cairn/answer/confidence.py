@@ -23,8 +23,8 @@ answer, and 78 % of what they do not."""
 FACT_ENOUGH: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """The same of a number, a time, a sum or a name, where the reader has read (docs/adr/0119-what-is-not-said.md)."""
 FACT_DOUBTED: Final = 0.7  # measured: tests/unit/test_edges_answer.py
-"""The same where the reader's own word on the stretch is below READER_DOUBTS and the confidence below SURE: all words of a question
-may stand near to what is told of something else (docs/adr/0122-what-is-told-of-something-else.md)."""
+"""The same where the reader's own word on the stretch is below READER_DOUBTS, and the confidence below SURE: all words of a
+question may stand near to what is told of something else (docs/adr/0122-what-is-told-of-something-else.md)."""
 READER_DOUBTS: Final = -1.0  # measured: tests/unit/test_edges_answer.py
 """Log odds."""
 RIGHT_ENOUGH: Final = 0.15  # measured: tests/unit/test_edges_answer.py

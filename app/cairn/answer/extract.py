@@ -66,6 +66,7 @@ from cairn.domain.document import Landmark, is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
+from cairn.language.sentences import Span
 from cairn.language.tokens import terms as words_of
 from cairn.providers.protocols import Embedder
 from cairn.settings import AnswerSettings
@@ -155,10 +156,10 @@ def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Cand
 
 
 def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float | None) -> bool:
-    """Whether the quotation is shown. More is wanted of a number, a time or a name where the reader has read it, which tells these
-    well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a guess;
-    not where as little is `enough` as of a document that the question names. Of all else the unit may be the wrong one where
-    the documents answer: what is shown around it and beside it may answer (docs/adr/0133-guesses-about-ways-are-shown.md)."""
+    """Whether the quotation is shown. Of a number, a time or a name more is wanted where the reader has read it, which tells
+    these well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a
+    guess; not where as little is `enough` as of a document that the question names. Of a way or a thing a doubtful quotation is
+    shown where the documents answer, for what stands around it and what is shown beside it may be the answer (docs/adr/0133)."""
     if read is not None and enough == PRESENT_ENOUGH and asked.anything and not asked.way:
         if confidence.value < RIGHT_ENOUGH:
             return False
@@ -367,8 +368,8 @@ def _others(
     draft: Draft, quoted: Sequence[Excerpt], order: Sequence[int], found: Sequence[Candidate], scores: Measured,
     terms: QuestionTerms, passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
-    """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something. Where
-    a way or things are asked for, items and code are shown with the list that they stand in and what introduces it."""
+    """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something.
+    Where a way or things are asked for, what stands in a short list or code, or announces it, is shown with all of it."""
     n = draft.citations[-1].n + 1
     places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
     taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
@@ -382,26 +383,31 @@ def _others(
         if any(says_the_same(candidate, other) for other in known):
             continue
         made = quote(at, found, scores, terms, passages)
-        spans = [(passage.start + start, passage.start + end) for start, end in made.spans]
-
-        def is_taken(start: int, end: int, of: UUID = passage.document_id) -> bool:
-            return any(of == other and s < end and start < e for other, s, e in taken)
-
-        if any(is_taken(*span) for span in spans):
+        spans = [_in_document(passage, span) for span in made.spans]
+        if any(_overlaps(span, taken) for span in spans):
             continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
         around = None if terms.asked.said_briefly else _list_around(made, passage)
-        if around and not is_taken(*(passage.start + place for place in around.span)):
+        if around and not _overlaps(_in_document(passage, around.span), taken):
             cited = replace(cited, context=_context(around, cited, passage, ()))
             chosen.append((cited, _set_in(as_markdown(around))))
-            spans.append((passage.start + around.span[0], passage.start + around.span[1]))
+            spans.append(_in_document(passage, around.span))
         elif candidate.announces or len(made.shown) > MOST_CHARS:
             continue
         else:
             chosen.append((cited, _as_item(made)))
-        taken += [(passage.document_id, *span) for span in spans]
+        taken += spans
         known.append(candidate)
     return tuple(chosen)
+
+
+def _in_document(passage: Passage, span: Span) -> tuple[UUID, int, int]:
+    return passage.document_id, passage.start + span[0], passage.start + span[1]
+
+
+def _overlaps(place: tuple[UUID, int, int], taken: Sequence[tuple[UUID, int, int]]) -> bool:
+    document, start, end = place
+    return any(of == document and s < end and start < e for of, s, e in taken)
 
 
 def _list_around(made: Excerpt, passage: Passage) -> ShownPart | None:

@@ -71,11 +71,11 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     A section that is short is shown whole, with those below it where they are short, too, and have a list, code or a table;
     of a list of definitions the term with all that is said of it.
     Of a longer one: a sentence with the one before and the one behind it; a list, code or table with what introduces it, of
-    a list the next item begun, and the others by their first sentence, where it has no room for all of it; a paragraph with what it introduces, or with what it
-    speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the list or code that the
-    section leads to, or else the code that it begins with. That, and what lists go on with, is left out where what is asked is
-    `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one whose options it
-    tells. `row`: of a row its table alone, as far as there is room.
+    a list the next item begun, and how the others begin, where it has no room for all of it; a paragraph with what it
+    introduces, or with what it speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the
+    list or code that the section leads to, or else the code that it begins with. That, and how items begin, is left out where
+    what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one
+    whose options it tells. `row`: of a row its table alone, as far as there is room.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]

@@ -28,7 +28,9 @@ ROWS_AROUND: Final = 2
 """Rows of a table that are shown before the one that answers, and behind it."""
 _LAST_CITE: Final = re.compile(r"\s?\[\d{1,3}\]\Z")
 _CITES_HERE: Final = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
-_ALSO: Final = tuple(f"\n\n{said}\n- " for one in languages() for said in (one.replies.perhaps, one.replies.also) if said)
+_ALSO: Final = tuple(
+    f"\n\n{said}\n- " for one in languages() for said in (one.replies.perhaps, one.replies.also) if said
+)
 _STEP: Final = re.compile(r"\d{1,3}[.)] ")
 _DIGIT: Final = re.compile(r"\d")
 _IN_ONE_LINE: Final = re.compile(r"\s+")
