@@ -11,7 +11,6 @@ import pytest
 
 from cairn.answer.across import PlacesRead, estimate_across, extract_across, weigh_reading
 from cairn.answer.confidence import Calibration
-from cairn.answer.reading import ReadBy
 from cairn.providers.answer_reader import Stretch, StretchReading
 from tests.unit.test_extract import WordEmbedder, passage
 
@@ -59,9 +58,8 @@ TEXT = "The Kestrel is a ship of oak.\n\nHer first voyage went to Riga in 1931."
 @pytest.mark.parametrize("word", ["oak", "1931"])
 async def test_of_the_nearest_places_the_one_that_it_takes_for_an_answer_is_quoted(word: str) -> None:
     draft = await extract_across(
-        "Wann fuhr die Kestrel zuerst?", "de", [passage(TEXT)], WordEmbedder(), calibration=SURE,
-        by=ReadBy(ReaderOf(word), [[]]),
-    )  # fmt: skip
+        "Wann fuhr die Kestrel zuerst?", "de", [passage(TEXT)], WordEmbedder(), calibration=SURE, reader=ReaderOf(word)
+    )
     assert word in draft.citations[0].quote
 
 
@@ -74,9 +72,13 @@ async def test_of_the_nearest_places_the_one_that_it_takes_for_an_answer_is_quot
 )
 async def test_who_asks_for_a_price_is_answered_with_a_sum_where_there_is_one(text: str, shown: str) -> None:
     draft = await extract_across(
-        "Wie viel kostete die Kestrel?", "de", [passage(text)], WordEmbedder(), calibration=SURE,
-        by=ReadBy(ReaderOf("Kestrel"), [[]]),
-    )  # fmt: skip
+        "Wie viel kostete die Kestrel?",
+        "de",
+        [passage(text)],
+        WordEmbedder(),
+        calibration=SURE,
+        reader=ReaderOf("Kestrel"),
+    )
     assert shown in draft.citations[0].quote
 
 
@@ -100,15 +102,3 @@ async def test_places_are_compared_under_the_title_of_their_document(title: str,
         "Was kostet die Kestrel?", "de", [passage("She costs 14 EUR.", title=title, headings=("Fees",))], embedder
     )
     assert embedder.seen[0] == f"{begins}She costs 14 EUR."
-
-
-async def test_of_many_places_those_in_the_nearest_chunks_are_compared() -> None:
-    """What answers may stand at the end of the fifth passage."""
-    embedder = Remembering()
-    text = " ".join(f"Ship number {n} was built of oak." for n in range(60))
-    half = text.index("Ship number 50")
-    by = ReadBy(ReaderOf("oak"), [[(0, half, 0.3), (half, len(text), 0.6)]])
-    await extract_across("Wo wurde die Kestrel gebaut?", "de", [passage(text)], embedder, by=by)
-    compared = [said for said in embedder.seen if "Ship number" in said]
-    assert len(compared) == 32
-    assert all(any(f"number {n} " in said for said in compared) for n in range(50, 60))

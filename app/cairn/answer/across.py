@@ -16,8 +16,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cairn.answer.answer_type import Asked
 from cairn.answer.candidates import Candidate, candidates
-from cairn.answer.confidence import UNCALIBRATED, Calibration, Confidence
+from cairn.answer.confidence import (
+    FACT_DOUBTED,
+    PRESENT_ENOUGH,
+    READER_DOUBTS,
+    SURE,
+    UNCALIBRATED,
+    Calibration,
+    Confidence,
+)
 from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
 from cairn.answer.extract import (
     may_show_sum,
@@ -29,7 +38,7 @@ from cairn.answer.extract import (
     with_sum_first,
 )
 from cairn.answer.quotation import lead_over_others, quote
-from cairn.answer.reading import UNREAD, ReadBy, as_stretch, choose_places, nearest_cosines
+from cairn.answer.reading import UNREAD, as_stretch, choose_places
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -44,10 +53,6 @@ EVEN: Final = 0.05  # measured: tests/unit/test_edges_answer.py
 """Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
 ALONE_AHEAD, ALONE_APART = 0.1, 0.4  # measured: tests/unit/test_edges_answer.py
 """Where there is one passage, or one place, it cannot be ahead of others: what those have on average that answer."""
-ENOUGH: Final = 0.35  # measured: tests/unit/test_edges_answer.py
-"""Probability that the documents answer from which a quotation is shown: as within one language, it refuses 10 % of what they
-answer, and 73 % of what they do not (docs/adr/0094-two-local-models.md)."""
-
 SELECTION: Final[Mapping[str, float]] = {  # fitted: tests/benchmarks/fit_across.py
     "cosine": 11.03, "idf_direct": 1.84, "fits": 0.94, "misfits": -0.94, "retrieval": 6.55,
 }  # fmt: skip
@@ -118,13 +123,13 @@ async def extract_across(
     first: int = 1,
     known: str = "",
     calibration: Calibration = UNCALIBRATED,
-    by: ReadBy | None = None,
+    reader: AnswerReader | None = None,
 ) -> Draft:
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
-    stands; where a reader reads (`by`), of the places that are nearest the one that it takes for an answer. Not found where none
-    is near enough. See `extract` for the rest. Raises ProviderError."""
-    found = nearest_places(unsaid(candidates(passages), known), by.chunks if by else ())
-    found = saying_what_it_costs(question, found) if by else found
+    stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
+    near enough. See `extract` for the rest. Raises ProviderError."""
+    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
+    found = saying_what_it_costs(question, found) if reader else found
     terms = question_terms(question, found)
     if not found or not terms.words:
         return not_found(question, passages, terms)
@@ -132,14 +137,14 @@ async def extract_across(
     cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
     measured = measure(terms, found, passages)
     scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))
-    reading = await _read(question, found, scores, passages, by.reader) if by else None
+    reading = await _read(question, found, scores, passages, reader) if reader else None
     scores = scores if reading is None else weigh_reading(scores, reading)
     order = with_sum_first([int(at) for at in np.argsort(-scores, kind="stable")], found, scores, terms, passages)
     values = evidence_of(cosines, measured, order, found, scores, len(terms.words))
     reads = 0.0 if reading is None else float(reading.stretch[order[0]])
     confidence = calibration.apply(estimate_across(values, reads))
     features = selection_features(terms, passages, found, measured, scores, order, values["cosine"])
-    if confidence.present < ENOUGH:
+    if not _is_enough(confidence, terms.asked, None if reading is None else reads):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     best = quote(order[0], found, scores, terms, passages)
     confidence = confidence if may_show_sum(best, terms.asked, passages) else confidence.unsure()
@@ -149,15 +154,12 @@ async def extract_across(
     return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
 
 
-def nearest_places(
-    found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[int, int, float]]], most: int = MOST_EMBEDDED
-) -> list[Candidate]:
-    """Those that are compared, in the order of the passages: in the chunks that are nearest to the question, where their vectors
-    are known, else the first ones."""
-    if len(found) <= most or not any(chunks):
-        return list(found[:most])
-    nearest = np.argsort(-nearest_cosines(found, chunks), kind="stable")[:most]
-    return [found[at] for at in sorted(map(int, nearest))]
+def _is_enough(confidence: Confidence, asked: Asked, read: float | None) -> bool:
+    """Whether the quotation is shown: as within one language, a guess that the reader doubts (`read`: its log odds) says no
+    number, time, sum or name (docs/adr/0133-guesses.md)."""
+    doubted = read is not None and read < READER_DOUBTS and confidence.value < SURE
+    fact = asked.anything and not asked.way
+    return confidence.present >= (FACT_DOUBTED if doubted and fact else PRESENT_ENOUGH)
 
 
 @dataclass(frozen=True, slots=True)

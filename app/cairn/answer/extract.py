@@ -159,7 +159,7 @@ def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float 
     """Whether the quotation is shown. Of a number, a time or a name more is wanted where the reader has read it, which tells
     these well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a
     guess; not where as little is `enough` as of a document that the question names. Of a way or a thing a doubtful quotation is
-    shown where the documents answer, for what stands around it and what is shown beside it may be the answer (docs/adr/0133)."""
+    shown where the documents answer, for what stands around it and what is shown beside it may be the answer (docs/adr/0133-guesses.md)."""
     if read is not None and enough == PRESENT_ENOUGH and asked.anything and not asked.way:
         if confidence.value < RIGHT_ENOUGH:
             return False

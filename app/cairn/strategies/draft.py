@@ -329,7 +329,7 @@ async def _extract(
         return draft
     across = await extract_across(
         asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration,
-        by=await reader_for(run, asked, foreign),
+        reader=run.deps.searcher.reader(run.question.collection),
     )  # fmt: skip
     return across if draft is None or across.found else draft
 
