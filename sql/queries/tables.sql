@@ -89,7 +89,7 @@ WITH called AS (
   JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
   CROSS JOIN LATERAL unnest(c.keys, c.texts, t.groups, t.totals) WITH ORDINALITY AS cell (key, text, "group", total, row)
   CROSS JOIN LATERAL unnest(string_to_array(cell.key, ' ')) WITH ORDINALITY AS word (one, place)
-  CROSS JOIN LATERAL (SELECT CASE WHEN c.position = ANY ($7::integer[]) THEN word.one
+  CROSS JOIN LATERAL (SELECT CASE WHEN c.position = ANY ($7::integer[]) AND cell.text !~ '[\d,;/]' THEN word.one
     WHEN word.one = ANY ($6::text[]) AND right(cell.key, length(word.one) + 1) = ' ' || word.one
     THEN left(cell.key, -length(word.one) - 1) END AS name) AS part
   WHERE c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.numbered = 0

@@ -925,10 +925,15 @@ def test_so_many_of_the_highest_are_asked_for_in_words(question: str, language: 
     assert found.place == (3 if language == "it" else 2)
 
 
+def test_so_many_of_the_lowest_are_asked_for_in_words() -> None:
+    found = meant("which two states have the least wheat?", ENGLISH)
+    assert found is not None
+    assert (found.operation, found.measure, found.place, found.turned) == ("top", 3, 2, True)
+
+
 @pytest.mark.parametrize(
     "question",
     [
-        "which two states have the least wheat?",
         "which two states have the second most wheat?",
         "which two states together have the most wheat?",
         "which two states do not have the most wheat?",

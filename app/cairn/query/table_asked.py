@@ -33,8 +33,9 @@ def find_asked(reading: TableReading, operation: Operation) -> WordSpan | None:
             and how_many(reading.tokens[span.end]) is not None
         )
         after = reading.span_after(span.end + (span.phrases[0] == "top" or numbered))
-        while after is not None and after.cells and not after.headers and span.phrases[0] in ("count", "listing"):
-            after = reading.span_after(after.end)  # "which northern country"
+        if after is not None and after.cells and not after.headers and after.start == span.end:
+            named = reading.span_after(after.end)
+            after = named if named is not None and named.start == after.end else after  # "which northern country"
         if after is None or not after.headers or after.cells:
             continue
         behind = span.phrases[0] in ("superlative", "latest", "earliest") and 0 not in after.headers
