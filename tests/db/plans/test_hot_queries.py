@@ -368,11 +368,31 @@ async def test_a_search_reads_what_the_caller_may_read(undone: Any) -> None:
             near = set(exact["vector_chunks"])
             assert len(near & set(found["vector_chunks"])) >= 50  # by a graph that is a narrow one
             assert read["embeddings"] <= 4000
-        if group == "all":
-            assert read["documents"] <= 50
+            # those that it may read up to the line, then each of the others once
+            assert read["documents"] <= (50 if group == "all" else 4822 + PASSAGES - SMALL - counted + 60)
         if counted <= 1000:
             assert read["lexical_index"] <= counted + 5
 
+
+async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: Any) -> None:
+    """By the index of words and that of documents at once, where the words stand in few passages; common ones are compared."""
+    await undone.execute(RESTRICT)
+    await set_counts(undone)
+    await undone.execute("SELECT set_config('app.principals', '{group:tenth}', true)")
+    may, found = may_read("tenth"), await collection(undone, "c1")
+    for words, most in (("w7000 w5000 w300 w90", len(may) / 4), ("w7000 w1 w2 w3", len(may) + 5)):
+        before = await touched(undone, "lexical_index")
+        rows = await undone.fetch(load_queries("lexical")["search"], [found], words, 50, 600, 5000, None, None)
+        sequential, read = await touched(undone, "lexical_index")
+        assert (len(rows), sequential) == (50, 0), words
+        assert {row["document_id"] for row in rows} <= may
+        assert 0 < read - before[1] <= most, words
+        exact = await undone.fetch(
+            "SELECT l.passage_id, -(l.weights <#> q.question) AS score FROM rag.lexical_index l,"
+            " rag.lexical_question($1, $2, $3) AS q WHERE l.document_id = ANY ($4) ORDER BY 2 DESC, 1 LIMIT 50",
+            tenant(), found, words, list(may),
+        )  # fmt: skip
+        assert [row["passage_id"] for row in rows] == [row["passage_id"] for row in exact], words
 
 async def test_more_lists_than_are_told_apart_withhold_as_few_do(undone: Any) -> None:
     await undone.execute(
