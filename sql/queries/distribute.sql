@@ -16,6 +16,15 @@ SELECT EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0 AND shouldhaveshards
 SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles
 WHERE rolname IN ('cairn_app', 'cairn_definer', 'cairn_views') AND NOT rolcanlogin
 
+-- name: tables_with_lists
+-- Those with access lists, where there are tables yet.
+SELECT a.attrelid::regclass::text AS name FROM pg_attribute AS a
+WHERE a.attrelid IN (to_regclass('rag.documents'), to_regclass('rag.access_rules')) AND a.attname = 'access' AND NOT a.attisdropped
+
+-- name: see_all_rows
+-- As the owner of the tables nobody sees any: row security is forced.
+SET LOCAL ROLE cairn_definer
+
 -- name: tables_to_distribute
 -- With a tenant_id, and neither distributed nor copied to every node.
 SELECT c.oid::regclass::text AS name FROM pg_class AS c

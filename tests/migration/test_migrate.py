@@ -81,6 +81,32 @@ async def test_an_upgrade_keeps_rows_and_backfills_them(database: str, release: 
     assert await revision(database) == "t1"
 
 
+async def test_a_database_with_access_lists_is_not_distributed(database: str) -> None:
+    """Told before Citus is looked for, of a document and of a folder."""
+    for statement in (
+        "SELECT rag.ensure_tenant('lists')",
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed)"
+        " SELECT id, gen_random_uuid(), 'pay', 1 FROM rag.tenants RETURNING 1",
+        "INSERT INTO rag.documents"
+        " (tenant_id, id, collection_id, external_id, title, version, status, content_hash, media_type, access)"
+        " SELECT tenant_id, id, id, 'slip', '', 1, 'indexed', '', 'text/plain', '{group:hr}' FROM rag.collections RETURNING 1",
+    ):
+        await value(database, statement)
+    refused = pytest.raises(MigrationError, match=r"have access lists.*a tenant of its own.*docs/security\.md")
+    with refused:
+        await migrate(database, distribute=True)
+    await value(database, "UPDATE rag.documents SET access = NULL RETURNING 1")
+    await value(
+        database,
+        "INSERT INTO rag.access_rules SELECT tenant_id, id, 'hr/', '{group:hr}' FROM rag.collections RETURNING 1",
+    )
+    with refused:
+        await migrate(database, distribute=True)
+    await value(database, "DELETE FROM rag.access_rules RETURNING 1")
+    with pytest.raises(MigrationError, match="has no Citus"):
+        await migrate(database, distribute=True)
+
+
 async def test_a_failing_revision_leaves_the_one_before(database: str, release: Release) -> None:
     release.add_revision("t1", "CREATE TABLE rag.good (id int)")
     release.add_revision("t2", "CREATE TABLE rag.bad (id int)", "SELECT 1 / 0")

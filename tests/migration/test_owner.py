@@ -163,6 +163,21 @@ async def test_the_next_release_and_its_backfill(owned: EmbeddedServer, tmp_path
 
 
 @pytest.mark.siege
+async def test_an_owner_is_told_of_access_lists(owned: EmbeddedServer) -> None:
+    """Who sees no row of the tables, for which row security is forced."""
+    await run(owned.dsn("postgres"), "CREATE DATABASE lists OWNER owner TEMPLATE owner", "SELECT")
+    await run(
+        owned.dsn("lists"),
+        "SELECT rag.ensure_tenant('a')",
+        "INSERT INTO rag.collections (tenant_id, id, name, lex_seed) SELECT id, gen_random_uuid(), 'c', 1 FROM rag.tenants",
+        "INSERT INTO rag.access_rules SELECT tenant_id, id, 'hr/', '{group:hr}' FROM rag.collections",
+        "SELECT",
+    )
+    with pytest.raises(MigrationError, match="have access lists"):
+        await migrate(owned.dsn("lists", "owner"), distribute=True)
+
+
+@pytest.mark.siege
 async def test_an_owner_backs_up_and_restores(owned: EmbeddedServer, tmp_path: Path) -> None:
     """Into another database of theirs, and into one of somebody who must be told that the roles of Cairn are not theirs."""
     admin = owned.dsn("postgres")

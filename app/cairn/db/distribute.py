@@ -49,6 +49,24 @@ async def check_cluster(connection: Any) -> None:
         )
 
 
+async def refuse_access_lists(connection: Any) -> None:
+    """Raises MigrationError where documents or folders have access lists, which a distributed database would not keep: Citus
+    takes no policy that asks for them, so everybody in the tenant would read what they withhold."""
+    statements = load_queries("distribute")
+    tables = [row["name"] for row in await connection.fetch(statements["tables_with_lists"])]
+    if not tables:  # of an empty database, which may have no roles either
+        return
+    async with connection.transaction():
+        await connection.execute(statements["see_all_rows"])
+        for name in tables:
+            if await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM {name} WHERE access IS NOT NULL)"):
+                raise MigrationError(
+                    "documents or folders of this database have access lists, which a distributed one (Citus) does not keep: "
+                    "everybody in the tenant would read them. Move what only some may read to a tenant of its own, or leave the "
+                    "database as it is; then take the lists off (docs/security.md), and run this again"
+                )
+
+
 async def distribute_tables(connection: Any) -> int:
     """Distribute what is not yet; how many tables. In the caller's transaction, as the owner of the tables.
 

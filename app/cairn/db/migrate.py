@@ -17,7 +17,7 @@ from typing import Any, Literal
 import asyncpg
 import structlog
 
-from cairn.db.distribute import check_cluster, distribute_tables
+from cairn.db.distribute import check_cluster, distribute_tables, refuse_access_lists
 from cairn.db.nodes import is_distributed
 from cairn.db.schema import (
     LAST_COMMIT_WITH_OLDER,
@@ -121,6 +121,7 @@ async def migrate(
     source = source or SchemaSource.installed()
     async with _connection(owner_dsn) as connection:
         if distribute:
+            await refuse_access_lists(connection)
             await check_cluster(connection)
         await check_extension(connection)
         state = await _read_state(connection)

@@ -394,6 +394,7 @@ async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: A
         )  # fmt: skip
         assert [row["passage_id"] for row in rows] == [row["passage_id"] for row in exact], words
 
+
 async def test_more_lists_than_are_told_apart_withhold_as_few_do(undone: Any) -> None:
     await undone.execute(
         "UPDATE rag.documents SET passage_count = 1, access = ARRAY['person:' || external_id] WHERE collection_id = $1"
