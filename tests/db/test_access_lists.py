@@ -596,10 +596,6 @@ async def test_random_requests_find_nothing_that_is_withheld(services: Services)
     assert await ask_at_random(services, documents=20, persons=6, requests=45, seed=7, ruled=0.1) > 10
 
 
-@pytest.mark.siege
-@pytest.mark.usefixtures("hashed_vectors")
-async def test_many_random_requests_find_nothing_that_is_withheld(services: Services) -> None:
-    assert await ask_at_random(services, documents=2000, persons=50, requests=20_000, seed=8, ruled=0.005) > 5000
 
 
 async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Services) -> None:

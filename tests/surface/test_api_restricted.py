@@ -306,7 +306,13 @@ def test_a_rule_restricts_a_folder_for_whoever_writes_there(place: tuple[Api, Re
         return {one["external_id"]: (one["access"], one["access_from"]) for one in listed}
 
     made = api.client.put("/collections/ruled/access", json=kept | {"folder": "hr/"}, headers=whole)
-    assert made.json() == {"items": [kept | {"folder": "hr"}], "changed": 0, "documents": 0, "collection_made": True, "job_id": None}
+    assert made.json() == {
+        "items": [kept | {"folder": "hr"}],
+        "changed": 0,
+        "documents": 0,
+        "collection_made": True,
+        "job_id": None,
+    }
     assert write("hr/a", readers.member).json()["counts"]["added"] == 1
     refused = write("hr/b", readers.outsider)
     assert refused.json()["indexed"] == [], refused.text

@@ -269,10 +269,15 @@ class Siege:
                 world.gone.add(lost)
                 for word in [one for one, of in world.told_by.items() if of == number]:
                     world.told_by[word] = lost
-                for stood_on in world.stood_on.values():
-                    if number in stood_on:
-                        stood_on.remove(number)
-                        stood_on.add(lost)
+                for one in [one for one, of in world.stood_on.items() if number in of]:
+                    if not world.readers(
+                        number
+                    ):  # what was said of it is blanked, and the rest is there for its readers
+                        world.stood_on[one].remove(number)
+                    elif one in self.sessions:  # gone with it, and another one may be called so
+                        del world.stood_on[one]
+                    else:
+                        world.stood_on[one].add(lost)
                 world.lists[number] = ()
             fresh = write_letter(self.place.words, number)
             letter = fresh if again else replace(letter, secret=fresh.secret, title=fresh.title)
@@ -538,6 +543,8 @@ class Request:
         if not self.sessions:
             return
         session = self.chance.choice(self.sessions)
+        if session not in self.world.stood_on:
+            return
         path = self.chance.choice(
             (f"/chat/sessions/{session}", f"/chat/sessions/{session}/messages", f"/chat/history/{session}")
         )

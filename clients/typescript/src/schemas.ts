@@ -5,6 +5,10 @@ export interface AccessChanged {
   items: AccessRuleOut[];
   /** Documents that have another access list now. */
   changed: number;
+  /** In the folder, whatever their list; 0: none yet, or its name is mistyped. */
+  documents: number;
+  /** Whether there was no such collection before. */
+  collection_made: boolean;
   /** Brings those back into the graph that everybody may read now; null: there are none. */
   job_id: string | null;
 }
