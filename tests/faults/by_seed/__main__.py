@@ -16,7 +16,7 @@ from cairn.db.embedded import ensure_running
 from tests.conftest import Clones, temporary_home
 from tests.faults.by_seed.run import Report, open_yard, read_seeds
 
-AT_ONCE = 4
+AT_ONCE = 8
 """Schedules that run beside each other, each in a database of its own: all of them wait most of the time."""
 
 
