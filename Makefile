@@ -44,7 +44,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check docs reference kill-rounds mutants leaderboards lock sbom release pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds faults mutants leaderboards lock sbom release pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -107,6 +107,10 @@ ROUNDS ?= 50
 SEED ?= 1
 kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in the middle of work (ROUNDS=50 SEED=1)
 	@CAIRN_KILL_ROUNDS=$(ROUNDS) CAIRN_KILL_SEED=$(SEED) $(PY) -m pytest -q -s -m '' tests/faults/test_kill_rounds.py $(ARGS)
+
+SEEDS ?= 1..200
+faults: install $(STAMPS)/test ## run schedules of faults made from SEEDS=1..200, and tell what must hold and did not
+	@$(PY) -m tests.faults.by_seed $(SEEDS) $(ARGS)
 
 N ?= 20
 mutants: install $(STAMPS)/test ## change N=20 numbers that decide answers, drawn by SEED=1: which does no test notice? (minutes)

@@ -21,6 +21,7 @@ import asyncpg
 
 from cairn.db.embedded import EmbeddedServer
 from cairn.plugins import forget_extensions
+from cairn.providers import onnx_model
 from tests.conftest import Clones, write_package
 from tests.faults.by_seed.fresh import compare_with_fresh
 from tests.faults.by_seed.plan import Schedule, make_schedule
@@ -129,6 +130,7 @@ async def open_yard(
     server: EmbeddedServer, clones: Clones, folder: Path
 ) -> AsyncIterator[Callable[[int], Awaitable[Report]]]:
     """What runs the schedule of a seed in a database of its own; several may run at the same time."""
+    held: set[object] = set()  # local models, which would be loaded again by each schedule
     with hashed_models(folder / PACKAGES):
         clones.make(TEMPLATE)
         await fill_template(server.dsn(TEMPLATE), folder)
@@ -139,6 +141,7 @@ async def open_yard(
             try:
                 return await run_schedule(make_schedule(seed), server.dsn(name), folder)
             finally:
+                held.update(model for one in onnx_model._loaded.valuerefs() if (model := one()) is not None)
                 clones.drop(name)
 
         with rim():
