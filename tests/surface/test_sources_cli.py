@@ -19,9 +19,11 @@ def test_a_folder_is_followed_and_what_went_wrong_is_told_and_in_the_exit_code(c
         (folder / f"{name}.md").unlink()
     paused = cairn("sources", "sync", source)
     assert (paused.code, paused.out.strip()) == (1, "1 unchanged"), paused
-    assert paused.err.strip().splitlines()[-1].startswith("paused: 2 of 3 files are gone")
+    why, what = paused.err.strip().splitlines()[-2:]
+    assert why.startswith("paused: 2 of 3 files are gone")
+    assert what == f"cairn sources sync {source} --accept-deletions, or cairn sources resume {source}"
     refused = cairn("sources", "sync", source)
-    assert (refused.code, "Resume it first" in refused.err) == (1, True), refused
+    assert (refused.code, "2 of 3 files are gone" in refused.err) == (1, True), refused
     assert cairn("sources", "resume", source).code == 0
     folder.rename(tmp_path / "elsewhere")
     failed = cairn("sources", "sync", source)

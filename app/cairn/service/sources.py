@@ -230,7 +230,7 @@ async def sync(
     goes on. `local`: as change_source has it. Raises NotFoundError; ConflictError where it is paused."""
     source = await get_source(services, source_id)
     if source.paused and not accept_deletions:
-        raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it'}. Resume it first")
+        raise ConflictError(f"source {source_id} is paused: {source.note or 'somebody has paused it. Resume it first'}")
     if source.paused:
         await change_source(services, source_id, SourceChange(paused=False), local=local)
     # of the house: what a source brings does not depend on who asks for it

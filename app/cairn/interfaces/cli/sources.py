@@ -255,6 +255,7 @@ async def _see_through(opened: Services, source_id: UUID, job: Job, later: bool)
         note(f"{source.failed:,} files are not indexed: cairn sources show {source_id}")
     if run.state == "paused":
         note(f"paused: {source.note or 'somebody has paused it'}")
+        note(f"cairn sources sync {source_id} --accept-deletions, or cairn sources resume {source_id}")
         return 1
     if source.note:
         note(source.note)
