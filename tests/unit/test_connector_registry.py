@@ -42,9 +42,10 @@ def test_a_part_that_is_missing_is_named(address: str, extra: str, monkeypatch: 
 @pytest.mark.parametrize(
     ("address", "options", "secrets", "said"),
     [
-        ("az://docs", {}, {"account_key": "k"}, "account_name is missing"),
-        ("az://docs", {"account_name": "evil.example.org/"}, {"account_key": "k"}, "account_name is missing"),
+        ("az://docs", {}, {"account_key": "aw=="}, "account_name is missing"),
+        ("az://docs", {"account_name": "evil.example.org/"}, {"account_key": "aw=="}, "account_name is missing"),
         ("az://docs", {"account_name": "team"}, {}, "secret account_key or sas_token"),
+        ("az://docs", {"account_name": "team"}, {"account_key": "pw-secret"}, "secret account_key is no key"),
         ("gs://docs", {}, {}, "secret service_account"),
         ("gs://docs", {}, {"service_account": "{"}, "secret service_account"),
         (

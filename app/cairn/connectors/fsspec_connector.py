@@ -170,13 +170,19 @@ def _read_time(when: object) -> datetime | None:
 
 
 def _said_by_server(error: BaseException) -> tuple[int | None, float | None]:
-    """Status and Retry-After of the reply that an error of botocore comes of."""
+    """Status and Retry-After of the reply that an error of botocore, of Azure's library or of gcsfs comes of."""
     cause: BaseException | None = error
     while cause is not None:
         response = getattr(cause, "response", None)
         if isinstance(response, Mapping):
             said = response.get("ResponseMetadata", {})
             return said.get("HTTPStatusCode"), seconds_to_wait(said.get("HTTPHeaders", {}).get("retry-after"))
+        status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
+        if isinstance(status, int):
+            headers = getattr(response, "headers", None) or {}
+            return status, seconds_to_wait(headers.get("Retry-After"))
+        if type(cause) is OSError and str(cause).startswith("Forbidden:"):  # so gcsfs says 403
+            return 403, None
         cause = cause.__cause__
     return None, None
 

@@ -22,8 +22,10 @@ from cairn.providers.address_guard import AddressGuard
 
 REGION: Final = re.compile(r"[a-z]{2}(-[a-z0-9]{1,20}){1,4}")
 ACCOUNT: Final = re.compile(r"[a-z0-9]{3,24}")
+ACCOUNT_KEY: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 GOOGLE: Final = ("storage.googleapis.com", "oauth2.googleapis.com")
 GOOGLE_TOKENS: Final = "https://oauth2.googleapis.com/token"
+AZURE: Final = "blob.core.windows.net"
 HTTPS: Final = 443
 MOST_TRIES: Final = 3
 """Of one request; whoever keeps a source in step comes back anyway."""
@@ -112,8 +114,10 @@ def _service_models() -> Any:
     return create_loader()
 
 
-def open_google(options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard) -> Callable[[], Any]:
-    """Opens Google Cloud Storage. Raises SourceRefused, AddressRefusedError."""
+def open_google(
+    options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard, seconds: float
+) -> Callable[[], Any]:
+    """Opens Google Cloud Storage. `seconds`: for it to answer. Raises SourceRefused, AddressRefusedError."""
     token: Any = "anon"
     if not is_anonymous(options):
         token = _service_account(secrets.get("service_account", ""))
@@ -121,11 +125,12 @@ def open_google(options: Mapping[str, str], secrets: Mapping[str, str], guard: A
         guard.check_host(host, HTTPS)
 
     def make() -> Any:
-        from gcsfs import GCSFileSystem
+        from gcsfs.core import GCSFileSystem  # gcsfs.GCSFileSystem asks by gRPC as well, with connections of its own
 
         return GCSFileSystem(
-            token=token, use_listings_cache=False, skip_instance_cache=True, endpoint_url=f"https://{GOOGLE[0]}"
-        )
+            token=token, use_listings_cache=False, skip_instance_cache=True, endpoint_url=f"https://{GOOGLE[0]}",
+            requests_timeout=seconds,
+        )  # fmt: skip
 
     return make
 
@@ -143,8 +148,10 @@ def _service_account(text: str) -> dict[str, Any]:
     return found
 
 
-def open_azure(options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard) -> Callable[[], Any]:
-    """Opens Azure's Blob Storage. Raises SourceRefused, AddressRefusedError."""
+def open_azure(
+    options: Mapping[str, str], secrets: Mapping[str, str], guard: AddressGuard, seconds: float
+) -> Callable[[], Any]:
+    """Opens Azure's Blob Storage. `seconds`: for it to answer. Raises SourceRefused, AddressRefusedError."""
     account = options.get("account_name", "")
     if not ACCOUNT.fullmatch(account):
         raise SourceRefused("option account_name is missing: the name of the storage account at Azure")
@@ -154,14 +161,30 @@ def open_azure(options: Mapping[str, str], secrets: Mapping[str, str], guard: Ad
         raise SourceRefused(
             "Azure wants the secret account_key or sas_token, or option anon=true for what everybody may read"
         )
-    guard.check_host(f"{account}.blob.core.windows.net", HTTPS)
+    if not anonymous and "account_key" in given and not ACCOUNT_KEY.fullmatch(given["account_key"].strip()):
+        raise SourceRefused("secret account_key is no key of Azure: copy it anew, with the signs = at its end")
+    host = f"{account}.{AZURE}"
+    guard.check_host(host, HTTPS)
 
     def make() -> Any:
         from adlfs import AzureBlobFileSystem
+        from azure.storage.blob.aio import BlobServiceClient
 
-        return AzureBlobFileSystem(
-            account_name=account, anon=anonymous, use_listings_cache=False, skip_instance_cache=True,
-            **({} if anonymous else given),
-        )  # fmt: skip
+        class OnlyWithWhatWasGiven(AzureBlobFileSystem):  # type: ignore[misc]
+            """adlfs takes AZURE_STORAGE_CONNECTION_STRING and others of the environment, some of them first."""
+
+            def do_connect(self) -> None:
+                self.account_key = self.sas_token = self.connection_string = self.credential = None
+                url, key = f"https://{host}", None
+                if not anonymous:
+                    url += f"?{given['sas_token'].strip().lstrip('?')}" if "sas_token" in given else ""
+                    key = given["account_key"].strip() if "account_key" in given else None
+                self.account_url = url
+                self.service_client = BlobServiceClient(
+                    url, credential=key, connection_timeout=seconds, read_timeout=seconds, use_env_settings=False,
+                    retry_total=MOST_TRIES - 1,
+                )  # fmt: skip
+
+        return OnlyWithWhatWasGiven(account_name=account, anon=True, use_listings_cache=False, skip_instance_cache=True)
 
     return make

@@ -136,7 +136,7 @@ def _open_cloud(opening: Opening) -> Connector:
     is_google = opening.address.scheme in ("gs", "gcs")
     open_store = open_google if is_google else open_azure
     try:
-        make = open_store(opening.options, opening.secrets, AddressGuard(opening.allow))
+        make = open_store(opening.options, opening.secrets, AddressGuard(opening.allow), opening.allow.seconds)
     except InputError as error:
         raise SourceRefused(error.detail) from None
     return FsspecConnector(make, _root(opening), "gs" if is_google else "az", path_filter(opening.options))
