@@ -41,6 +41,8 @@ BREAKS: dict[str, Reply] = {
     "gigantic at once": Reply(text=" ".join(str(n) for n in range(200_000))),
 }
 STRATEGIES = ("fast", "enhanced", "corrective", "react", "iterative", "planned")
+KINDS = ("cut", "stall_late")
+ALTERNATELY = [*zip(STRATEGIES, KINDS * 3, strict=True)]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -83,16 +85,18 @@ async def test_what_was_cut_off_by_the_limit_keeps_its_whole_sentences(
     assert "The answer was cut off at the token limit." in made.degraded
 
 
+@pytest.mark.parametrize("pairs", [ALTERNATELY, pytest.param([*product(STRATEGIES, KINDS)], marks=pytest.mark.siege)])
 async def test_every_strategy_answers_when_its_generations_break(
-    services: Services, scripted: ScriptedServer, talking: Talking
+    services: Services, scripted: ScriptedServer, talking: Talking, pairs: list[tuple[str, str]]
 ) -> None:
-    """Whatever is streamed breaks; what is asked for as a whole does not help either."""
+    """Whatever is streamed breaks; what is asked for as a whole does not help either. Each strategy meets one of the two breaks,
+    in a siege both."""
     change(services, "answer", timeout_seconds=1.0)
     change(services, "agents", seconds=8.0, call_seconds=1.0, reflect_seconds=1.0)
     agentic = services.settings.current.rag.agentic_retrieval.model_copy(update={"enabled": True})
     change(services, "rag", agentic_retrieval=agentic)
     searched = 'ACTION: retrieve_vector\nARGUMENTS: {"query": "leave"}'
-    for strategy, kind in product(STRATEGIES, ("cut", "stall_late")):
+    for strategy, kind in pairs:
         talking.reset(think=[searched, "hm"], iterate=[""], action=["hm"])
         scripted.streams = Reply(kind, text=WHOLE)
         async with hang_guard(40):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
+import pytest
+
 from cairn.domain.answer import Answer, Coverage
 from cairn.domain.document import Source
 from cairn.domain.ids import new_id
@@ -15,7 +17,6 @@ from cairn.wiring import Services
 from tests.db.listed import WORDS, Made, collection, source
 from tests.db.runs import answered
 from tests.sharing import SHARED
-from tests.thinning import STEPS
 
 pytestmark = SHARED
 
@@ -170,7 +171,7 @@ def _wrong(answer: Answer, expected: Iterable[Made]) -> str:
     return "" if len(names) <= 20 or more else "the rest is not counted"
 
 
-@STEPS
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.measurement)])
 async def test_all_forms_are_right_in_four_languages(services: Services, step: int) -> None:
     made = collection()
     outcomes = await index_now(services, "town", [source(one) for one in made])

@@ -43,6 +43,7 @@ async def test_a_file_that_is_cut_off_says_so(name: str) -> None:
     assert "save it" in caught.value.detail
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", MAIN_PART)
 async def test_archives_that_unpack_to_a_thousand_times_their_size_are_refused(name: str) -> None:
     out = BytesIO(WHOLE[name]())
@@ -52,6 +53,7 @@ async def test_archives_that_unpack_to_a_thousand_times_their_size_are_refused(n
     assert "zip bomb" in error.detail
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", MAIN_PART)
 async def test_archives_that_declare_entities_are_refused(name: str) -> None:
     """Billion laughs: each entity is ten of the one before."""

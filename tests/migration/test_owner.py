@@ -104,6 +104,7 @@ async def test_without_createrole_the_message_is_all_an_administrator_needs(bare
     await serve_with(plain)
 
 
+@pytest.mark.siege
 async def test_the_tutorial_on_an_own_postgresql(bare_server: EmbeddedServer) -> None:
     """Its statements: the administrator's, a first start, a login that serves and one that reads.
 

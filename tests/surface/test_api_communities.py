@@ -129,6 +129,7 @@ def test_extraction_that_is_switched_off_says_so(circles: Api, cairn: Cairn) -> 
     assert "graph.model.enabled" in done.err
 
 
+@pytest.mark.siege
 def test_extraction_is_ordered_once_and_done_by_a_job(
     fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path
 ) -> None:

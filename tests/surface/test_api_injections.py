@@ -15,6 +15,8 @@ from scripted_server import ScriptedServer
 from serving import Api, SseEvent, read_events, serving
 from websockets.sync.client import connect
 
+pytestmark = pytest.mark.siege
+
 ASK: Final = "How many days of leave do employees have per year?"
 TERMINAL: Final = {"answer", "complete", "done", "error", "cancelled"}
 
@@ -83,7 +85,6 @@ def test_query(hostile: Api, obeying: Obeying, strategy: str) -> None:
         assert whole["route"]["strategy"], "all that can be sent was looked at"
 
 
-@pytest.mark.siege
 def test_chat_agents_and_questions_of_code(hostile: Api) -> None:
     session = str(uuid4())
     made = post(hostile, "/chat/", message=ASK, collection_name="default", session_id=session)

@@ -23,6 +23,8 @@ from websockets.sync.client import connect
 from cairn.domain.key import hash_secret, new_secret
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.siege
+
 
 @pytest.fixture(scope="module")
 def chat() -> Iterator[ScriptedServer]:
@@ -87,7 +89,6 @@ def within_a_minute(work: Callable[[], Any]) -> Any:
             return found
 
 
-@pytest.mark.siege
 def test_requests_of_a_minute_over_both_processes(both: tuple[Api, Api], dsn: str) -> None:
     def flood() -> tuple[list[httpx2.Response], InvalidStatus | None]:
         _, key = key_of(dsn, requests_per_minute=30)
@@ -154,7 +155,6 @@ def test_a_run_on_one_process_counts_on_the_other_until_its_process_is_killed(
             assert staying.client.post("/query", headers=key, json=QUESTION).status_code == 200
 
 
-@pytest.mark.siege
 def test_tokens_of_a_day_over_both_processes(both: tuple[Api, Api], dsn: str) -> None:
     key_id, key = key_of(dsn, tokens_per_day=700)
     body = {"collection": QUESTION["collection"], "documents": [{"external_id": "cairns", "text": TEXT}]}
@@ -179,7 +179,6 @@ def test_tokens_of_a_day_over_both_processes(both: tuple[Api, Api], dsn: str) ->
     assert str(key_id) in {one["key_id"] for one in usage[0]["keys"]}
 
 
-@pytest.mark.siege
 def test_documents_of_a_tenant_over_both_processes(both: tuple[Api, Api], dsn: str) -> None:
     _, key = key_of(dsn, tenant="small")
     execute(dsn, "INSERT INTO rag.tenant_limits (tenant_id, documents) VALUES (rag.ensure_tenant('small'), 5)")

@@ -146,6 +146,7 @@ def test_no_view_tells_analysts_of_restricted_documents(place: tuple[Api, Reader
         tells_nothing(f"analyst.{view}", rows, victim, sent=known)
 
 
+@pytest.mark.siege
 def test_no_tool_or_resource_of_mcp_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
     api, readers, victim, _ = place
     ids = victim.ids
@@ -190,6 +191,7 @@ def test_no_tool_or_resource_of_mcp_tells_of_restricted_documents(place: tuple[A
             ask(key, "resources/read", uri=template.format(**parts))
 
 
+@pytest.mark.siege
 def test_no_stream_and_no_socket_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
     api, readers, victim, _ = place
     run = f"/runs/{victim.ids['run_id']}"
@@ -219,6 +221,7 @@ def test_no_stream_and_no_socket_tells_of_restricted_documents(place: tuple[Api,
         tells_nothing("WS", " ".join(frames), victim, sent=run)
 
 
+@pytest.mark.siege
 def test_no_room_of_the_page_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
     """What a browser is sent for each room, of which the rows are part, and what the rooms link to."""
     api, readers, victim, _ = place

@@ -262,6 +262,17 @@ def test_search_over_several_collections_and_the_default_one(handbook: Api) -> N
     assert {item["collection"] for item in both["results"]} == {"default", "handbook"}
 
 
+def test_a_search_waits_for_no_epoch_that_never_was(handbook: Api) -> None:
+    epoch = handbook.client.get("/collections/handbook").json()["epoch"]
+    body = {"query": "leave", "collection": "handbook", "min_epoch": epoch}
+    assert handbook.client.post("/search", json=body).json()["results"]
+    refused = handbook.client.post("/search", json={**body, "min_epoch": 10**9})
+    assert (refused.status_code, refused.json()["code"]) == (409, "epoch-not-reached")
+    asked = {"question": "How many days of leave?", "collection": "handbook", "min_epoch": 10**9}
+    assert handbook.client.post("/query", json=asked).status_code == 409
+    assert handbook.client.post("/search", json={**body, "min_epoch": {"others": 1}}).status_code == 422
+
+
 def test_trace_of_a_search_can_be_read_at_once(handbook: Api) -> None:
     found = handbook.client.post("/search", json={"query": "bonus in december", "collection": "handbook"}).json()
     trace = handbook.client.get(f"/traces/{found['trace_id']}").json()

@@ -264,6 +264,7 @@ def test_twenty_who_send_the_same_id_at_once_get_one_run(both: tuple[Api, Api]) 
     check_whole(events(both[0], run_id), "answer")
 
 
+@pytest.mark.siege
 def test_other_tenants_see_nothing(both: tuple[Api, Api], chat: ScriptedServer, tmp_path: Path, model: Path) -> None:
     chat.script(DRIP)
     run_id, _ = start(both[0])

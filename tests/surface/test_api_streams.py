@@ -197,6 +197,7 @@ def at_work(launch: Callable[..., Any], chat: ScriptedServer) -> Iterator[tuple[
         yield api, f"/jobs/{job['id']}"
 
 
+@pytest.mark.siege
 def test_cancelled_job_ends_its_stream_with_done(launch: Callable[..., Any], chat: ScriptedServer) -> None:
     with at_work(launch, chat) as (api, path):
         with api.client.stream("GET", f"{path}/events") as stream:

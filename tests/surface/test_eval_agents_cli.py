@@ -77,6 +77,7 @@ def test_without_answers_only_what_they_stand_on_is_judged(cairn: Cairn, gear: P
     assert "source_recall" in run["metrics"]
 
 
+@pytest.mark.siege
 def test_figures_below_their_floor_end_with_an_error(cairn: Cairn, asked: Path, tmp_path: Path) -> None:
     floor = tmp_path / "floor.json"
     floor.write_text(json.dumps({"margin": 0.1, "figures": {"mountain gear/fast": {"answer_in": 0.1, "found": 0.4}}}))

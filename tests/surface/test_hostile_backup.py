@@ -270,6 +270,7 @@ def test_statements_of_a_forged_archive_are_refused_where_it_is_read(attack: Att
         assert not marker.exists()
 
 
+@pytest.mark.siege
 def test_rows_that_end_in_a_statement_are_refused(attack: Attack, refused: Callable[[Path], str], marker: Path) -> None:
     placeholder = b"PLACEHOLDER".ljust(200, b"-")
     file = attack(

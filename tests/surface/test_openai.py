@@ -58,6 +58,7 @@ def text_of(found: list[Any]) -> str:
 # --- with the clients ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 def test_the_openai_client_does_all_of_it(handbook: Api, tmp_path: Path) -> None:
     client, said = str(HERE / "clients" / "openai_client.py"), tmp_path / "said"
     process = starter().start({"PATH": os.environ["PATH"]}, said, client, f"{handbook.url}/v1", folder=tmp_path)

@@ -17,6 +17,8 @@ from cairn.db.migrate import migrate
 from cairn.errors import MigrationError
 from tests.standby import Pair, primary_and_standby
 
+pytestmark = pytest.mark.siege
+
 
 @pytest.fixture(scope="module")
 def pair(server: EmbeddedServer) -> Iterator[Pair]:
@@ -84,7 +86,6 @@ def test_searches_are_answered_by_the_standby(servers: tuple[Api, Api]) -> None:
     assert "cairn_database_read_only 0.0" in shown
 
 
-@pytest.mark.siege
 def test_searches_find_what_the_same_server_wrote(servers: tuple[Api, Api]) -> None:
     _, two = servers
     for number in range(30):
@@ -105,7 +106,6 @@ def test_what_one_server_wrote_another_reads_by_its_epoch(servers: tuple[Api, Ap
     assert "Stones mark a trail" in answer["answer"]
 
 
-@pytest.mark.siege
 def test_every_way_to_write_tells_the_epoch(servers: tuple[Api, Api]) -> None:
     one, two = servers
     epochs = [write(one, "c", "Stones roll.")]
@@ -141,7 +141,6 @@ def test_an_epoch_that_never_was_is_refused(servers: tuple[Api, Api]) -> None:
     assert two.client.post("/search", json={**body, "min_epoch": {"others": 1}}).status_code == 422
 
 
-@pytest.mark.siege
 def test_a_server_on_a_standby_alone_answers_reads_and_refuses_writes(
     pair: Pair, servers: tuple[Api, Api], tmp_path: Path, model: Path
 ) -> None:
@@ -195,7 +194,6 @@ def test_a_server_on_a_standby_alone_answers_reads_and_refuses_writes(
         assert "cairn_database_read_only 1.0" in api.client.get("/metrics").text
 
 
-@pytest.mark.siege
 def test_keys_count_on_a_standby(pair: Pair, tmp_path: Path, model: Path) -> None:
     keys = make_keys(pair.primary.dsn, str(tmp_path / "keys"))
     asyncio.run(pair.catch_up())
@@ -207,7 +205,6 @@ def test_keys_count_on_a_standby(pair: Pair, tmp_path: Path, model: Path) -> Non
         assert "Traceback" not in api.log, api.log[-4000:]
 
 
-@pytest.mark.siege
 async def test_a_standby_with_another_schema_is_refused_in_words(pair: Pair) -> None:
     await pair.primary.run("CREATE DATABASE older")
     await pair.catch_up()

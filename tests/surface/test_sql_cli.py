@@ -70,18 +70,20 @@ def test_it_reads_schema_analyst_of_its_tenant_and_nothing_else(
         return found
 
     assert asyncio.run(count()) == 1
-    _talk_with_psql(home)
 
 
-def _talk_with_psql(server: EmbeddedServer) -> None:
-    """On a terminal it is psql: a statement, Ctrl-C that ends one and not the session, and the way out."""
+@pytest.mark.siege
+def test_on_a_terminal_it_is_psql(cairn: Cairn, home: EmbeddedServer, tmp_path: Path) -> None:
+    """A statement, Ctrl-C that ends one and not the session, and the way out."""
+    (tmp_path / "rocks.md").write_text("Basalt is a dark rock.\n")
+    assert cairn("ingest", tmp_path / "rocks.md").code == 0
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PAGER": "cat", "TERM": "dumb"}
     session = starter().start(environment, Path(os.ttyname(theirs)), "sql")
     try:
         _await_words(ours, b"=>")
         os.write(ours, b"SELECT pg_sleep(600);\n")
-        wait_until(lambda: asyncio.run(_sleeps(server.dsn())), 10)  # at its prompt Ctrl-C would only clear the line
+        wait_until(lambda: asyncio.run(_sleeps(home.dsn())), 10)  # at its prompt Ctrl-C would only clear the line
         os.write(ours, b"\x03")
         _await_words(ours, b"canceling")
         os.write(ours, b"SELECT 40+2;\n")

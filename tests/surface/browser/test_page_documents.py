@@ -213,6 +213,7 @@ def test_a_collection_is_called_as_people_call_it(api: Api, tab: Page, shoot: Sh
     expect(tab.get_by_label("Collection", exact=True)).to_have_value("People of 2024")
 
 
+@pytest.mark.siege
 def test_who_may_read_is_shown_and_changed(api: Api, tab: Page, shoot: Shoot) -> None:
     """On a server without keys everybody operates. What is for some has a lock that says for whom, in words."""
     texts = [{"external_id": name, "text": f"The pay of {name}."} for name in ("hr/pay.md", "hr/open.md", "menu.md")]
@@ -265,6 +266,7 @@ def test_who_may_read_is_shown_and_changed(api: Api, tab: Page, shoot: Shoot) ->
     expect(why.get_by_text("withheld by access: its document is only for group:board")).to_be_visible()
 
 
+@pytest.mark.siege
 def test_a_source_is_added_synchronised_paused_and_removed(api: Api, tab: Page, shoot: Shoot) -> None:
     entries = "".join(f"<url><loc>/{name}</loc></url>" for name in ("leave.html", "plan.pdf"))
     lists = {"/sitemap.xml": f"<urlset>{entries}</urlset>".encode()}

@@ -83,6 +83,7 @@ def test_a_key_opens_the_page_and_signing_out_closes_it(
     expect(tab).to_have_title("Sign in · Cairn")
 
 
+@pytest.mark.siege
 def test_a_key_that_may_only_read_says_so_and_an_open_page_ends_with_its_key(
     guarded: Api, place: tuple[str, Keys], tab: Page
 ) -> None:
