@@ -62,7 +62,7 @@ async def assert_counted(services: Services) -> None:
 
 async def test_any_mix_of_writes_and_merges_is_counted_exactly(services: Services) -> None:
     chance, stored, rules = random.Random(9), dict[str, Any](), dict[str, Any]()
-    for turn in range(50):
+    for turn in range(35):
         name = f"d{chance.randrange(6)}"
         if name in stored and chance.random() < 0.5:
             graph = await random_graph(services, stored[name].document_id, chance)

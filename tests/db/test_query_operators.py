@@ -104,7 +104,7 @@ async def test_restricted_lists_equal_the_restricted_full_scan(services: Service
     async with services.database.transaction(services.principal) as connection:
         rows = await connection.fetch("SELECT id, search_vector::text AS words FROM rag.passages")
         stems = {row["id"]: row["words"] for row in rows}
-        for _ in range(12):
+        for _ in range(6):
             asked, must, avoid = " ".join(chance.sample(WORDS, 5)), "cairn", "granit"
             for conditions in (
                 Conditions(must_not=(Condition("text", "granite"),)),

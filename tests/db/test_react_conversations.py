@@ -24,7 +24,7 @@ from tests.db.runs import HANDBOOK, answer, change, events_of, fill
 from tests.waiting import patience
 
 SEEDS: Final = int(os.environ.get("CAIRN_CONVERSATIONS", "40"))
-A_FEW: Final = 16
+A_FEW: Final = 12
 SECONDS: Final = 6.0
 CALLS: Final = 16
 EVIL: Final = (

@@ -372,6 +372,7 @@ async def test_what_is_not_sure_is_not_computed(everything: tuple[Library, list[
     assert await told(everything, question) is None
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -402,6 +403,7 @@ async def test_what_is_asked_of_further_tables_is_computed(
 
 
 @pytest.mark.siege
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
@@ -449,6 +451,7 @@ async def test_what_is_not_sure_of_further_tables_is_not_computed(
     assert await told(further, question) is None
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -471,6 +474,7 @@ async def test_what_is_asked_of_other_tables_is_computed(
     assert await told(other, question) == answer
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [

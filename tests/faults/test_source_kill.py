@@ -19,7 +19,7 @@ from cairn.settings import SettingsStore, read_environment
 from cairn.wiring import open_services
 from tests.waiting import until
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.siege]
 
 FILES = 80
 READ = "SELECT path, seen_at FROM rag.source_files WHERE state = 'indexed'"

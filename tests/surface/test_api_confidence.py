@@ -54,6 +54,7 @@ def _last_event(client: httpx2.Client, path: str, body: dict[str, Any]) -> dict[
     return last.data
 
 
+@pytest.mark.siege
 def test_a_terminal_says_it_in_the_language_of_the_answer(cairn: Cairn, tmp_path: Path) -> None:
     for name, text in {
         "a.md": "# Häfen\n\nDie Gebühren hob Dr. Anna Weber an.",

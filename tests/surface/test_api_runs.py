@@ -283,6 +283,7 @@ def test_other_tenants_see_nothing(both: tuple[Api, Api], chat: ScriptedServer, 
 # --- processes that end -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.siege
 @pytest.mark.fault
 def test_killed_process_leaves_failed_runs_with_their_traces_to_the_other(
     fresh_database: Callable[[], str], tmp_path: Path, model: Path, chat: ScriptedServer, psql: Psql

@@ -112,6 +112,7 @@ async def test_each_set_is_measured_in_the_metric_of_others(made: tuple[dict[str
     assert ways == ["Cairn as it comes", "Cairn without the graph"]
 
 
+@pytest.mark.siege
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_page_tells_what_was_run_and_what_was_not(made: tuple[dict[str, Any], str]) -> None:
     kept, page = made

@@ -79,9 +79,7 @@ def slow(pattern: re.Pattern[str], sieve: int) -> str | None:
         last = seconds(pattern, made(begin, fragment, 4 * N))
         if last < BRIEF or (last < HOPELESS and last <= GROWTH * seconds(pattern, made(begin, fragment, N))):
             continue
-        spent = [
-            min(seconds(pattern, made(begin, fragment, length)) for _ in range(3)) for length in (N, 2 * N, 4 * N)
-        ]
+        spent = [min(seconds(pattern, made(begin, fragment, length)) for _ in range(3)) for length in (N, 2 * N, 4 * N)]
         if spent[2] >= BRIEF and spent[2] > GROWTH * spent[0]:
             shown = ", ".join(f"{one * 1000:.1f}" for one in spent)
             return f"{begin!r} + {fragment!r} * n: {shown} ms for n, 2n, 4n"

@@ -12,9 +12,7 @@ from cairn.interfaces.cli import terminal
 from cairn.interfaces.cli.ask import say_answer
 
 ONE = UUID(int=1)
-CITED = Citation(
-    1, ONE, "a.md", ONE, None, "A", (), None, "It costs 4 euros.", 9, 26, 1, None, CitedContext("", 0, 40)
-)
+CITED = Citation(1, ONE, "a.md", ONE, None, "A", (), None, "It costs 4 euros.", 9, 26, 1, None, CitedContext("", 0, 40))
 TEXT = "One here. It costs 4 euros. [1]\n\n- two"
 SAID = Answer(TEXT, (CITED,), (), 1.0, "yes", None, None, (), NOTHING_TO_READ, {}, (), None, ONE, {})
 IN_A_FILE = "One here. It costs 4 euros. [1]\n\n- two\n"

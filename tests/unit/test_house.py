@@ -85,7 +85,9 @@ def test_every_setting_is_named_in_a_test() -> None:
         for name, section in sections(Settings)
         for key, _ in keys(section)
         if "." not in key
-        and (files[key] | files[to_camel(key)]).isdisjoint(files[name] | files[to_camel(name)] | files[section.__name__])
+        and (files[key] | files[to_camel(key)]).isdisjoint(
+            files[name] | files[to_camel(name)] | files[section.__name__]
+        )
     }
     assert unnamed == set()
 

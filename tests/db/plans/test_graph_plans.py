@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from cairn.domain.graph import WalkLimits
 from cairn.domain.principal import Principal
 from cairn.service.documents import get_collection
 from cairn.store import communities, documents, graph
+from cairn.store.graph import LAST_CODE_POINT
 from cairn.wiring import Services
 from tests.benchmarks.graph_data import VACUUM, load_graph
 from tests.db.graphs import publish, random_document
@@ -53,8 +55,13 @@ def big_graph(
 
 @pytest.fixture
 async def connection(big_graph: tuple[str, int, UUID]) -> AsyncIterator[Any]:
+    async with _opened(*big_graph[:2]) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _opened(dsn: str, tenant: int) -> AsyncIterator[Any]:
     """A transaction as cairn_app with the tenant set, as the pool gives it."""
-    dsn, tenant, _ = big_graph
     opened = await asyncpg.connect(dsn)
     async with opened.transaction():
         await opened.execute("SET LOCAL ROLE cairn_app")
@@ -292,3 +299,62 @@ async def test_relations_of_a_graph_without_statistics_are_read_in_one_pass(
     await opened.close()
     assert len(read.entities) == ENTITIES
     assert len(read.edges) > RELATIONS // 2
+
+
+# --- symbols of code, whatever else a collection holds --------------------------------------------------------------------------
+
+CODE_SQL = load_queries("graph_code")
+AS_CODE = """
+UPDATE rag.entities SET family = 'code', kind = 'function' WHERE right(normal, 1) IN ('1', '2', '3');
+UPDATE rag.entity_aliases SET kind = 'function' WHERE right(form, 1) IN ('1', '2', '3');
+UPDATE rag.relations SET kind = 'calls';
+"""
+CODE_TABLES = {
+    "entities", "entity_aliases", "mentions", "adjacency", "relations", "evidence", "passages", "documents",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def code(server: EmbeddedServer, psql: Any, never_analyzed: tuple[str, int, UUID]) -> Iterator[tuple[str, int, UUID]]:
+    """DSN, tenant and collection of a copy whose entities are functions that call each other."""
+    name, *place = never_analyzed
+    psql(f"CREATE DATABASE code_plans TEMPLATE {name} STRATEGY file_copy")
+    psql(AS_CODE, "code_plans")
+    psql(f"VACUUM ANALYZE {VACUUM}", "code_plans")
+    yield (server.dsn("code_plans"), *place)
+    psql("DROP DATABASE code_plans WITH (FORCE)")
+
+
+@pytest.fixture
+async def coding(code: tuple[str, int, UUID]) -> AsyncIterator[Any]:
+    async with _opened(*code[:2]) as opened:
+        yield opened
+
+
+@pytest.mark.siege
+async def test_symbols_are_found_by_key(coding: Any, code: tuple[str, int, UUID]) -> None:
+    _, tenant, collection = code
+    nodes = await plan(coding, CODE_SQL["called"], tenant, [collection], ["entity 11", "entity 4002"], "", 500)
+    assert {"entity_aliases_form_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & CODE_TABLES
+    nodes = await plan(coding, CODE_SQL["begin"], tenant, [collection], "entity 12", "entity 12" + LAST_CODE_POINT, 50)
+    assert {"entity_aliases_form_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & CODE_TABLES
+    assert max(node["Actual Rows"] for node in nodes) <= 60
+
+
+async def test_callers_are_read_from_the_adjacency_up_to_the_cap(coding: Any, code: tuple[str, int, UUID]) -> None:
+    tenant = code[1]
+    hub = await coding.fetchval("SELECT md5('e0')::uuid")
+    nodes = await plan(coding, CODE_SQL["neighbours"], tenant, [hub], 40)
+    assert {"adjacency_node_idx", "relations_pkey", "evidence_relation_idx"} <= indexes(nodes)
+    assert not scans(nodes) & CODE_TABLES
+    walked = [node for node in nodes if node.get("Index Name") == "adjacency_node_idx"]
+    assert all(node["Actual Rows"] <= 41 for node in walked)
+
+
+async def test_definitions_are_read_by_entity(coding: Any, code: tuple[str, int, UUID]) -> None:
+    ids = [row[0] for row in await coding.fetch("SELECT id FROM rag.entities ORDER BY id LIMIT 5")]
+    nodes = await plan(coding, CODE_SQL["definitions"], code[1], ids, 5)
+    assert {"mentions_entity_idx", "entities_pkey"} <= indexes(nodes)
+    assert not scans(nodes) & {"mentions", "entities", "evidence"}

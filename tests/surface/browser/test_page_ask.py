@@ -196,6 +196,7 @@ window.connectNow = () => { const last = held.reverse(); held = null; last.forEa
 """What waits for the connection goes on when the test says so, and what began to wait last goes first."""
 
 
+@pytest.mark.siege
 def test_a_question_that_is_sent_before_the_page_is_connected_is_answered(handbook: Api, tab: Page) -> None:
     """By Enter. What the document says of markup is shown as text."""
     box = _open_unconnected(handbook, tab)

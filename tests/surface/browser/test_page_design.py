@@ -109,6 +109,7 @@ def _read_in(tab: Page, scheme: Literal["light", "dark"]) -> None:
     wait_until(lambda: tab.evaluate(WEAK) == [], told=lambda: (tab.url, scheme, tab.evaluate(WEAK)))
 
 
+@pytest.mark.siege
 def test_a_line_of_text_has_65_to_75_characters(told: Api, tab: Page) -> None:
     tab.goto(f"{told.url}/ui/?collection=handbook&conversation=seen")
     expect(tab.locator(".answer .prose p").first).to_be_visible()

@@ -137,6 +137,7 @@ def test_a_reader_asks_by_the_keyboard_and_opens_what_is_cited(
     assert tab.evaluate("localStorage.length + sessionStorage.length") == 0
 
 
+@pytest.mark.siege
 def test_an_answer_is_shown_as_it_is_written_and_its_reader_stops_it(
     cairn: tuple[Api, str], site: Site, tab: Page, chat: ScriptedServer
 ) -> None:
@@ -157,6 +158,7 @@ def test_an_answer_is_shown_as_it_is_written_and_its_reader_stops_it(
     expect(tab.locator(".answer")).to_have_text(SAID)
 
 
+@pytest.mark.siege
 def test_its_page_says_its_title_theme_and_language_and_all_that_is_told_is_in_that(
     cairn: tuple[Api, str], site: Site, tab: Page, chat: ScriptedServer
 ) -> None:
@@ -174,6 +176,7 @@ def test_its_page_says_its_title_theme_and_language_and_all_that_is_told_is_in_t
     chat.streams = None
 
 
+@pytest.mark.siege
 def test_what_fails_is_said_in_the_readers_language_and_what_the_server_says_behind_it(
     cairn: tuple[Api, str], site: Site, tab: Page
 ) -> None:
