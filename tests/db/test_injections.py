@@ -134,19 +134,25 @@ def test_the_suite_is_large_and_wide() -> None:
     assert {case.place for case in CASES} == set(PLACES)
 
 
+@pytest.mark.parametrize("protocols", [1, pytest.param(2, marks=pytest.mark.siege)])
 async def test_no_strategy_and_no_job_lets_out_what_documents_demand(
     services: Services,
     environment: Environment,
     scripted: ScriptedServer,
     obeying: Obeying,
     caplog: pytest.LogCaptureFixture,
+    protocols: int,
 ) -> None:
+    """Each strategy is asked in one language by one way of calling tools, in a siege in two by both."""
     caplog.set_level(logging.DEBUG)
     _dialled.clear()
     by_strategy: dict[str, int] = {}
     for number, strategy in enumerate(STRATEGIES):
         before = len(obeying.prompts)
-        for protocol, question in zip(("native", "text"), list(QUESTIONS.values())[number % 2 :: 2], strict=True):
+        ways = [*zip(("native", "text"), list(QUESTIONS.values())[number % 2 :: 2], strict=True)]
+        if protocols == 1:
+            ways = [ways[(number + number // 2) % 2]]  # of neighbours, all languages and both ways
+        for protocol, question in ways:
             change(services, "agents", protocol=protocol)
             asked = Question(question, "handbook", new_id(), strategy=strategy)
             check_run(await read(services, asked))

@@ -17,6 +17,7 @@ from cairn.wiring import Services
 from tests.db.test_lexical import WORDS, assert_statistics_exact, find, make_texts, query_lexemes, reference
 from tests.documents import index_texts, text_source
 from tests.sharing import SHARED
+from tests.waiting import until
 
 pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
@@ -159,12 +160,7 @@ async def test_a_writer_overtaken_by_a_new_average_raises_its_bounds(services: S
         await collections.touch(connection, services.principal, collection.id)
         text = " ".join(["unheard"] * 3 + WORDS)
         writer = asyncio.create_task(index_now(services, "test", [text_source("new", text)]))
-        for _ in range(200):
-            if await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                break
-            await asyncio.sleep(0.05)
-        else:
-            pytest.fail("the writer never came to wait")
+        await until(lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
         await lexical.renew_average(connection, services.principal, collection.id, "english")
     await writer
     await assert_bounds_hold(services)

@@ -221,6 +221,7 @@ async def test_a_clock_that_was_set_back_leaves_nothing_waiting(services: Servic
     assert (await get_run(services, run_id)).status == "failed", "its process is gone"
 
 
+@pytest.mark.siege
 async def test_a_lease_that_is_stolen_in_the_middle_ends_the_job_once(services: Services, owner: Any) -> None:
     """As if the database's clock had jumped ahead under a worker that lives: another one takes the job, both index the same
     documents, and one of them ends it."""

@@ -22,7 +22,7 @@ from cairn.ingest.confine import ConfinedProcess
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
 from tests.faults.bomb_files import deflate, docx, pdf, word
-from tests.waiting import patience
+from tests.waiting import patience, until
 
 ROOT = Path(cairn.__path__[0]).parent
 SECONDS = 6
@@ -217,11 +217,7 @@ async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> No
     finally:
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    for _ in range(100):
-        if not alive(child):
-            return
-        await asyncio.sleep(0.02)
-    pytest.fail("the child outlived its parent")
+    await until(lambda: not alive(child))
 
 
 def start_python(script: str) -> subprocess.Popen[bytes]:
@@ -230,11 +226,8 @@ def start_python(script: str) -> subprocess.Popen[bytes]:
 
 async def wait_for_number(file: Path) -> int:
     """The first number in a file, as soon as there is one."""
-    for _ in range(1000):
-        if found := numbers_in(file):
-            return found[0]
-        await asyncio.sleep(0.01)
-    raise AssertionError("the child never started")
+    found: list[int] = await until(lambda: numbers_in(file))
+    return found[0]
 
 
 def numbers_in(file: Path) -> list[int]:

@@ -202,12 +202,20 @@ async def test_changes_are_followed_also_atomic_renames_and_removal(tmp_path: Pa
     file.write_text("{}")
     store = SettingsStore(file)
     watcher = asyncio.create_task(store.watch())
-    await asyncio.sleep(0.3)
+
+    def replace(top_k: int) -> None:
+        fresh = tmp_path / "settings.json.new"
+        fresh.write_text(json.dumps({"rag": {"topK": top_k}}))
+        os.replace(fresh, file)
+
+    def is_watching() -> bool:
+        replace(6)
+        return store.current.rag.top_k == 6
+
     try:
-        for top_k in (6, 7, 8):
-            fresh = tmp_path / "settings.json.new"
-            fresh.write_text(json.dumps({"rag": {"topK": top_k}}))
-            os.replace(fresh, file)
+        await until(is_watching)
+        for top_k in (7, 8):
+            replace(top_k)
             await until(lambda expected=top_k: store.current.rag.top_k == expected)
         file.unlink()
         await until(lambda: store.problem)
