@@ -70,6 +70,17 @@ async def test_two_others_are_named_where_nothing_is_sure() -> None:
     assert len(draft.others) == 2
 
 
+@pytest.mark.parametrize(("length", "whole"), [(400, True), (401, False)])
+async def test_lists_of_others_have_room_for_nine_hundred_characters(length: int, whole: bool) -> None:
+    """Together."""
+    passages = [passage("The Kestrel is caulked by hand.")]
+    for name, characters in (("Heron", 500), ("Merlin", length)):
+        first = f"- The {name} is caulked with tar.\n- "
+        passages.append(passage(first + name[0] * (characters - len(first)), title=name))
+    draft = await extract("How is the ship Kestrel caulked?", passages, WordEmbedder(), SETTINGS, enough=0.0)
+    assert [shown.count("\n") > 1 for _, shown in draft.others] == [True, whole]
+
+
 async def test_what_was_said_before_is_worth_one_less() -> None:
     sentence = "The Kestrel was built in Riga in 1931."
     asked = "Where was the Kestrel built?"

@@ -176,3 +176,23 @@ async def test_who_reads_has_a_turn_after_each_piece_before_the_sixteenth() -> N
     await reply(Talking(list(NO_LOOP[:400])))
     reading.cancel()
     assert turns == 15
+
+
+@pytest.mark.parametrize(("length", "told"), [(80, True), (79, False)])
+def test_an_item_is_told_by_its_second_sentence_where_the_first_is_a_label(length: int, told: bool) -> None:
+    items = f"- {sentence(870)} Masts are blue.\n- {sentence(length - 2)} Sails are red. {sentence(300)}"
+    text = shown_of_way(in_long_section(items), "Masts are blue.")
+    assert ("Sails are red." not in text) is told
+
+
+@pytest.mark.parametrize(("length", "told"), [(304, True), (305, False)])
+def test_items_are_told_by_how_they_begin_up_to_six_hundred_characters(length: int, told: bool) -> None:
+    """All of them or none: one has 294, with the marks of an item and of what is left out."""
+    items = f"- {sentence(800)}\n- {sentence(290)} {sentence(300)}\n- {sentence(length)}"
+    text = shown_of_way(in_long_section(items), sentence(800))
+    assert (text.count("\n- Kestrels") == 3) is told
+
+
+def shown_of_way(content: str, quote: str) -> str:
+    at = content.index(quote)
+    return as_markdown(surroundings(content, (at, at + len(quote))))

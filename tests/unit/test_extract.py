@@ -479,6 +479,20 @@ async def test_what_else_may_answer_is_nothing_that_is_quoted_already() -> None:
         assert "tea" not in draft.text
 
 
+@pytest.mark.parametrize(
+    ("question", "whole"), [("How is the old crane of the harbour oiled?", True), ("Who oils the crane?", False)]
+)
+async def test_of_a_way_what_else_may_answer_is_shown_with_its_steps(question: str, whole: bool) -> None:
+    """A step is no answer; who does it is."""
+    steps = "# Cranes\n\nThese are the steps:\n\n1. Ask Bo to climb up.\n2. Let the crane be oiled with tallow.\n3. Climb down.\n"
+    draft = await ask(question, passage("The crane of the harbour is oiled by Ada."), passage(steps), enough=0.0)
+    assert draft.citations[0].quote == "The crane of the harbour is oiled by Ada."
+    cited, shown = draft.others[0]
+    items = "  1. Ask Bo to climb up.\n  2. Let the crane be oiled with tallow.\n  3. Climb down.\n "
+    assert (shown == f"\n  **Cranes**\n\n  These are the steps:\n\n{items}") is whole
+    assert (cited.context is not None) is whole
+
+
 async def test_code_among_what_else_may_answer_stays_a_block() -> None:
     shell = "# Oil\n\n```\noil `date` crane\noil harbour crane\n```\n"
     draft = await ask(

@@ -79,8 +79,8 @@ AS_MUCH: Final = 0.9  # measured: tests/unit/test_edges_quotation.py
 """Share of what the best holds of the question that it must hold."""
 OTHERS: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Other places that are named where the best is not sure."""
-OTHER_CHARS: Final = 600  # bound: tests/unit/test_edges_quotation.py
-"""Of a list or code that is shown of such a place, with what introduces it."""
+AROUND_OTHERS: Final = 900  # bound: tests/unit/test_edges_quotation.py
+"""Characters of lists and code that are shown of such places, with what introduces them."""
 SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
@@ -159,7 +159,7 @@ def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float 
     """Whether the quotation is shown. Of a number, a time or a name more is wanted where the reader has read it, which tells
     these well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a
     guess; not where as little is `enough` as of a document that the question names. Of a way or a thing a doubtful quotation is
-    shown where the documents answer, for what stands around it and what is shown beside it may be the answer (docs/adr/0133-guesses.md)."""
+    shown where the documents answer, for what is shown around it and beside it may be the answer (docs/adr/0133-guesses.md)."""
     if read is not None and enough == PRESENT_ENOUGH and asked.anything and not asked.way:
         if confidence.value < RIGHT_ENOUGH:
             return False
@@ -376,6 +376,7 @@ def _others(
     known = [found[one.at] for one in quoted]
     floor = scores[quoted[0].at] - UNREAD / 2
     chosen: list[tuple[Citation, str]] = []
+    room = 0 if terms.asked.said_briefly else AROUND_OTHERS
     for at in order:
         if len(chosen) >= limit or scores[at] <= floor:
             break
@@ -387,11 +388,12 @@ def _others(
         if any(_overlaps(span, taken) for span in spans):
             continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
-        around = None if terms.asked.said_briefly else _list_around(made, passage)
+        around = _list_around(made, passage, room)
         if around and not _overlaps(_in_document(passage, around.span), taken):
             cited = replace(cited, context=_context(around, cited, passage, ()))
             chosen.append((cited, _set_in(as_markdown(around))))
             spans.append(_in_document(passage, around.span))
+            room -= around.span[1] - around.span[0]
         elif candidate.announces or len(made.shown) > MOST_CHARS:
             continue
         else:
@@ -410,14 +412,14 @@ def _overlaps(place: tuple[UUID, int, int], taken: Sequence[tuple[UUID, int, int
     return any(of == document and s < end and start < e for of, s, e in taken)
 
 
-def _list_around(made: Excerpt, passage: Passage) -> ShownPart | None:
-    """The list, code or table that a quotation stands in or announces, with what introduces it, where it is short."""
-    if made.kind == "row" or is_code_type(passage.media_type):
+def _list_around(made: Excerpt, passage: Passage, room: int) -> ShownPart | None:
+    """The list, code or table that a quotation stands in or announces, with what introduces it, where there is room."""
+    if not room or made.kind == "row" or is_code_type(passage.media_type):
         return None
     around = surroundings(passage.content, made.spans[-1], said_briefly=True)
     start, end = around.span
     holds = any(block.kind in ("list", "code", "table") for block in around.blocks)
-    return around if holds and end - start <= OTHER_CHARS else None
+    return around if holds and end - start <= room else None
 
 
 def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
