@@ -140,20 +140,12 @@ async def test_a_fact_that_the_reader_doubts_is_shown_where_all_else_speaks_for_
     assert draft.found is shown
 
 
-@pytest.mark.parametrize(
-    ("question", "right", "shown"),
-    [
-        ("When was the Kestrel built?", 0.216, True),
-        ("When was the Kestrel built?", 0.212, False),
-        ("What does the Kestrel carry?", 0.2, True),
-        ("How is the Kestrel built in 1931?", 0.2, True),
-    ],
-)
-async def test_a_fact_that_is_hardly_right_is_not_shown(question: str, right: float, shown: bool) -> None:
-    """Of .7, which is .15 (ADR 119); of ways and things what is shown around a quotation may answer (ADR 133)."""
+@pytest.mark.parametrize(("right", "shown"), [(0.301, True), (0.299, False)])
+async def test_what_is_hardly_right_is_not_shown(right: float, shown: bool) -> None:
+    """Of .4, which is .12 (ADR 133)."""
     draft = await extract(
-        question, [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(0.7, right),
-        by=ReadBy(ReaderOf("Riga"), [[]]),
+        "What does the Kestrel carry?", [passage(SHIPS)], WordEmbedder(), SETTINGS, calibration=always(0.4, right),
+        by=ReadBy(ReaderOf("coal"), [[]]),
     )  # fmt: skip
     assert draft.found is shown
 

@@ -156,7 +156,7 @@ async def extract_across(
 
 def _is_enough(confidence: Confidence, asked: Asked, read: float | None) -> bool:
     """Whether the quotation is shown: as within one language, a guess that the reader doubts (`read`: its log odds) says no
-    number, time, sum or name (docs/adr/0133-guesses.md)."""
+    number, time, sum or name (docs/adr/0133-whole-lists.md)."""
     doubted = read is not None and read < READER_DOUBTS and confidence.value < SURE
     fact = asked.anything and not asked.way
     return confidence.present >= (FACT_DOUBTED if doubted and fact else PRESENT_ENOUGH)

@@ -156,14 +156,14 @@ def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Cand
 
 
 def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float | None) -> bool:
-    """Whether the quotation is shown. Of a number, a time or a name more is wanted where the reader has read it, which tells
-    these well from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a
-    guess; not where as little is `enough` as of a document that the question names. Of a way or a thing a doubtful quotation is
-    shown where the documents answer, for what is shown around it and beside it may be the answer (docs/adr/0133-guesses.md)."""
-    if read is not None and enough == PRESENT_ENOUGH and asked.anything and not asked.way:
+    """Whether the quotation is shown. More is wanted where the reader has read it, which tells a number, a time or a name well
+    from what stands near to them, and most where it doubts itself (`read`: its log odds) and the quotation is a guess, unless as
+    little is `enough` as of a document that the question names."""
+    if read is not None and enough == PRESENT_ENOUGH:
         if confidence.value < RIGHT_ENOUGH:
             return False
-        enough = FACT_DOUBTED if read < READER_DOUBTS and confidence.value < SURE else FACT_ENOUGH
+        if asked.anything and not asked.way:
+            enough = FACT_DOUBTED if read < READER_DOUBTS and confidence.value < SURE else FACT_ENOUGH
     return confidence.present >= enough
 
 
