@@ -177,14 +177,14 @@ WITH cells AS (
     (SELECT array_agg(DISTINCT u) FROM (SELECT compared_unit AS u FROM scope WHERE compared_number IS NOT NULL
       UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS compared_units,
     (SELECT count(*) FROM kept)::integer AS kept, (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
-    (SELECT sum(number) FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
+    (SELECT CASE WHEN $4::integer IS NULL THEN count(*) ELSE sum(number) END FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
     (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM kept) AS ordered,
     (SELECT max(scale(measured)) FROM scope) AS decimals,
     (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(measured) >= 1000) AS grouped,
     (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM (SELECT * FROM shown ORDER BY place LIMIT $12) AS s) AS cells
 )
 SELECT s.*, s.ordered[2] - s.ordered[1] AS difference, 100 * (s.ordered[2] - s.ordered[1]) / nullif(s.ordered[1], 0) AS growth,
-  100 * s.part / nullif(s.sum, 0) AS share
+  100 * s.part / nullif(CASE WHEN $4::integer IS NULL THEN s.kept ELSE s.sum END, 0) AS share
 FROM summed s
 
 -- name: of_columns

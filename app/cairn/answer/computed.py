@@ -95,6 +95,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation == "sum" and _may_be_shares(cells):
         return False
+    if operation == "share" and found.measure is None:
+        return cells.rows >= FEWEST and cells.share is not None and bool(cells.part)
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
         return sound and (operation == "difference" or _can_grow(cells))
@@ -107,7 +109,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return (
             cells.numbers >= FEWEST and cells.share is not None and all(one is not None and one >= 0 for one in known)
         )
-    if found.asked is not None and cells.asked != cells.rows:
+    if found.asked is not None and cells.asked != cells.rows and not found.one_row:
         return False  # "which region", and a region has several rows
     return cells.numbers >= FEWEST and _value(found, cells) is not None
 
@@ -248,7 +250,8 @@ class _Writer:
         found, cells, words = self.found, self.cells, self.words
         target = found.target if found.operation == "share" and found.pair is None else None
         first, second = found.pair or (target.texts[0] if target else "", "")
-        name = "part" if found.operation == "share" and found.pair else found.operation
+        rows = found.operation == "share" and found.measure is None
+        name = "rows" if rows else "part" if found.operation == "share" and found.pair else found.operation
         said = words[name].format(
             n=self._went_in(), measure=self._measure(),
             place=found.place, first=first, second=second, count=cells.kept,
@@ -266,6 +269,8 @@ class _Writer:
     def _went_in(self) -> int:
         """How many rows or numbers what came out is of; a list is some of all rows."""
         found, cells = self.found, self.cells
+        if found.operation == "share" and found.measure is None:
+            return cells.rows
         if found.operation in ("count", "listing"):
             return cells.kept if found.operation == "count" else cells.rows
         return cells.numbers if found.row is not None else cells.kept_numbers

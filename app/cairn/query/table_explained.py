@@ -95,7 +95,11 @@ def _is_unit(reading: TableReading, token: str, found: Computation) -> bool:
     if any(is_its_unit(token, reading.table, at) for at in columns if at is not None):
         return True
     limited = reading.bound is not None or bool(found.within)
-    others = (is_other_currency(token, reading.table, at) or is_other_unit(token, reading.table, at) for at in columns if at is not None)
+    others = (
+        is_other_currency(token, reading.table, at) or is_other_unit(token, reading.table, at)
+        for at in columns
+        if at is not None
+    )
     return token in UNITS and limited and not any(others)
 
 

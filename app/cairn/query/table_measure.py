@@ -37,7 +37,7 @@ def choose_measure(
     """`free`: headers that are not taken by a condition or by what is asked for; `besides`: columns that are; `limited`: some
     rows are meant. None: rows are counted or listed. Raises Unsure."""
     measure = _named_measure(reading, operation, free)
-    if measure == 0 and operation in ("count", "listing") and not reading.table.numeric[0]:
+    if measure == 0 and operation in ("count", "listing", "share") and not reading.table.numeric[0]:
         measure = None  # what the rows are: "sensors with a humidity between 40 and 60"
     if measure is None and reading.other is not None:
         if reading.compared is None:

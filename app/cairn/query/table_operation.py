@@ -261,7 +261,13 @@ def _read_how_much(reading: TableReading) -> Operation | None:
 def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
     """ "Which items fell from 2024 to 2025", "how many rose": rows whose number in one column is above or below that in another."""
     asks = [*reading.phrases("listing", "count")]
-    if not said or not said <= {"difference", "count"} or "difference" not in said or len(asks) != 1 or reading.comparison is not None:
+    if (
+        not said
+        or not said <= {"difference", "count"}
+        or "difference" not in said
+        or len(asks) != 1
+        or reading.comparison is not None
+    ):
         return None
     after = reading.span_after(asks[0].end)
     moves = reading.phrases("difference")

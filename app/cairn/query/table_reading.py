@@ -114,7 +114,12 @@ class TableReading:
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
         for span in self.spans:
             behind = self.tokens[span.end : span.end + 1]
-            if behind and behind[0] in SOURCES and span.headers and self.around.issuperset(self.tokens[span.start : span.end]):
+            if (
+                behind
+                and behind[0] in SOURCES
+                and span.headers
+                and self.around.issuperset(self.tokens[span.start : span.end])
+            ):
                 span.headers = frozenset()  # "in the turnout data", with a column "Turnout"
 
     def _names_period(self, period: Period, spans: Sequence[WordSpan]) -> bool:

@@ -31,6 +31,7 @@ from cairn.query.table_words import (
     is_range,
     is_year_column,
     may_mean,
+    may_name,
     says_latest,
 )
 
@@ -53,7 +54,7 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     measure = choose_measure(reading, operation, free, {*held, position}, limited=bool(conditions))
     if _limits_itself(reading, measure):
         reading.compared = measure
-    return _of_rows(reading, operation, measure, conditions, position)
+    return _of_rows(reading, operation, measure, conditions, position, asked)
 
 
 def _free_headers(reading: TableReading, asked: WordSpan | None, held: set[int]) -> list[WordSpan]:
@@ -98,17 +99,22 @@ def _of_rows(
     measure: int | None,
     conditions: Sequence[CellCondition],
     asked: int | None,
+    span: WordSpan | None,
 ) -> Computation | None:
+    """`span`: where the question says what is asked for."""
     made = Computation(
         operation, measure, conditions=tuple(conditions), asked=asked, comparison=reading.comparison, bound=reading.bound,
         other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
         counted_in=find_counted_in(reading, measure, conditions),
+        one_row=operation in ("highest", "lowest") and asked not in (None, 0) and _says_one_row(reading, span),
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
     )  # fmt: skip
     if operation == "count":
         return _count(reading, made)
     if operation == "listing":
         return _list(reading, made)
+    if operation == "share" and measure is None:
+        return _share_of_rows(reading, made)
     if measure is None or (reading.comparison is not None and reading.compared is None):
         return None
     if operation in ("difference", "growth"):
@@ -122,6 +128,39 @@ def _of_rows(
     if operation == "sum" and ("%" in f"{header}{reading.table.units[measure]}" or RATIOS & header_words(header)):
         return None  # shares of different wholes
     return made if asked is None or operation not in ("sum", "average") else None
+
+
+def _share_of_rows(reading: TableReading, made: Computation) -> Computation | None:
+    """ "What share of the invoices is overdue": of rows, which are named right behind."""
+    shares = reading.phrases("share")
+    after = reading.span_after(shares[0].end)
+    behind = reading.after_stop_words(shares[0].end)
+    named = behind < len(reading.tokens) and behind not in reading.explained and _names_row(reading, behind)
+    rows = len(shares) == 1 and (named or (after is not None and after.headers == {0} and not after.cells))
+    single = len(made.conditions) == 1 and len(made.conditions[0].keys) == 1 and made.conditions[0].position
+    limited = made.comparison is not None or made.within or made.asked is not None
+    return made if rows and single and not limited and not reading.table.numeric[0] else None
+
+
+def _says_one_row(reading: TableReading, asked: WordSpan | None) -> bool:
+    """Whether what each row is stands behind the superlative: "which district has the most expensive listing"."""
+    for span in reading.phrases("highest", "lowest", "superlative"):
+        after = reading.span_after(span.end)
+        if (
+            after is not None
+            and after is not asked
+            and after.headers == {0}
+            and not after.cells
+            and after.start == span.end
+        ):
+            return True
+        if span.end < len(reading.tokens) and span.end not in reading.explained and _names_row(reading, span.end):
+            return True
+    return False
+
+
+def _names_row(reading: TableReading, at: int) -> bool:
+    return any(may_name(reading.tokens[at], word) for word in header_words(reading.table.header[0]))
 
 
 def _says_what(reading: TableReading, header: str) -> bool:

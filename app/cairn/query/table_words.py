@@ -72,7 +72,9 @@ COMPARATIVES: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
     for phrase in getattr(entry, comparison)
 }
 """The same before a number: "cheaper than 20"."""
-COMPARED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {words[:-1]: of for words, (_, of) in COMPARATIVES.items()}
+COMPARED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
+    words[:-1]: of for words, (_, of) in COMPARATIVES.items()
+}
 """The same without "than": "how much cheaper"."""
 
 
@@ -229,7 +231,14 @@ def read_question(text: str) -> ComputedQuestion | None:
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
     adjective = any(place >= 0 for place in adjectives_in(tokens))
-    if not said - {"listing"} and not adjective and not _asks_where(tokens) and not compared and not periods_in(tokens) and not ranged:
+    if (
+        not said - {"listing"}
+        and not adjective
+        and not _asks_where(tokens)
+        and not compared
+        and not periods_in(tokens)
+        and not ranged
+    ):
         return None
     names = {
         " ".join(tokens[start:end])
@@ -241,7 +250,9 @@ def read_question(text: str) -> ComputedQuestion | None:
     return ComputedQuestion(tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)))
 
 
-_SPACED_THOUSANDS: Final = re.compile(r"(?<=(?<!\d)\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
+_SPACED_THOUSANDS: Final = re.compile(
+    r"(?<=(?<!\d)\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))"
+)
 """ "10 000"."""
 _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
 
@@ -368,8 +379,11 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
     capitals = set()
     for at, token in enumerate(question.tokens):
         parts = [token]
-        if len(token) >= _COMPOUND and token.isalpha() and token not in question.stop_words | cells and not any(
-            may_mean(token, head) for head in heads
+        if (
+            len(token) >= _COMPOUND
+            and token.isalpha()
+            and token not in question.stop_words | cells
+            and not any(may_mean(token, head) for head in heads)
         ):
             parts = _parts_of(token, heads) or parts
         if at in question.capitals:
@@ -558,12 +572,17 @@ def is_other_unit(word: str, table: TableSketch, at: int) -> bool:
 def _unit_words(table: TableSketch, at: int) -> frozenset[str]:
     """Words and signs in brackets of a header, or behind its numbers."""
     said = [*bracketed(table.header[at]), table.units[at] or ""]
-    return frozenset(word for part in said for word in (*tokens_of(part), *(sign for sign in part if not sign.isalnum())))
+    return frozenset(
+        word for part in said for word in (*tokens_of(part), *(sign for sign in part if not sign.isalnum()))
+    )
 
 
 _UNIT_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     word: frozenset(
-        sign.casefold() for one in languages() for sign, names in one.numbers.units.items() if word in {*names, sign.casefold()}
+        sign.casefold()
+        for one in languages()
+        for sign, names in one.numbers.units.items()
+        if word in {*names, sign.casefold()}
     )
     for word in UNITS | {sign.casefold() for one in languages() for sign in one.numbers.units}
 }

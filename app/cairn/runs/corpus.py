@@ -23,6 +23,7 @@ from cairn.errors import NotFoundError, ProviderError, SettingsError
 from cairn.graph.code.ask import ask_code
 from cairn.graph.code.symbols import find_symbols
 from cairn.graph.code.walk import code_walker
+from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
@@ -30,7 +31,6 @@ from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
 from cairn.providers.protocols import Embedder, Vectors
-from cairn.graph.kinds import LEGAL_FORMS
 from cairn.query.filters import Restricted, Wish, restrict
 from cairn.query.table_question import bind
 from cairn.query.table_words import ComputedQuestion, columns_of_people

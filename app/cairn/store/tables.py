@@ -89,7 +89,12 @@ def _sketch(row: Any) -> TableSketch:
 
 
 async def find_named(
-    connection: Any, principal: Principal, table: TableSketch, names: Sequence[str], forms: Sequence[str], people: Sequence[int]
+    connection: Any,
+    principal: Principal,
+    table: TableSketch,
+    names: Sequence[str],
+    forms: Sequence[str],
+    people: Sequence[int],
 ) -> list[NamedCells]:
     """Cells of a table that are called by one of these; `forms`: words that need not be said at their end ("Ltd"), `people`: columns
     of persons, who are called by one of their names, too."""
