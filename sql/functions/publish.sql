@@ -200,25 +200,24 @@ END
 $$;
 COMMENT ON FUNCTION rag.reweight_passages IS 'Renews the BM25 weights of passages and the bounds of their terms.';
 
--- A collection may be served by another model, or be on its way to one, since the vectors were made. Asked under the lock of
--- the collection, which a change of models takes as well, so that no published chunk ever lacks a vector.
+-- A collection may be served by another model, be on its way to one, or have given one up, since the vectors were made. Asked under
+-- the lock of the collection, which a change of models takes as well, so that no published chunk ever lacks a vector, and none has
+-- one that nobody would delete.
 CREATE OR REPLACE FUNCTION rag.require_models(collection uuid, model smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
+  needed smallint[] := ARRAY(
+    SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection AND c.model_id IS NOT NULL
+    UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection);
+  made smallint[] := ARRAY(SELECT model UNION SELECT v.model_id FROM pg_temp.stage_vectors v);
 BEGIN
-  IF EXISTS (
-    SELECT 1 FROM (
-      SELECT c.model_id FROM collections c WHERE c.tenant_id = tenant AND c.id = collection
-      UNION SELECT m.model_id FROM collection_models m WHERE m.tenant_id = tenant AND m.collection_id = collection
-    ) AS needed
-    WHERE needed.model_id <> model AND NOT EXISTS (SELECT 1 FROM pg_temp.stage_vectors v WHERE v.model_id = needed.model_id)
-  ) THEN
+  IF cardinality(needed) > 0 AND NOT (needed @> made AND made @> needed) THEN
     RAISE EXCEPTION 'the embedding models of the collection have changed' USING ERRCODE = 'CR001';
   END IF;
 END
 $$;
-COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 when vectors of a model of the collection are not staged.';
+COMMENT ON FUNCTION rag.require_models IS 'Raises CR001 unless vectors of the models of the collection are staged, and of no others.';
 
 -- What becomes of documents that everybody in the tenant may read, for analyst.changes. Without names: those of a deleted document
 -- go with it. Under the lock of the collection, so that who reads them in order misses none.

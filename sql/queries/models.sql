@@ -70,11 +70,13 @@ WHERE d.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
 ORDER BY d.id, c.ordinal LIMIT $5
 
 -- name: add_vectors
--- A chunk that was replaced meanwhile is left out; one that is there stays until the commit.
+-- A chunk that was replaced meanwhile is left out, and so are all where the collection has given up the model; what is there stays
+-- until the commit.
 WITH made AS (
   SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::halfvec[]) AS v (chunk_id, content_hash, embedding)
 ), here AS (
   SELECT c.id, c.document_id, c.collection_id, c.passage_id FROM rag.chunks c
+  JOIN rag.collection_models m ON m.tenant_id = $1 AND m.collection_id = c.collection_id AND m.model_id = $2
   WHERE c.tenant_id = $1 AND c.id = ANY ($3::uuid[]) FOR KEY SHARE
 )
 INSERT INTO rag.embeddings

@@ -21,6 +21,7 @@ from cairn.errors import ConflictError, NotFoundError, ProviderError, SettingsEr
 from cairn.evals.datasets import load
 from cairn.evals.optimize import fetch_legs
 from cairn.evals.retrieval import Bench
+from cairn.ingest.pipeline import ingest
 from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_collection, index_now, list_documents
 from cairn.service.jobs import cancel_job, get_job
@@ -31,6 +32,7 @@ from cairn.wiring import Services, open_services
 from tests.db.tenants import asking_anew, tenant_of
 from tests.documents import find, index_texts, text_source
 from tests.sharing import SHARED
+from tests.waiting import until
 
 pytestmark = SHARED
 
@@ -151,11 +153,44 @@ async def test_an_ingestion_that_began_before_the_backfill_makes_up_for_it(servi
         ordered.set()
 
     target = services.target(services.principal, (await get_collection(services, "test")).id)
-    from cairn.ingest.pipeline import ingest
-
     await asyncio.gather(ingest(services.database, target, sources()), change())
     assert await vectors_of(services, OTHER) == await vectors_of(services, LOCAL) == 13
     assert "slow" in {p.external_id for p in (await find(services, "slowly", legs=("vector",), top_k=100)).passages}
+
+
+async def test_an_ingestion_that_began_before_a_model_was_forgotten_stores_no_vectors_of_it(services: Services) -> None:
+    """Seed 95: they stayed for ever, for nobody deletes vectors of a model that the collection does not use."""
+    await backfilled(services)
+    begun, forgotten = asyncio.Event(), asyncio.Event()
+
+    async def sources() -> AsyncIterator[Any]:
+        begun.set()
+        await forgotten.wait()
+        yield text_source("slow", "A note that was read slowly.")
+
+    async def change() -> None:
+        await begun.wait()
+        await model_service.forget_model(services, "test", OTHER)
+        forgotten.set()
+
+    target = services.target(services.principal, (await get_collection(services, "test")).id)
+    await asyncio.gather(ingest(services.database, target, sources()), change())
+    assert (await vectors_of(services, LOCAL), await vectors_of(services, OTHER)) == (13, 0)
+
+
+async def test_a_backfill_whose_model_is_forgotten_while_it_embeds_stores_nothing(
+    services: Services, second_model: ScriptedServer
+) -> None:
+    await index_texts(services, TEXTS)
+    job = await model_service.start_backfill(services, "test", OTHER)
+    asked = len(second_model.requests)
+    second_model.script("stall")
+    working = asyncio.create_task(run(services, job))
+    await until(lambda: len(second_model.requests) > asked)
+    await model_service.forget_model(services, "test", OTHER)
+    second_model.released.set()
+    ended = await working
+    assert (ended.status, await vectors_of(services, OTHER)) == ("failed", 0), ended.error
 
 
 @pytest.mark.siege

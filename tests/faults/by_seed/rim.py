@@ -16,6 +16,7 @@ import asyncpg
 from cairn.db import pool
 from cairn.jobs import worker
 from cairn.runs import log as run_log
+from tests.waiting import patience
 
 REFUSALS: Final = {
     "lock time-out": "55P03",
@@ -100,6 +101,7 @@ class Outside:
     """Somebody else at the same database: sessions of its owner that hold locks, and the clock."""
 
     def __init__(self, dsn: str, owner: asyncpg.Connection) -> None:
+        """`owner`: a connection that nobody else uses."""
         self._dsn, self._owner = dsn, owner
         self._lock = asyncio.Lock()
         self.jumps: Counter[str] = Counter()
@@ -231,7 +233,8 @@ def _unstruck() -> Iterator[None]:
 
 @contextlib.contextmanager
 def rim() -> Iterator[None]:
-    """Connections that are opened within can be struck, and what waits for a database to come back waits shortly."""
+    """Connections that are opened within can be struck; what waits for a database to come back waits shortly, and what waits for
+    an answer as long as a slow machine takes."""
     initialise = pool._initialise
 
     async def unstruck(connection: Any) -> None:
@@ -243,6 +246,10 @@ def rim() -> Iterator[None]:
         (pool, "_initialise", unstruck),
         (worker, "MAX_PAUSE_SECONDS", 0.02),
         (run_log, "BEAT_SECONDS", 0.05),
+        (run_log, "ANSWER_SECONDS", patience()),
+        (worker, "ANSWER_SECONDS", patience()),
+        (pool, "ANSWER_SECONDS", patience(15)),
+        (pool, "ACQUIRE_SECONDS", patience(30)),
         (run_log, "MERGE_SECONDS", 0.01),
     ]
     before = [(module, name, getattr(module, name)) for module, name, _ in changed]

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import asyncpg
@@ -142,10 +143,9 @@ class World:
     """`tenants[process][tenant]`: the services of both processes for both tenants."""
 
     def __init__(
-        self, schedule: Schedule, dsn: str, owner: asyncpg.Connection, processes: list[list[Services]]
+        self, schedule: Schedule, dsn: str, owner: asyncpg.Connection, outside: Outside, processes: list[list[Services]]
     ) -> None:
-        self.schedule, self.dsn, self.owner, self.tenants = schedule, dsn, owner, processes
-        self.outside = Outside(dsn, owner)
+        self.schedule, self.dsn, self.owner, self.outside, self.tenants = schedule, dsn, owner, outside, processes
         self.memory = Memory({(tenant, name): {write_text(tenant, name, 0)} for tenant in (0, 1) for name in FIRST})
         self.struck: list[str] = []
         self.sent: list[tuple[str, int]] = []
@@ -397,7 +397,7 @@ class World:
 
     async def migrate(self, services: Services, step: Step) -> None:
         """A database of its own, in which nothing else is at work."""
-        name = f"{await self.owner.fetchval('SELECT current_database()')}_{step.turn}"
+        name = f"{urlsplit(self.dsn).path[1:]}_{step.turn}"
         owner = await asyncpg.connect(self.dsn)
         try:
             struck = await migrate_struck(owner, self.dsn, name, step.faults)
@@ -461,10 +461,11 @@ async def fill_template(dsn: str, home: Path) -> None:
 async def open_world(schedule: Schedule, dsn: str, home: Path) -> AsyncIterator[World]:
     """On a copy of the template, that nothing else uses."""
     async with contextlib.AsyncExitStack() as stack:
-        owner = await asyncpg.connect(dsn)
+        owner, other = await asyncpg.connect(dsn), await asyncpg.connect(dsn)
         stack.push_async_callback(owner.close)
+        stack.push_async_callback(other.close)
         processes = [await stack.enter_async_context(open_process(dsn, home)) for _ in range(2)]
-        yield World(schedule, dsn, owner, processes)
+        yield World(schedule, dsn, owner, Outside(dsn, other), processes)
 
 
 def _source(tenant: int, name: str, turn: int) -> Source:
