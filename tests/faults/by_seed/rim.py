@@ -51,6 +51,7 @@ class Operation:
     dead: bool = False
     task: asyncio.Task[Any] | None = None
     connections: set[Any] = field(default_factory=set)
+    """Those that it uses now."""
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """`work`, struck by what is planned; raises what it raises."""
@@ -61,7 +62,7 @@ class Operation:
     def die(self) -> None:
         """As kill -9 does: from now on nothing of it reaches the database. What the tasks still do in memory dies unseen."""
         self.dead = True
-        for connection in self.connections:
+        for connection in list(self.connections):
             connection.terminate()
         self.cancel()
 
@@ -139,6 +140,8 @@ class Outside:
 class StruckConnection(pool._Connection):
     """A connection of the pool that counts the statements of the operation that uses it, and lets faults strike."""
 
+    _user: Operation | None = None
+
     async def execute(self, query: str, *arguments: Any, timeout: float | None = None) -> Any:
         if arguments:
             return await super().execute(query, *arguments, timeout=timeout)  # comes to _execute
@@ -153,6 +156,17 @@ class StruckConnection(pool._Connection):
     async def _copy_in(self, *arguments: Any, **options: Any) -> Any:
         return await self._strike(lambda: super(StruckConnection, self)._copy_in(*arguments, **options))
 
+    def _on_release(self, stacklevel: int = 1) -> None:
+        """It goes back to the pool, and belongs to no operation any more."""
+        super()._on_release(stacklevel)
+        if self._user is not None:
+            self._user.connections.discard(self)
+            self._user = None
+
+    async def reset(self, *, timeout: float | None = None) -> None:
+        with _unstruck():
+            await super().reset(timeout=timeout)
+
     async def _introspect_types(self, *arguments: Any) -> Any:
         with _unstruck():
             return await super()._introspect_types(*arguments)
@@ -164,6 +178,7 @@ class StruckConnection(pool._Connection):
         if operation.dead:
             self.terminate()
             raise _dead()
+        self._user = operation
         operation.connections.add(self)
         operation.sent += 1
         kind = operation.faults.get(operation.sent)

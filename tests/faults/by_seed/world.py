@@ -165,6 +165,7 @@ class World:
                 told = [(one.name, one.struck, one.sent) for one in operations]
                 raise Violation("nothing hangs", f"{error!r} {told} {await self._busy()}") from None
             for step, one in zip(steps, operations, strict=True):
+                one.faults.clear()  # what goes on behind it, such as traces and counters, is struck no more
                 self.struck += [f"{one.name}: {what}" for what in one.struck]
                 if not one.struck:
                     self.sent.append((step.kind, one.sent))
