@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from fastapi import routing
+from starlette.routing import Match
 
 from cairn.interfaces.http.policy import POLICIES, policy_of
-from cairn.interfaces.server import create_app
+from cairn.interfaces.server import build_routes, create_app
 from cairn.settings import SettingsStore, read_environment
 
 
@@ -24,3 +26,25 @@ def test_policies_are_those_of_the_routes() -> None:
 def test_a_route_without_a_policy_does_not_start() -> None:
     with pytest.raises(LookupError, match="GET /new has no policy"):
         policy_of("GET", "/new")
+
+
+def test_no_request_waits_for_routes_to_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    make = routing._EffectiveRouteContext.from_api_route
+    monkeypatch.setattr(
+        routing._EffectiveRouteContext, "from_api_route", lambda **named: made.append(named) or make(**named)
+    )
+    app = create_app(read_environment({}), SettingsStore(None))
+    build_routes(app)
+    assert len(made) > 50
+    made.clear()
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/health/live",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [],
+    }
+    assert any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
+    assert not made

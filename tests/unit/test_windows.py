@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from itertools import chain, pairwise
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from cairn.errors import InputTooLongError
 from cairn.providers.protocols import Vectors
-from cairn.providers.windows import embed_whole, fits, windows
+from cairn.providers.windows import COUNTED_HERE, embed_whole, fits, windows
 from tests.benchmarks.corpus import WordCount
 
 WORDS = WordCount()
@@ -94,3 +95,18 @@ async def test_what_the_server_calls_too_long_is_split_not_lost() -> None:
 async def test_a_server_that_refuses_everything_is_an_error() -> None:
     with pytest.raises(InputTooLongError):
         await embed_whole(["a" * 1000], 8191, Letters(), Server(0))
+
+
+async def test_tokens_of_long_texts_are_counted_where_nobody_waits_for_it() -> None:
+    counted_in = set()
+
+    class Noting(Letters):
+        def count(self, text: str) -> int:
+            counted_in.add(threading.get_ident())
+            return len(text)
+
+    await embed_whole(["a" * (COUNTED_HERE + 1)], 8191, Noting(), Server(8191))
+    assert counted_in
+    assert threading.get_ident() not in counted_in
+    await embed_whole(["a" * 8192], 8191, Noting(), Server(8191))
+    assert threading.get_ident() in counted_in

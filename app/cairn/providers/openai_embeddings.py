@@ -16,7 +16,7 @@ from cairn.providers.protocols import Usage, Vectors
 from cairn.providers.requests import begin_request, hosted, note_usage
 from cairn.providers.retry import RetryPolicy, now, retried
 from cairn.providers.tokens import OpenAITokens
-from cairn.providers.windows import embed_whole
+from cairn.providers.windows import counting, embed_whole
 
 KNOWN_DIMENSIONS: Final = {
     "text-embedding-3-small": 1536,
@@ -88,7 +88,8 @@ class OpenAIEmbedder:
 
     async def _embed_fitting(self, texts: Sequence[str]) -> Vectors:
         """Of texts that fit, as far as can be told here. Raises InputTooLongError where the server thinks otherwise."""
-        return np.concatenate([await self._request(batch, size) for batch, size in self._batches(texts)])
+        batches = await counting(texts, lambda: self._batches(texts))
+        return np.concatenate([await self._request(batch, size) for batch, size in batches])
 
     def _batches(self, texts: Sequence[str]) -> list[tuple[list[str], int]]:
         """With how many tokens each has."""

@@ -6,22 +6,27 @@ blurs: chunks are cut so that they fit (cairn/ingest/prepare.py), and this is fo
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Final, TypeVar
 
 import numpy as np
 
 from cairn.errors import InputTooLongError
 from cairn.providers.protocols import Embedder, TokenCounter, Vectors, embed_questions
 
+T = TypeVar("T")
 Span = tuple[int, int]
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 SHORTEST = 40
 """Characters: a text this short that a server calls too long is not cut again; something else is wrong."""
+COUNTED_HERE: Final = 20_000
+"""Characters whose tokens are counted at once, in some 5 ms."""
 _SPACE = re.compile(r"\s")
 
 
@@ -64,14 +69,27 @@ def _cuts(text: str, start: int, end: int, parts: int) -> list[int]:
 async def embed_whole(texts: Sequence[str], limit: int, tokens: TokenCounter, embed: Embed) -> Vectors:
     """A vector for each text, whatever its length. `embed` makes those of texts of at most `limit` tokens; what it calls too
     long nevertheless (InputTooLongError) is cut further."""
+    pieces, owners = await counting(texts, lambda: _pieces(texts, limit, tokens))
+    vectors = await _embed_in_parts(pieces, embed)
+    return vectors if len(pieces) == len(texts) else mean(vectors, owners, [len(piece) for piece in pieces])
+
+
+async def counting(texts: Sequence[str], work: Callable[[], T]) -> T:
+    """What `work()` comes to, which counts tokens of the texts: of long ones in a thread, so that others have their turn."""
+    if sum(map(len, texts)) <= COUNTED_HERE:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+def _pieces(texts: Sequence[str], limit: int, tokens: TokenCounter) -> tuple[list[str], list[int]]:
+    """Each text, or its windows where it is longer than the limit; and for each piece the number of its text."""
     pieces, owners = list[str](), list[int]()
     for number, text in enumerate(texts):
         spans = [] if fits(text, limit, tokens) else windows(text, limit, tokens)
         parts = [text[start:end] for start, end in spans] or [text]
         pieces += parts
         owners += [number] * len(parts)
-    vectors = await _embed_in_parts(pieces, embed)
-    return vectors if len(pieces) == len(texts) else mean(vectors, owners, [len(piece) for piece in pieces])
+    return pieces, owners
 
 
 async def _embed_in_parts(texts: Sequence[str], embed: Embed) -> Vectors:
