@@ -182,7 +182,7 @@ def open_azure(
                 self.account_url = url
                 self.service_client = BlobServiceClient(
                     url, credential=key, connection_timeout=seconds, read_timeout=seconds, use_env_settings=False,
-                    retry_total=MOST_TRIES - 1,
+                    retry_total=MOST_TRIES - 1, initial_backoff=1,
                 )  # fmt: skip
 
         return OnlyWithWhatWasGiven(account_name=account, anon=True, use_listings_cache=False, skip_instance_cache=True)
