@@ -41,6 +41,9 @@ def test_a_folder_is_followed_and_what_went_wrong_is_told_and_in_the_exit_code(c
     assert said[0].endswith("succeeded  2 deleted, 1 unchanged")
     assert "paused  1 unchanged  2 of 3 files are gone" in said[2]
 
+    [listed] = cairn("sources", "list", "--json").json
+    assert (listed["id"], listed["address"], listed["files"]) == (source, str(folder), 1)
+
     both = cairn("sources", "remove", source, "--keep-documents", "--delete-documents")
     assert (both.code, "say one of them" in both.err) == (2, True), both
     removed = cairn("sources", "remove", source, "--keep-documents")

@@ -267,15 +267,13 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 async def _list(json: bool) -> int:
-    from dataclasses import asdict
-
     from cairn.interfaces.cli.terminal import count, say, say_json, services
     from cairn.service import sources
 
     async with services() as opened:
         found = await sources.list_sources(opened)
     if json:
-        say_json([asdict(one) for one in found])
+        say_json(list(map(_values, found)))
         return 0
     for one in found:
         say("  ".join([str(one.id), one.collection, one.wish.address, count(one.files, "file"), _state(one)]))
@@ -308,8 +306,7 @@ async def _show(source_id: UUID, json: bool) -> int:
         source = await sources.get_source(opened, source_id)
         runs = await sources.list_runs(opened, source_id)
         failed = await sources.list_failed_files(opened, source_id)
-    values = asdict(source)
-    values.update(values.pop("wish"))
+    values = _values(source)
     if json:
         say_json({**values, "runs": [asdict(one) for one in runs], "failed_files": [asdict(one) for one in failed]})
         return 0
@@ -321,6 +318,14 @@ async def _show(source_id: UUID, json: bool) -> int:
     for one in failed:
         say(f"not indexed: {one.path}: {one.error}")
     return 0
+
+
+def _values(source: ConnectedSource) -> dict[str, object]:
+    """What is known of it, and what was asked for, by name."""
+    from dataclasses import asdict
+
+    values = asdict(source)
+    return {**values, **values.pop("wish")}
 
 
 def _told_run(run: SourceRun) -> str:
