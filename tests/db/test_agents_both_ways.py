@@ -124,6 +124,7 @@ async def test_a_conversation_ends_alike_by_tool_calls_and_in_words(
     assert native == words
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("strategy", CONVERSATIONS)
 async def test_drawn_conversations_end_in_the_same_event_within_the_same_budget(
     filled: Services, scripted: ScriptedServer, strategy: str

@@ -60,6 +60,7 @@ def best_products(near: dict[UUID, dict[UUID, float]], seeds: dict[UUID, float],
     return best
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", range(3))
 async def test_scores_are_the_best_products_of_weights(services: Services, seed: int) -> None:
     chance = random.Random(seed)

@@ -95,6 +95,7 @@ def test_a_provider_of_models(cairn: Cairn, install_package: InstallPackage) -> 
     assert [one["title"] for one in results] == ["a.txt", "b.txt"], "the shortest first"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("source", "group", "why"),
     [
