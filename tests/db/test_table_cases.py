@@ -403,7 +403,6 @@ async def test_what_is_asked_of_further_tables_is_computed(
 
 
 @pytest.mark.siege
-@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "question",
     [
