@@ -103,8 +103,8 @@ class ComputedCells:
     """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that
     are compared; `kept`: those that compare as wanted, whose `sum` and `average` these are. `asked`: different values of the
-    column that is asked for, `counted` of the one that says what rows are counted in. `part`: what the sum, or the number of rows, is of those whose share is
-    asked for. `kept_numbers`: numbers of the kept ones;
+    column that is asked for, `counted` of the one that says what rows are counted in. `part`: what the sum, or the
+    number of rows, is of those whose share is asked for. `kept_numbers`: numbers of the kept ones;
     `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
     before the last one; None where a row between sums up others.
     `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").

@@ -119,6 +119,8 @@ def _belongs_to_rows(reading: TableReading, token: str, found: Computation) -> b
     """Whether it says that rows are counted ("how many items are below"), or what numbers count ("how many units")."""
     if token in PIECES:
         return found.operation == "sum"
+    if found.one_row and token in HUMANS and _are_persons(reading):
+        return True
     if found.operation not in ("count", "listing"):
         return False
     limited = found.comparison is not None or bool(found.within)

@@ -191,7 +191,7 @@ def read_comparison(reading: TableReading) -> None:
             reading.bound, reading.comparison = value, span.phrases[0]  # type: ignore[assignment]
             reading.counted = _counted_so(reading, end)
             reading.beside = _headers_beside(reading, reading.header_after(end) or reading.header_before(span.start))
-            if not reading.beside and reading.compared is None:
+            if reading.compared is None and all(one.headers == {0} for one in reading.beside):
                 reading.compared = _counted_alone(reading, span, end)
         elif header := reading.header_after(span.end):
             if reading.comparison is not None or len(header.headers) != 1:
@@ -387,8 +387,8 @@ def _counted_so(reading: TableReading, at: int) -> frozenset[int]:
 
 
 def _counted_alone(reading: TableReading, span: WordSpan, at: int) -> int | None:
-    """The one column that is counted in the unit behind a number: "more than 20 minutes", of "Delay (min)"; None behind a verb that
-    may say of what they are: "took more than 20 minutes"."""
+    """The one column that is counted in the unit behind a number: "more than 20 minutes", of "Delay (min)"; None behind a verb
+    that may say of what they are: "took more than 20 minutes"."""
     before = reading.tokens[span.start - 1] if span.start else ""
     if before in DOING and before not in MEASURING:
         return None

@@ -259,7 +259,7 @@ def _read_how_much(reading: TableReading) -> Operation | None:
 
 
 def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
-    """ "Which items fell from 2024 to 2025", "how many rose": rows whose number in one column is above or below that in another."""
+    """ "Which items fell from 2024 to 2025", "how many rose": rows whose number in one column is above or below another's."""
     asks = [*reading.phrases("listing", "count")]
     if (
         not said

@@ -15,6 +15,7 @@ from cairn.query.table_words import (
     BESIDE,
     BOUND,
     COUNTED_IN,
+    HUMANS,
     MOMENTS,
     PRICES,
     QUANTITIES,
@@ -24,6 +25,7 @@ from cairn.query.table_words import (
     WordSpan,
     besides_brackets,
     besides_date,
+    columns_of_people,
     compares,
     header_words,
     is_currency,
@@ -160,7 +162,9 @@ def _says_one_row(reading: TableReading, asked: WordSpan | None) -> bool:
 
 
 def _names_row(reading: TableReading, at: int) -> bool:
-    return any(may_name(reading.tokens[at], word) for word in header_words(reading.table.header[0]))
+    token, people = reading.tokens[at], columns_of_people(reading.table)
+    named = any(may_name(token, word) for word in header_words(reading.table.header[0]))
+    return named or (token in HUMANS and people[:1] in ([0], [1]))
 
 
 def _says_what(reading: TableReading, header: str) -> bool:
@@ -172,6 +176,8 @@ def _says_what(reading: TableReading, header: str) -> bool:
 def _count(reading: TableReading, made: Computation) -> Computation | None:
     if made.measure is not None and made.comparison is None:
         return _sum_of_counts(reading, made)
+    if made.measure is not None and made.other is None and made.compared not in (None, made.measure):
+        return None  # "how many points have clubs with more than 3 wins"
     if any(set(tokens_of(reading.table.header[one.position])) & COUNTED_IN for one in made.conditions):
         return None  # "how many kilograms": not how many rows
     limited = made.comparison or made.conditions or made.within

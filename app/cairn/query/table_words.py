@@ -219,7 +219,7 @@ class ComputedQuestion:
 
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation."""
-    text = _SPACED_THOUSANDS.sub("", text)
+    text = _SPACED_THOUSANDS.sub(r"\1", text)
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
     if not 1 < len(tokens) <= MOST_TOKENS:
         return None
@@ -250,9 +250,7 @@ def read_question(text: str) -> ComputedQuestion | None:
     return ComputedQuestion(tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)))
 
 
-_SPACED_THOUSANDS: Final = re.compile(
-    r"(?<=(?<!\d)\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))|(?<=(?<!\d)\d\d\d)[ \u00a0\u202f](?=\d{3}(?!\d))"
-)
+_SPACED_THOUSANDS: Final = re.compile(r"(?<!\w)(\d{1,3})[ \u00a0\u202f](?=\d{3}(?!\d))")
 """ "10 000"."""
 _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
 
@@ -321,8 +319,8 @@ def adjectives_in(tokens: Sequence[str]) -> list[int]:
 
 
 def numbers_between(tokens: Sequence[str]) -> tuple[int, int, int] | None:
-    """Places of two numbers that are the ends of a range, "between 40 and 60", and where it begins; None where there is none or there
-    are several, and of years."""
+    """Places of two numbers that are the ends of a range, "between 40 and 60", and where it begins; None where there is none or
+    there are several, and of years."""
     found = [
         (at + 1, at + len(between) + 2, at)
         for before, *between in _RANGES
@@ -371,8 +369,8 @@ class WordSpan:
 
 
 def split_compounds(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> ComputedQuestion:
-    """With words taken apart of which one part is that of a header, and the word itself stands nowhere in the table: "Gasverbrauch",
-    of a column "Gas", "Gesamtkosten", of "Kosten". Each part has to be explained as any other word."""
+    """With words taken apart of which one part is that of a header, and the word itself stands nowhere in the table:
+    "Gasverbrauch", of a column "Gas", "Gesamtkosten", of "Kosten". Each part has to be explained as any other word."""
     heads = {word for header in table.header for word in header_words(header)}
     cells = {word for one in named for word in one.name.split(" ")}
     tokens: list[str] = []

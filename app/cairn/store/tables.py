@@ -96,8 +96,8 @@ async def find_named(
     forms: Sequence[str],
     people: Sequence[int],
 ) -> list[NamedCells]:
-    """Cells of a table that are called by one of these; `forms`: words that need not be said at their end ("Ltd"), `people`: columns
-    of persons, who are called by one of their names, too."""
+    """Cells of a table that are called by one of these; `forms`: words that need not be said at their end ("Ltd"), `people`:
+    columns of persons, who are called by one of their names, too."""
     address = table.address
     rows = await connection.fetch(
         SQL["named"], principal.tenant_id, address.document_id, address.ordinal, list(names), list(table.shared),
