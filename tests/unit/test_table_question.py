@@ -15,7 +15,7 @@ from cairn.language.cells import tokens_of
 from cairn.language.tables import tables_in
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
-from cairn.query.table_words import header_words, is_deed_of, read_question, year_range
+from cairn.query.table_words import header_words, is_deed_of, read_question, split_compounds, year_range
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |
@@ -1046,3 +1046,45 @@ def test_a_number_is_shown_with_the_scale_of_the_title(column: str, title: str, 
     found = meant(f"What is the total {column} of the ferries?", PRICED_FLEET, title=title)
     assert found is not None
     assert unit_note(found, sketch(read_table(PRICED_FLEET), title)) == note
+
+
+FUEL = """
+| Monat | Gas (kWh) | Öl (l) | Kosten (€) |
+| --- | --- | --- | --- |
+| Mai | 720 | 31 | 88 |
+| Juni | 310 | 12 | 41 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("Gasmenge", ("gas", "menge")),
+        ("Gastank", ("gastank",)),  # seven letters are one word
+        ("Ölverbrauch", ("olverbrauch",)),  # two letters are no part
+        ("Gesamtkosten", ("gesamt", "kosten")),
+        ("Durchschnittskosten", ("durchschnitt", "kosten")),
+        ("Gesamtgas", ("gesamtgas",)),
+        ("Gesamtgewicht", ("gesamtgewicht",)),
+    ],
+)
+def test_a_word_is_taken_apart_where_a_part_is_that_of_a_header(word: str, parts: tuple[str, ...]) -> None:
+    asked = read_question(f"Summe {word}")
+    assert asked is not None
+    assert split_compounds(asked, sketch(read_table(FUEL, "de"), ""), ()).tokens == ("summe", *parts)
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("Gesamtkosten aller Monate", "sum"),
+        ("Wie viele Monate hatten mehr als 1 200 kWh Gas?", "count"),
+        ("months with a Gas between 300 and 1 200 kWh", "listing"),
+        ("bottom 1 by Gas", "top"),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(question: str, operation: str) -> None:
+    found = meant(question, FUEL.replace("Monat", "Month") if "between" in question else FUEL, "de")
+    assert found is not None
+    assert found.operation == operation
+    assert 1200 in (found.bound, *(one.last for one in found.within)) or operation in ("sum", "top")

@@ -25,6 +25,7 @@ from cairn.query.table_words import (
     PERSON_NAMES,
     PERSONS,
     PIECES,
+    RATIOS,
     SOURCES,
     THAN,
     UNITS,
@@ -100,7 +101,10 @@ def _is_unit(reading: TableReading, token: str, found: Computation) -> bool:
         for at in columns
         if at is not None
     )
-    return token in UNITS and limited and not any(others)
+    shares = token not in PERCENTS or any(
+        header_words(reading.table.header[at]) & RATIOS for at in columns if at is not None
+    )
+    return token in UNITS and limited and shares and not any(others)
 
 
 def _names_source(reading: TableReading, at: int) -> bool:

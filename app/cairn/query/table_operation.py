@@ -286,7 +286,7 @@ def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
 
 
 def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
-    """How many of the highest are asked for: "which two states", of what the rows are called in words, and "five cheapest states"."""
+    """How many of the highest are asked for: "which two states", of what the rows are called in words, and "five cheapest"."""
     begun = how_many(reading.tokens[0])
     if begun is not None and begun > 1 and 0 not in reading.explained:
         after = reading.span_after(1)
