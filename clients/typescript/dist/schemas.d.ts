@@ -1654,6 +1654,8 @@ export interface SourceDetail {
     failed: number;
     /** What the last synchronisation did. */
     counts: Record<string, number> | null;
+    /** Its last synchronisations, at most 20, newest first, as long as jobs are kept (`jobs.retentionDays`). */
+    runs: SourceRunOut[];
     /** At most 50, by path. */
     failed_files: FailedFileOut[];
 }
@@ -1715,6 +1717,18 @@ export interface SourceOut {
 }
 export interface SourceRemoved {
     documents_deleted: number;
+}
+export interface SourceRunOut {
+    job_id: string;
+    /** Of the job; `paused`: it paused the source, or did nothing since somebody had. */
+    state: "queued" | "running" | "succeeded" | "failed" | "parked" | "cancelled" | "paused";
+    started_at: string | null;
+    finished_at: string | null;
+    /** What it did; null where it did not come to its end. */
+    counts: Record<string, number> | null;
+    /** What it left undone. */
+    note: string | null;
+    error: string | null;
 }
 /** A half-open range of code points in the document's text. */
 export interface Span {
