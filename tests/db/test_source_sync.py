@@ -115,6 +115,9 @@ async def test_what_is_new_changed_moved_and_deleted_is_followed(services: Servi
 async def test_a_folder_that_was_renamed_is_not_embedded_again_and_is_not_taken_for_deleted(
     services: Services, folder: Path, turn_seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pictures = [folder / f"{number}.png" for number in range(5)]
+    for picture in pictures:
+        picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
     source = await follow(services, folder, most_deleted=0.0)
     embedder, asked = importlib.import_module("hashed_for_cairn").Hashed, list[str]()
     embed = embedder.embed
@@ -126,7 +129,7 @@ async def test_a_folder_that_was_renamed_is_not_embedded_again_and_is_not_taken_
     monkeypatch.setattr(embedder, "embed", count)
     (folder / "hr" / "pay.md").rename(folder / "wages.md")
     (folder / "archive").mkdir()
-    for name in ("one.md", "two.md", "three.md"):
+    for name in ("one.md", "two.md", "three.md", *(picture.name for picture in pictures)):
         (folder / name).rename(folder / "archive" / name)
     monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", turn_seconds)
     job = await sources.sync(services, source.id)

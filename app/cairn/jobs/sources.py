@@ -152,13 +152,14 @@ class _Run:
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
         await self._read(connector, listed, plan)
         moved = self._find_moved(plan, listed)
-        finding = judge_deletions(
-            len(plan.gone) - len(moved), len(known), len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
+        gone = [path for path in plan.gone if path not in moved]
+        finding = judge_deletions(  # what is no document, or not its own, is not deleted
+            sum(known[path].owned for path in gone), sum(file.owned for file in known.values()),
+            len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
             empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
         )  # fmt: skip
         await self._delete([path for path in plan.gone if path in moved])
-        left = [path for path in plan.gone if path not in moved] if finding.verdict == "delete" else []
-        deleted = await self._delete(left)
+        deleted = await self._delete(gone) if finding.verdict == "delete" else 0
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
         elsewhere = self._skipped.union(moved.values())
         counts = {
