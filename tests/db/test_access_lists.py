@@ -596,8 +596,6 @@ async def test_random_requests_find_nothing_that_is_withheld(services: Services)
     assert await ask_at_random(services, documents=20, persons=6, requests=45, seed=7, ruled=0.1) > 10
 
 
-
-
 async def test_analysts_see_what_everybody_in_the_tenant_may_read(letters: Services) -> None:
     await answered(letters, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s2")
     await letters.traces.flush()
@@ -645,7 +643,8 @@ async def test_what_is_restricted_in_one_collection_slows_searches_of_no_other(l
         home = (await get_collection(letters, collection)).id
         async with nobody.database.transaction(nobody.principal, readonly=True) as connection:
             plan = await connection.fetch(
-                "EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT content FROM rag.passages WHERE collection_id = $1", home
+                "EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT content FROM rag.passages WHERE collection_id = $1",
+                home,
             )
         [scan] = [row[0] for row in plan if "on documents d" in row[0]]
         return "never executed" not in scan

@@ -104,8 +104,8 @@ def _one_line(text: str, what: str) -> str:
 
 
 async def get_history(services: Services, session_id: str, *, after: int = 0, limit: int = 50) -> list[SavedMessage]:
-    """Messages in order, after a position; none for an unknown conversation. That of others is recorded of who reads it by the scope
-    admin. Raises InputError."""
+    """Messages in order, after a position; none for an unknown conversation. That of others is recorded of who reads it by
+    the scope admin. Raises InputError."""
     session_id, principal = check_session_id(session_id), services.principal
     async with services.database.transaction(principal, readonly=True) as connection:
         found = await memory.page(connection, principal, session_id, after=after, limit=limit)

@@ -59,8 +59,8 @@ async def record_restricted_reads(
 async def record_read_of_others(
     database: Database, principal: Principal, way: OthersWay, target: str, asked_by: Collection[str]
 ) -> None:
-    """Add a line (`conversation.read_others`) where the caller, by the scope admin, is to be shown what others have asked and were
-    answered. `target`: the conversation or run; `asked_by`: who asked there, nobody where that is not known."""
+    """Add a line (`conversation.read_others`) where the caller, by the scope admin, is to be shown what others have asked and
+    were answered. `target`: the conversation or run; `asked_by`: who asked there, nobody where that is not known."""
     if leaves_record(principal) and set(asked_by) != {principal.caller.id}:
         async with database.transaction(principal) as connection:
             await record(connection, principal, READ_OTHERS, target, {"way": way})
