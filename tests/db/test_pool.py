@@ -58,3 +58,21 @@ async def test_a_transaction_that_is_interrupted_twice_leaves_nothing_behind_and
     async with services.database.transaction(services.principal) as connection:
         assert await connection.fetchval("SELECT 1") == 1
     assert not await owner.fetchval("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
+
+
+async def test_a_statement_that_is_given_up_while_it_is_prepared_leaves_no_lock_behind(
+    services: Services, owner: Any
+) -> None:
+    """Found by seed 247: a search of a run that was cancelled then kept its session open, with a snapshot and locks of all tables
+    that the statement names, until something else used it: a migration would have waited for it."""
+    async with services.database.connection() as connection:
+        asking = asyncio.create_task(connection.fetch("SELECT count(*) AS given_up FROM rag.passages"))
+        await asyncio.sleep(0)  # it is sent, to be prepared
+        async with hang_guard():
+            while not asking._fut_waiter.done():  # the answer is there, and the task has not gone on with it
+                await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+    async with owner.transaction():
+        await owner.execute("SET LOCAL lock_timeout = '5s'")
+        await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")

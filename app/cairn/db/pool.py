@@ -183,6 +183,15 @@ async def _roll_back(connection: Any) -> None:
         connection.terminate()
 
 
+async def _settle(connection: Any) -> None:
+    """End what the server still waits for; where it does not answer, the connection."""
+    try:
+        await _execute(connection, "SELECT 1")
+        connection._unsettled = False
+    except CONNECTION_ERRORS:
+        connection.terminate()
+
+
 async def _execute(connection: Any, statement: str, *, seconds: float = ANSWER_SECONDS) -> None:
     """What takes no time. A connection on which it does is ended: the pool would wait for the statement once more."""
     try:
@@ -209,6 +218,9 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
 
     _named: Mapping[tuple[str, str], Any] | None = None
     """Schema and name of such types to what asyncpg asks of them, once it was asked."""
+    _unsettled = False
+    """Whether a statement was given up while it was being prepared. asyncpg asks for that without an end of its message, so the
+    server goes on waiting for one: outside a transaction it keeps a snapshot and the locks of what it has looked at."""
 
     async def _introspect_type(self, typename: str, schema: str) -> Any:
         if (schema, typename) not in _TYPES:
@@ -228,7 +240,16 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         cancelled comes here with one, and who interrupts a command shall not read of that."""
         async with asyncio.timeout(timeout):
             await _roll_back(self)
+            if self._unsettled and not self.is_closed():
+                await _settle(self)
             await super().reset()
+
+    async def _get_statement(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await super()._get_statement(*arguments, **options)
+        except BaseException:
+            self._unsettled = True
+            raise
 
     async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> tuple[list[Any], Any]:
         rows: list[Any] = []

@@ -145,6 +145,10 @@ class StruckConnection(pool._Connection):
     async def execute(self, query: str, *arguments: Any, timeout: float | None = None) -> Any:
         if arguments:
             return await super().execute(query, *arguments, timeout=timeout)  # comes to _execute
+        if query.startswith("ROLLBACK"):
+            return await self._strike(
+                lambda: super(StruckConnection, self).execute(query, timeout=timeout), refusable=False
+            )
         return await self._strike(lambda: super(StruckConnection, self).execute(query, timeout=timeout))
 
     async def _execute(self, *arguments: Any, **options: Any) -> Any:
@@ -171,7 +175,8 @@ class StruckConnection(pool._Connection):
         with _unstruck():
             return await super()._introspect_types(*arguments)
 
-    async def _strike(self, send: Callable[[], Awaitable[Any]]) -> Any:
+    async def _strike(self, send: Callable[[], Awaitable[Any]], *, refusable: bool = True) -> Any:
+        """`refusable`: the server may fail at it."""
         operation = _running.get()
         if operation is None or _quiet.get():
             return await send()
@@ -182,7 +187,7 @@ class StruckConnection(pool._Connection):
         operation.connections.add(self)
         operation.sent += 1
         kind = operation.faults.get(operation.sent)
-        if kind is None:
+        if kind is None or (kind in REFUSALS and not refusable):
             return await send()
         operation.struck.append(f"{kind} at {operation.sent}")
         with _unstruck():
