@@ -281,7 +281,8 @@ async def test_a_job_reads_what_who_ordered_it_reads(letters: Services) -> None:
     await index_now(letters, "default", [source("new.md", "Theirs.", ("group:hr",))])
     worker = letters.worker(kinds={"index_uploads"})
     await worker.run_until_idle()
-    assert "uploaded" not in ((await get_job(writer, job.id)).result or {})
+    result = (await get_job(writer, job.id)).result or {}
+    assert (result["uploaded"], [one["code"] for one in result["failed"]]) == ([], ["conflict"])
     hidden = await find_document_id(letters, "default", "new.md")
     assert "Theirs." in ((await get_document(letters, "default", hidden))[1] or "")
 
