@@ -110,7 +110,7 @@ export interface AnswerOut {
   timings_ms?: Record<string, number>;
   /** The chat model that wrote the answer; null: none did. */
   written_by?: string | null;
-  /** What its calls of chat models cost; empty where none was called. */
+  /** What its calls of models of providers cost; empty where none was called. */
   usage?: Record<string, unknown>;
   /**
    * The chat model failed, and the answer came all the same: why, and what was done instead (`sentence`, in the
@@ -1002,11 +1002,11 @@ export interface KeyPage {
 
 export interface KeyUsageOut {
   key_id: string;
-  /** Of this minute, where they are limited; processes take some ahead. */
+  /** In the last sixty seconds, where they are limited; processes take some ahead. */
   requests: number;
   /** Under way, where they are limited. */
   runs: number;
-  /** Requests to chat models today (UTC). */
+  /** Requests to models of providers today (UTC). */
   calls: number;
   /** Their tokens, with those that calls under way may use yet. */
   tokens: number;
@@ -1720,7 +1720,7 @@ export interface SearchOut {
   trace_id: string;
   /** State of each collection that was read. */
   epochs: Record<string, number>;
-  /** What a chat model that reranked has cost; empty where none was called. */
+  /** What models of providers have cost (embedding, reranking); empty where none was called. */
   usage: Record<string, unknown>;
 }
 
