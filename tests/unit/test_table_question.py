@@ -1088,3 +1088,27 @@ def test_numbers_are_read_as_people_write_them(question: str, operation: str) ->
     assert found is not None
     assert found.operation == operation
     assert 1200 in (found.bound, *(one.last for one in found.within)) or operation in ("sum", "top")
+
+
+QUARTERS = """
+| Region | Quarter | Revenue (EUR) |
+| --- | --- | --- |
+| North | 2 | 50 |
+| South | 2 | 60 |
+| East | 3 | 70 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("second highest revenue", "rank"),
+        ("the two highest revenues", "top"),
+        ("second quarter highest revenue", None),
+        ("quarter 3 highest revenue", "highest"),  # of that quarter
+        ("By how much is the revenue of North higher than that of South?", "difference"),
+    ],
+)
+def test_a_number_before_the_highest_may_be_that_of_something_else(question: str, operation: str | None) -> None:
+    found = meant(question, QUARTERS)
+    assert (None if found is None else found.operation) == operation

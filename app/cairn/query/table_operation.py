@@ -142,9 +142,10 @@ def _ordinal_before(reading: TableReading, first: WordSpan) -> int | None:
     """The place of "second", right before "highest", or before the column that it is the highest of: "le deuxième tarif le plus
     élevé"."""
     at = first.start - 1
+    measures = [span for span in reading.spans if span.headers and not span.cells and reading.is_number(span)]
+    named = measures[0] if len(measures) == 1 else None  # of two one may be numbered: "second quarter highest revenue"
     while at >= 0 and (
-        reading.tokens[at] in reading.stop_words
-        or any(span.start <= at < span.end and span.headers and reading.is_number(span) for span in reading.spans)
+        reading.tokens[at] in reading.stop_words or (named is not None and named.start <= at < named.end)
     ):
         if ORDINALS.get(reading.tokens[at]) and at not in reading.explained:
             break
@@ -296,7 +297,8 @@ def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
             return int(begun)
     before = best.start - 1
     number = how_many(reading.tokens[before]) if before >= 0 and before not in reading.explained else None
-    if number is not None and number > 1:
+    numbered = any(span.end == before and span.headers for span in reading.spans)  # "quarter 3 highest revenue"
+    if number is not None and number > 1 and not numbered:
         reading.explained.add(before)
         return int(number)
     for span in reading.phrases("listing"):

@@ -230,10 +230,9 @@ def read_question(text: str) -> ComputedQuestion | None:
     asks_rows = ranged or said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    adjective = any(place >= 0 for place in adjectives_in(tokens))
     if (
         not said - {"listing"}
-        and not adjective
+        and not adjectives_in(tokens)
         and not _asks_where(tokens)
         and not compared
         and not periods_in(tokens)
@@ -312,10 +311,8 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
 
 def adjectives_in(tokens: Sequence[str]) -> list[int]:
     """Places right behind "how much" where an adjective stands that names a column: "how much longer"."""
-    return [
-        at + len(words) for words in HOW_MUCH for at in _places(tokens, words, loosely=False)
-        if any(tuple(tokens[at + len(words) : at + len(words) + len(one)]) == one for one in COMPARED_BY)
-    ]  # fmt: skip
+    behind = {at + len(words) for words in HOW_MUCH for at in _places(tokens, words, loosely=False)}
+    return sorted(at for at in behind if any(tuple(tokens[at : at + len(one)]) == one for one in COMPARED_BY))
 
 
 def numbers_between(tokens: Sequence[str]) -> tuple[int, int, int] | None:
