@@ -385,7 +385,9 @@ async def test_hosted_embeddings_and_reranking_are_counted_like_tokens_of_chat(
         assert filling.cost == pytest.approx(filling.tokens * 2e-6)
         scripted.script("ok", "metered")
         found = await run_search(caller, make_request(own.settings.current, "days of leave", ["handbook"], rerank=True))
-        assert (found.usage["calls"], found.usage["input_tokens"], found.usage["cost"]) == (2, 41, None), found.degraded
+        spent = {one["purpose"]: (one["calls"], one["input_tokens"], one["cost"]) for one in found.usage["by_purpose"]}
+        assert spent == {"embed": (1, 1, 2e-6), "rerank": (1, 40, None)}, found.degraded
+        assert (found.usage["model"], found.usage["calls"]) == (None, 0), "of a chat model"
         used = await usage_of(caller)
         assert (used.calls, used.tokens) == (filling.calls + 2, filling.tokens + 41)
         assert describe_service(caller).tokens_by_model[HOSTED] >= 2
@@ -401,9 +403,22 @@ async def test_hosted_embeddings_and_reranking_are_counted_like_tokens_of_chat(
             )
         assert await usage_of(caller) == used
 
+        prices = {HOSTED: (2.0, 0.0), "gpt-4o-mini": (100.0, 100.0)}
+        own.settings.current = Settings(rag=rag, answer=AnswerSettings(prices=prices))
         made = await answered(as_key(own, key), "How many days of leave are there in year 20?", strategy="fast")
-        assert made.usage["calls"] > 0
-        assert (await usage_of(caller)).calls == used.calls + made.usage["calls"]
+        calls = {one["purpose"]: one for one in made.usage["by_purpose"]}
+        reranked = calls["rerank"]
+        assert (reranked["model"], reranked["input_tokens"], reranked["estimated"]) == ("rerank-v3.5", 0, False), (
+            "by searches"
+        )
+        assert made.usage["model"] == "gpt-4o-mini"
+        asked = [one for one in calls.values() if one["model"] == "gpt-4o-mini"]
+        told = {name: sum(one[name] for one in asked) for name in ("calls", "input_tokens", "output_tokens")}
+        assert {name: made.usage[name] for name in told} == told
+        assert made.usage["cost"] == pytest.approx(1e-4 * (told["input_tokens"] + told["output_tokens"]))
+        now = await usage_of(caller)
+        assert now.calls - used.calls == sum(one["calls"] for one in calls.values()) > told["calls"] + 1
+        assert now.tokens - used.tokens == sum(one["input_tokens"] + one["output_tokens"] for one in calls.values())
 
 
 def store_of(settings: Settings) -> SettingsStore:

@@ -12,7 +12,6 @@ from cairn.providers.openai_compatible import redirect_detail
 from cairn.providers.protocols import Ranked, Usage
 from cairn.providers.requests import begin_request, hosted, note_usage
 from cairn.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status
-from cairn.providers.tokens import estimate
 
 DEFAULT_MODEL: Final = "rerank-v3.5"
 RERANK_SECONDS: Final = 10.0
@@ -58,9 +57,8 @@ class CohereReranker:
                     lambda: self._attempt(question, texts, wanted, deadline), deadline=deadline, policy=self._retry
                 )
 
-        # it reads the question with each text; whose vocabulary it has nobody tells
-        reading = sum(map(estimate, texts)) + len(texts) * estimate(question)
-        ranked = await hosted(self.name, "rerank", reading, ask)
+        # billed by searches: tokens that nobody pays would use up the day of a key
+        ranked = await hosted(self.name, "rerank", 0, ask)
         return sorted(ranked, key=lambda item: (-item.score, item.index))
 
     async def _attempt(self, query: str, documents: list[str], wanted: int, deadline: float) -> list[Ranked]:

@@ -66,19 +66,20 @@ class Account(Protocol):
 
 
 class Meter:
-    """`by_purpose`: what the calls that have ended cost; `failures`: those that failed, each with its purpose, but for those
-    that a limit ended. This one has no limits but those of the account, if there is one; `out`, `seconds_left` and `tokens_left`
-    are what a meter with limits says otherwise. `on_silence` is called once, where a model said nothing for `silent_seconds`."""
+    """`by_purpose`: what the calls of chat models that have ended cost, and `hosted_by_purpose` those of hosted embedders and
+    rerankers; `failures`: calls of chat models that failed, each with its purpose, but for those that a limit ended. This meter
+    has no limits but those of the account, if there is one; `out`, `seconds_left` and `tokens_left` are what a meter with limits
+    says otherwise. `on_silence` is called once, where a model said nothing for `silent_seconds`."""
 
     def __init__(self, prices: Prices, account: Account | None = None) -> None:
         self._prices = prices
         self._account = account
         self._open: set[Call] = set()
         self.by_purpose: dict[str, Spend] = {}
+        self.hosted_by_purpose: dict[str, Spend] = {}
         self.failures: list[tuple[str, ProviderError]] = []
         self.silent_seconds = math.inf
         self.on_silence: Callable[[], None] = lambda: None
-        self._hosted_calls = 0
         self._told_silence = self._given_up = False
         self._waits: set[asyncio.Timeout] = set()
 
@@ -88,13 +89,18 @@ class Meter:
 
     @property
     def spend(self) -> Spend:
-        """Of all calls that have ended."""
+        """Of all calls of chat models that have ended."""
         return sum(self.by_purpose.values(), start=Spend())
+
+    @property
+    def priced(self) -> float:
+        """What all calls that have ended cost, as far as there are prices, with those of hosted models."""
+        return self.spend.priced + sum(one.priced for one in self.hosted_by_purpose.values())
 
     @property
     def calls(self) -> int:
         """Requests that were sent to chat models, and those that calls under way are about to send."""
-        return self.spend.calls - self._hosted_calls + sum(call.counted for call in self._open)
+        return self.spend.calls + sum(call.counted for call in self._open)
 
     @property
     def tokens_held(self) -> int:
@@ -103,13 +109,11 @@ class Meter:
 
     @property
     def usage(self) -> dict[str, Any]:
-        """What all calls cost together; empty where there was none."""
-        total = self.spend
-        return total.usage() if total.calls else {}
-
-    def usage_by_purpose(self) -> list[dict[str, Any]]:
-        """The same for each purpose, in the order of their first calls."""
-        return [{"purpose": purpose, **spend.usage()} for purpose, spend in self.by_purpose.items() if spend.calls]
+        """What calls of chat models cost together, and what all calls cost for each purpose (`by_purpose`), those of hosted
+        models last; empty where there was none. One sum of both would say that a chat model has read what another one has."""
+        spends = (*self.by_purpose.items(), *self.hosted_by_purpose.items())
+        told = [{"purpose": purpose, **spend.usage()} for purpose, spend in spends]
+        return {**self.spend.usage(), "by_purpose": told} if told else {}
 
     # --- limits -------------------------------------------------------------------------------------------------------
 
@@ -184,16 +188,16 @@ class Meter:
         self._open.discard(call)
         if self._account is not None and (spend.calls or call.reserved):
             self._account.book(call.reserved, spend)
-        self._add_spend(call.purpose, spend)
+        self._add_spend(self.by_purpose, call.purpose, spend)
 
-    def _add_spend(self, purpose: str, spend: Spend) -> None:
+    def _add_spend(self, to: dict[str, Spend], purpose: str, spend: Spend) -> None:
         if spend.calls:
-            self.by_purpose[purpose] = self.by_purpose.get(purpose, Spend()) + spend
+            to[purpose] = to.get(purpose, Spend()) + spend
             TOKENS_USED.update(dict.fromkeys(spend.models, spend.tokens))  # a call has one model
 
     async def hosted(self, model: str, purpose: str, reading: int, ask: Callable[[], Awaitable[T]]) -> T:
-        """See cairn.providers.requests.HostedMeter. Of the limits of a run they use up tokens and cost, and no calls; the run
-        itself refuses none, for without vectors it would find less to answer from."""
+        """See cairn.providers.requests.HostedMeter. Of the limits of a run they use up cost alone; the run itself refuses none,
+        for without vectors it would find less to answer from."""
         reserved = None
         if self._account is not None:
             try:  # as if it wrote a token: else what is written for nothing would be within any cost
@@ -212,12 +216,12 @@ class Meter:
             read = _total(one.input_tokens for one in told.usages)
             counted = 0 if _refused(failure) else reading
             spend = self.price(
-                model, Usage(counted if read is None else read, 0), now() - began, told.requests, estimated=read is None
-            )
+                model, Usage(counted if read is None else read, 0), now() - began, told.requests,
+                estimated=read is None and counted > 0,
+            )  # fmt: skip
             if self._account is not None and (spend.calls or reserved):
                 self._account.book(reserved, spend)
-            self._hosted_calls += spend.calls
-            self._add_spend(purpose, spend)
+            self._add_spend(self.hosted_by_purpose, purpose, spend)
 
     def price(self, model: str, usage: Usage, seconds: float, calls: int, *, estimated: bool) -> Spend:
         """A call with all its requests."""

@@ -42,8 +42,9 @@ class HostedMeter(Protocol):
     """On which calls of hosted models are booked that are no chat models."""
 
     async def hosted(self, model: str, purpose: str, reading: int, ask: Callable[[], Awaitable[T]]) -> T:
-        """What `ask` comes to, a call that reads so many tokens by our count; its requests are told as above. Raises
-        BudgetExceededError, instead of asking, where a key has no more of them."""
+        """What `ask` comes to, a call that reads so many tokens by our count, or none where its provider bills none; its requests
+        are told as above, and tokens that a reply reports count instead. Raises BudgetExceededError, instead of asking, where a
+        key has no more of them."""
         ...
 
 

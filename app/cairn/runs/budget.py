@@ -69,7 +69,7 @@ class Budget(Meter):
 
     def out(self, *, for_answer: bool = False, read: int = 0) -> str | None:
         """See Meter. Then the strategy ends with what it has, and the answer says so."""
-        limits, spend = self.limits, self.spend
+        limits = self.limits
         reason = None
         if self.seconds_left(for_answer=for_answer) <= 0:
             reason = f"its time ({limits.seconds:g} s)"
@@ -77,7 +77,7 @@ class Budget(Meter):
             reason = f"its calls of models ({limits.model_calls})"
         elif self.tokens_left(for_answer=for_answer) - read < FEWEST_TOKENS:
             reason = f"its tokens ({limits.tokens:,})"
-        elif limits.cost and spend.priced >= limits.cost * (1 if for_answer else 1 - RESERVED):
+        elif limits.cost and self.priced >= limits.cost * (1 if for_answer else 1 - RESERVED):
             reason = f"its cost ({limits.cost:g})"
         return self._note(reason)
 

@@ -237,7 +237,7 @@ def run_trace(
         epochs={name: epoch for result in reversed(results) for name, epoch in result.epochs.items()},
         error=f"{terminal.error.code}: {terminal.error.detail}" if isinstance(terminal, Failed) else None,
         answer=_answer(answer) if answer else {},
-        usage=_usage(record),
+        usage=record.budget.usage if record.budget else {},
         document_ids=_documents(record, answer),
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
@@ -254,13 +254,6 @@ def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "run
         case Failed():
             return "error"
     return "cancelled"
-
-
-def _usage(record: Record) -> dict[str, Any]:
-    """Of all calls of models, and for each purpose; empty where there was none."""
-    if record.budget is None or not record.budget.usage:
-        return {}
-    return {**record.budget.usage, "by_purpose": record.budget.usage_by_purpose()}
 
 
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:

@@ -177,6 +177,5 @@ async def run_search(
         raise
     finally:
         if settings.trace.enabled:
-            if meter.usage:
-                trace = replace(trace, usage={**meter.usage, "by_purpose": meter.usage_by_purpose()})
+            trace = replace(trace, usage=meter.usage)
             services.traces.record(sample_trace(trace, settings.trace.sample_rate))

@@ -429,7 +429,7 @@ class AgentSettings(SettingsSection):
     model_calls: int = Field(
         30, ge=1, le=500, description="Requests to chat models: repeats, checks and reranking included."
     )
-    tokens: int = Field(150_000, ge=1000, description="Tokens read and written; estimated where none are reported.")
+    tokens: int = Field(150_000, ge=1000, description="Tokens of chat models; estimated where none are reported.")
     cost: float = Field(
         0, ge=0, description="Most money, by answer.prices; 0: no limit. Models without a price are free."
     )

@@ -186,7 +186,9 @@ class AnswerOut(BaseModel):
     timings_ms: dict[str, float] = {}
     written_by: str | None = Field(None, description="The chat model that wrote the answer; null: none did.")
     usage: dict[str, Any] = Field(
-        {}, description="What its calls of models of providers cost; empty where none was called."
+        {},
+        description="What its calls of chat models cost, and in `by_purpose` hosted embedding and reranking as well; empty where "
+        "none was called.",
     )
     model_failure: ModelFailure | None = Field(
         None,

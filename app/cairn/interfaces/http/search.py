@@ -120,7 +120,7 @@ class SearchOut(BaseModel):
     trace_id: UUID
     epochs: dict[str, int] = Field(description="State of each collection that was read.")
     usage: dict[str, Any] = Field(
-        description="What models of providers have cost (embedding, reranking); empty where none was called."
+        description="As of an answer: `by_purpose` has what hosted embedding and reranking cost; empty where none was called."
     )
 
 

@@ -237,8 +237,8 @@ class RunDetail:
         if not usage:
             ui.label(text("runs.no_calls")).classes("text-sm")
             return
-        total = {"purpose": text("runs.total"), **usage}
-        for call in (*usage.get("by_purpose", ()), total):
+        together = [{"purpose": text("runs.total"), **usage}] if usage.get("calls") else []
+        for call in (*usage.get("by_purpose", ()), *together):
             cost = text("runs.unpriced") if call.get("cost") is None else f"{call['cost']:.6f}"
             facts = text(
                 "runs.call", model=call.get("model"), calls=call.get("calls"), input=text.number(call.get("input_tokens", 0)),
