@@ -25,6 +25,11 @@ SELECT rag.is_distributed()
 -- name: set_access
 SELECT rag.set_document_access($1, $2, $3)
 
+-- name: own_lists
+SELECT content_hash, access FROM rag.documents
+WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[]) AND access IS NOT NULL AND access_from IS NULL
+ORDER BY external_id COLLATE "C" DESC
+
 -- name: access_of_passage
 SELECT d.access FROM rag.passages p JOIN rag.documents d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
 WHERE p.tenant_id = $1 AND p.id = $2

@@ -23,6 +23,8 @@ from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
+from cairn.service.editing import change_document
+from cairn.service.files import ingest_files, select_files
 from cairn.service.jobs import cancel_job, get_job, list_jobs, retry_job
 from cairn.service.sources import SourceChange
 from cairn.settings import Settings, UrlSettings
@@ -359,6 +361,35 @@ async def test_folders_are_for_whom_the_source_says_from_their_first_moment(serv
     assert await ids(outsider) == set()
     with pytest.raises(ForbiddenError):
         await sources.list_sources(outsider)
+
+
+@pytest.mark.parametrize("way", ["source", "files"])
+async def test_a_file_that_was_moved_takes_the_readers_along_that_it_has_of_its_own(
+    services: Services, folder: Path, way: str
+) -> None:
+    """The document of a file that is gone was for some alone: nobody else reads it where its file is now."""
+    source = await follow(services, folder, prefix="papers") if way == "source" else None
+
+    async def bring_in_step() -> None:
+        if source:
+            await again(services, source.id)
+        else:
+            await ingest_files(services, "default", select_files([folder]), lambda _: None, prune=True)
+
+    await bring_in_step()
+    outsider = replace(
+        services, principal=replace(services.principal, caller=Caller("ext", "ext", frozenset({"read"})))
+    )
+    pay = await find_document_id(services, "default", "papers/hr/pay.md")
+    await change_document(services, "default", pay, title="Wages of all", access=["group:personnel"])
+    (folder / "hr/pay.md").rename(folder / "wages.md")
+    (folder / "one.md").rename(folder / "first.md")
+    await bring_in_step()
+    everything = {"papers/first.md", "papers/two.md", "papers/three.md", "papers/wages.md"}
+    assert await ids(services) == everything
+    assert await ids(outsider) == everything - {"papers/wages.md"}
+    [wages] = [one for one in await list_documents(services, "default") if one.external_id == "papers/wages.md"]
+    assert (wages.access, wages.access_from) == (["group:personnel"], None)
 
 
 async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Services, folder: Path) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,6 +33,7 @@ from cairn.errors import CairnError, EmptyDocumentError, FetchError, InputError,
 from cairn.graph.refresh import follow
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
+from cairn.ingest.prepare import source_hash_aside
 from cairn.ingest.remove import remove_document
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.outcome import HadItsTurnError, NotHereError
@@ -127,6 +129,8 @@ class _Run:
         self._too_long: list[str] = []
         self._skipped: set[str] = set()
         self._known: Mapping[str, KnownFile] = {}
+        self._own_lists: Mapping[bytes, tuple[str, ...]] = {}
+        """Of documents whose files are gone: where one has moved, its list goes with it."""
         self._next_read = 0.0
         self._turn_ends = time.monotonic() + TURN_SECONDS
         self._left = False
@@ -150,6 +154,11 @@ class _Run:
         }
         self._known = known
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
+        if leaving := [known[path].external_id for path in plan.gone if known[path].owned]:
+            async with self._database.transaction(self._principal, readonly=True) as connection:
+                self._own_lists = await documents.own_lists(
+                    connection, self._principal, self._target.collection_id, leaving
+                )
         await self._read(connector, listed, plan)
         moved = self._find_moved(plan, listed)
         gone = [path for path in plan.gone if path not in moved]
@@ -294,12 +303,15 @@ class _Run:
             await self._skip(path, file, error.title.lower())
             return None
         self._contents[path] = file.content_id or hashlib.sha256(content).hexdigest()
-        return Source(
+        source = Source(
             normalise(self._source.wish.external_id(path)),
             path.rpartition("/")[2],
             content,
             metadata={"url": file.address},
         )
+        if not self._own_lists:
+            return source
+        return replace(source, access=self._own_lists.get(await source_hash_aside(source)))
 
     async def _skip(self, path: str, file: RemoteFile, why: str) -> None:
         """Note a file that is no document, and remove the one that it was."""

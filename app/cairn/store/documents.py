@@ -225,6 +225,15 @@ async def set_access(connection: Any, collection_id: UUID, document_id: UUID, ac
     return changed
 
 
+async def own_lists(
+    connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]
+) -> dict[bytes, tuple[str, ...]]:
+    """Access lists that these documents have of their own, and not by a rule, by the hash of their content (`source_hash`). Of
+    several with the same content the first one's: whom it names could read these words anyway."""
+    rows = await connection.fetch(SQL["own_lists"], principal.tenant_id, collection_id, list(external_ids))
+    return {row["content_hash"]: tuple(row["access"]) for row in rows}
+
+
 async def access_of_passage(connection: Any, principal: Principal, passage_id: UUID) -> Sequence[str] | None:
     """The access list of its document; None where everybody in the tenant may read it, or there is no such passage."""
     found: Sequence[str] | None = await connection.fetchval(SQL["access_of_passage"], principal.tenant_id, passage_id)
