@@ -1112,3 +1112,81 @@ QUARTERS = """
 def test_a_number_before_the_highest_may_be_that_of_something_else(question: str, operation: str | None) -> None:
     found = meant(question, QUARTERS)
     assert (None if found is None else found.operation) == operation
+
+
+MONTHS = """
+| Month | Gas (kWh) | Water (m³) |
+| --- | --- | --- |
+| January | 900 | 2 |
+| February | 820 | 5 |
+| March | 640 | 1 |
+"""
+BY_MONTH = """
+| Branch | January | February | March |
+| --- | --- | --- | --- |
+| North | 1 | 38950 | 52310 |
+| West | 2 | 47610 | 51890 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "pair"),
+    [
+        ("How much did gas rise from January to March?", MONTHS, ("January", "March")),
+        ("change in gas between January and March", MONTHS, ("January", "March")),
+        ("difference in gas between January and March", MONTHS, ("March", "January")),
+        ("How much did North increase from February to March?", BY_MONTH, ("February", "March")),
+        ("difference of North between February and March", BY_MONTH, ("March", "February")),
+    ],
+)
+def test_what_rises_is_counted_from_the_first(question: str, text: str, pair: tuple[str, str]) -> None:
+    found = meant(question, text)
+    assert found is not None
+    assert found.pair == pair
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "sure"),
+    [
+        ("total gas from January to March", MONTHS, False),  # and February?
+        ("highest gas between January and March", MONTHS, False),
+        ("total gas in January and March", MONTHS, True),
+        ("total gas from January to February", MONTHS, True),
+        ("total of North from January to March", BY_MONTH, False),
+        ("total of North from February to March", BY_MONTH, True),
+        ("total of North in January and March", BY_MONTH, True),
+    ],
+)
+def test_what_stands_between_two_that_are_named_is_not_left_out(question: str, text: str, sure: bool) -> None:
+    assert (meant(question, text) is not None) == sure
+
+
+RIVERS = """
+| River | Country | Length (km) | Traffic (t) |
+| --- | --- | --- | --- |
+| Danube | Austria | 2850 | 7130 |
+| Rhine | Germany | 1230 | 2900 |
+| Elbe | Germany | 1094 | 870 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sure"),
+    [
+        ("What share of the length is in Germany?", True),
+        ("What share of rivers in Germany has a length over 1100 km?", False),  # of rivers
+        ("rivers longer than 1100 t", False),
+        ("rivers longer than 1100 km", True),
+    ],
+)
+def test_what_is_of_rows_and_what_is_of_numbers_is_told_apart(question: str, sure: bool) -> None:
+    assert (meant(question, RIVERS) is not None) == sure
+
+
+@pytest.mark.parametrize(("rows", "one"), [("river", True), ("rivers", False)])
+def test_the_longest_of_several_need_not_be_one_row(rows: str, one: bool) -> None:
+    found = meant(
+        f"Which country has the longest {rows}?", RIVERS
+    )  # those that it has are longest on average, or one is
+    assert found is not None
+    assert found.one_row == one

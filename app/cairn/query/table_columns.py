@@ -83,7 +83,8 @@ def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[Wo
     if None in years or years[0] == years[1]:
         if made.operation == "growth":
             return None
-        first, second = second, first
+        if not reading.says_change():
+            first, second = second, first
     elif str(years[0]) > str(years[1]):
         first, second = second, first
     pair = (_column_name(reading, first), _column_name(reading, second))

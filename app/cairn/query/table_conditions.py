@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from cairn.domain.computation import CellCondition
 from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, TableReading, Unsure, how_many
-from cairn.query.table_words import COMPARISONS, OR, WordSpan, happened
+from cairn.query.table_words import COMPARISONS, OR, RANGES, WordSpan, happened
 
 
 def read_conditions(reading: TableReading) -> list[CellCondition]:
@@ -61,6 +62,26 @@ def is_either(reading: TableReading) -> bool:
             behind = min((one for one in limits if one[0] > at), key=lambda one: one[0], default=None)
             if before and behind and before[1].isdisjoint(behind[1]):
                 return True
+    return False
+
+
+def leaves_between(reading: TableReading) -> bool:
+    """Whether what stands between two that are named may be meant, too: "from January to March". Of years it is read."""
+    for one, other in pairwise(span for span in reading.spans if span.named):
+        before, between = reading.tokens[one.start - 1 : one.start], reading.tokens[one.end : other.start]
+        if (
+            not before
+            or (*before, *between) not in RANGES
+            or (reading.is_year_name(one) and reading.is_year_name(other))
+        ):
+            continue
+        columns = any(abs(first - last) == 1 for first in one.headers for last in other.headers)
+        places = [
+            (first, last) for first in one.cells for last in other.cells if first.position == last.position
+        ]  # fmt: skip
+        rows = any(abs(first.row - last.row) == 1 for first, last in places)
+        if (one.headers and other.headers and not columns) or (places and not rows):
+            return True
     return False
 
 

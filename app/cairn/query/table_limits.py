@@ -220,6 +220,7 @@ def _read_comparatives(reading: TableReading) -> None:
         if number is None or reading.comparison is not None or hides_number(reading.spans, number[1] - 1):
             raise Unsure
         reading.bound, reading.comparison = number[0], comparison  # type: ignore[assignment]
+        reading.counted = _counted_so(reading, number[1])
         reading.compared = only_thing(reading, of)
     for span in reading.phrases(*COMPARISONS):
         at = span.start - 1
@@ -378,11 +379,14 @@ def _is_computed(reading: TableReading, at: int) -> bool:
 
 
 def _counted_so(reading: TableReading, at: int) -> frozenset[int]:
-    """Columns whose header has the word behind a number in brackets: "150 ha", of "Area (ha)"."""
+    """Columns whose header has the word behind a number in brackets, or a unit anywhere: "150 ha", of "Area (ha)"."""
     said = reading.tokens[at : at + 1]
     return frozenset(
         place for place, header in enumerate(reading.table.header)
-        if said and said[0] in {word for part in bracketed(header) for word in tokens_of(part)}
+        if said and (
+            said[0] in {word for part in bracketed(header) for word in tokens_of(part)}
+            or (said[0] in UNITS and said[0] in header_words(header))
+        )
     )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 from cairn.domain.computation import Computation, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.query.table_columns import over_columns
-from cairn.query.table_conditions import is_either
+from cairn.query.table_conditions import is_either, leaves_between
 from cairn.query.table_explained import explains
 from cairn.query.table_limits import read_between, read_comparison, read_equal, read_periods
 from cairn.query.table_operation import is_good, read_operation
@@ -40,12 +41,15 @@ def _read(reading: TableReading) -> Computation | None:
         return None
     read_equal(reading)
     operation = read_operation(reading)
-    if operation is None or is_either(reading):
+    if operation is None or is_either(reading) or (operation not in _OF_TWO and leaves_between(reading)):
         return None
     found = _first_sure(reading, operation)
     if found is None or not explains(reading, found) or (reading.judged and not is_good(reading, found)):
         return None
     return replace(found, support=reading.support)
+
+
+_OF_TWO: Final = ("difference", "growth")
 
 
 def _first_sure(reading: TableReading, operation: Operation) -> Computation | None:

@@ -18,10 +18,12 @@ from cairn.query.table_time import SIDES, Period, is_of_date, periods_in
 from cairn.query.table_words import (
     ALL_OF,
     BESIDE,
+    CHANGES,
     EACH,
     PEOPLE,
     SOURCES,
     SPELLED,
+    THAN,
     TOTALS,
     UNITS,
     ComputedQuestion,
@@ -187,6 +189,11 @@ class TableReading:
 
     def is_year_name(self, span: WordSpan) -> bool:
         return span.end - span.start == 1 and is_year(self.tokens[span.start])
+
+    def says_change(self) -> bool:
+        """Whether one thing becomes the other: "how much did it rise from May to July", not "the difference between"."""
+        words = {token for one in self.phrases("difference") for token in self.tokens[one.start : one.end]}
+        return not CHANGES.isdisjoint(words) and THAN.isdisjoint(self.tokens)
 
     # --- what stands beside what ---
 

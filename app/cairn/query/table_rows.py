@@ -34,6 +34,7 @@ from cairn.query.table_words import (
     is_year_column,
     may_mean,
     may_name,
+    same_word,
     says_latest,
 )
 
@@ -120,13 +121,14 @@ def _of_rows(
     if measure is None or (reading.comparison is not None and reading.compared is None):
         return None
     if operation in ("difference", "growth"):
-        return _pair_of_rows(made)
+        return _pair_of_rows(made, moves=reading.says_change())
     header = reading.table.header[measure]
     if asked is None and year_of(header) and not _says_what(reading, header) and not names_rows(reading):
         return None  # a statement: its rows are of different kinds
     if operation == "share":
         several = any(len(one.keys) > 1 for one in conditions)
-        return made if made.target is not None and not several and asked is None else None
+        limited = made.comparison is not None  # "what share of rivers in Germany is longer than 1000 km"
+        return made if made.target is not None and not several and asked is None and not limited else None
     if operation == "sum" and ("%" in f"{header}{reading.table.units[measure]}" or RATIOS & header_words(header)):
         return None  # shares of different wholes
     return made if asked is None or operation not in ("sum", "average") else None
@@ -148,17 +150,26 @@ def _says_one_row(reading: TableReading, asked: WordSpan | None) -> bool:
     """Whether what each row is stands behind the superlative: "which district has the most expensive listing"."""
     for span in reading.phrases("highest", "lowest", "superlative"):
         after = reading.span_after(span.end)
+        behind = span.end < len(reading.tokens) and not _is_plural(reading, span.end)
         if (
-            after is not None
+            behind
+            and after is not None
             and after is not asked
             and after.headers == {0}
             and not after.cells
             and after.start == span.end
         ):
             return True
-        if span.end < len(reading.tokens) and span.end not in reading.explained and _names_row(reading, span.end):
+        if behind and span.end not in reading.explained and _names_row(reading, span.end):
             return True
     return False
+
+
+def _is_plural(reading: TableReading, at: int) -> bool:
+    """Whether rows are named and not one: "which country has the longest rivers" may ask for those that have it on average."""
+    token = reading.tokens[at]
+    words = (*header_words(reading.table.header[0]), *HUMANS)
+    return any(len(word) < len(token) and same_word(word, token) for word in words)
 
 
 def _names_row(reading: TableReading, at: int) -> bool:
@@ -240,7 +251,7 @@ def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | No
     return replace(made, operation="sum") if counts and limited and single and times <= held else None
 
 
-def _pair_of_rows(made: Computation) -> Computation | None:
+def _pair_of_rows(made: Computation, *, moves: bool) -> Computation | None:
     several = [one for one in made.conditions if len(one.keys) > 1]
     if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
         return None
@@ -250,8 +261,8 @@ def _pair_of_rows(made: Computation) -> Computation | None:
         first, second = sorted((first, second))
     elif made.operation == "growth":
         return None
-    else:
-        first, second = second, first  # the difference between A and B is A minus B
+    elif not moves:
+        first, second = second, first  # the difference between A and B is A minus B; what A rose to B is B minus A
     said = dict(zip(several[0].keys, several[0].texts, strict=True))
     ordered = CellCondition(several[0].position, (first, second), (said[first], said[second]))
     conditions = tuple(ordered if one is several[0] else one for one in made.conditions)

@@ -108,6 +108,16 @@ MOMENTS: Final = _words("moments")
 RISING: Final = _words("rising")
 FALLING: Final = _words("falling")
 PERCENTS: Final = _words("percents")
+CHANGES: Final = (
+    RISING
+    | FALLING
+    | {
+        words[0]
+        for words in _phrases("difference")
+        if len(words) == 1 and any(words[0] in phrase for phrase in _phrases("growth"))
+    }
+)
+"""Words for a difference that has a direction: what is told of in percent, too."""
 HIGHER: Final = _words("higher")
 LOWER: Final = _words("lower")
 THAN: Final = _words("than")
@@ -169,7 +179,7 @@ _OPPOSITE: Final = {
     word: other for first, second in zip(_OPPOSITES[::2], _OPPOSITES[1::2], strict=True)
     for words, other in ((first, second), (second, first)) for word in words
 }  # fmt: skip
-_RANGES: Final = frozenset(_phrases("ranges"))
+RANGES: Final = frozenset(_phrases("ranges"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     # measured: tests/unit/test_edges_query.py
     f"{word}s": scale
@@ -300,7 +310,7 @@ def year_range(tokens: Sequence[str]) -> tuple[str, str] | None:
     """The two years that stand for those between them, too: "from 1998 to 2006". None where there are several such pairs."""
     found = {
         (first, last)
-        for before, *between in _RANGES
+        for before, *between in RANGES
         for at in range(len(tokens) - len(between) - 2)
         for first, *then, last in [tokens[at + 1 : at + len(between) + 3]]
         if tokens[at] == before and then == between and is_year(first) and is_year(last)
@@ -320,7 +330,7 @@ def numbers_between(tokens: Sequence[str]) -> tuple[int, int, int] | None:
     there are several, and of years."""
     found = [
         (at + 1, at + len(between) + 2, at)
-        for before, *between in _RANGES
+        for before, *between in RANGES
         for at in range(len(tokens) - len(between) - 2)
         for first, *then, last in [tokens[at + 1 : at + len(between) + 3]]
         if tokens[at] == before and then == between and first[0].isdigit() and last[0].isdigit()
