@@ -331,7 +331,7 @@ async def told(everything: tuple[Library, list[Passage]], text: str) -> str | No
         ("How many engines are heavier than 60 kg?", "2"),
         ("Who are the two best paid employees?", "\n1, Ada Brook: 61000\n3, Cem Kaya: 52500"),
         ("¿Qué municipios bajaron de 2024 a 2025?", "\nLas Eras: 611,5 (Uva recogida 2024 (t): 730,1)"),
-        ("How much cheaper is the hinge than the motor?", "-58.5 EUR"),
+        ("How much cheaper is the hinge than the motor?", "58.5 EUR"),
         ("Gesamtbesucher 2024", "164.460"),
         ("How many machines have more than 3 kW?", "2"),
     ],

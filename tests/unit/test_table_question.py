@@ -616,6 +616,13 @@ def test_two_years_stand_for_those_between_them(question: str, years: tuple[str,
     assert year_range(tokens_of(question)) == years
 
 
+RIVERS = """
+| River | Country | Length (km) | Traffic (t) |
+| --- | --- | --- | --- |
+| Danube | Austria | 2850 | 7130 |
+| Rhine | Germany | 1230 | 2900 |
+| Elbe | Germany | 1094 | 870 |
+"""
 MONTHS = """
 | Month | Region | Sales |
 | --- | --- | --- |
@@ -1137,9 +1144,17 @@ BY_MONTH = """
         ("difference in gas between January and March", MONTHS, ("March", "January")),
         ("How much did North increase from February to March?", BY_MONTH, ("February", "March")),
         ("difference of North between February and March", BY_MONTH, ("March", "February")),
+        ("How much more gas was used in March than in January?", MONTHS, ("January", "March")),
+        ("How much less gas was used in March than in January?", MONTHS, ("March", "January")),
+        ("How much less gas than water was used in March?", MONTHS, ("Gas (kWh)", "Water (m³)")),
+        ("How much higher were total net sales in 2018 than in 2019?", STATEMENT, ("2019", "2018")),
+        ("How much lower were total net sales in 2018 than in 2019?", STATEMENT, ("2018", "2019")),
+        ("How much more revenue did North have in 2022 than in 2023?", SALES, ("2023", "2022")),
+        ("How much longer is the Elbe than the Rhine?", RIVERS, ("Rhine", "Elbe")),
+        ("How much shorter is the Elbe than the Rhine?", RIVERS, ("Elbe", "Rhine")),
     ],
 )
-def test_what_rises_is_counted_from_the_first(question: str, text: str, pair: tuple[str, str]) -> None:
+def test_a_difference_has_the_sign_that_is_asked_for(question: str, text: str, pair: tuple[str, str]) -> None:
     found = meant(question, text)
     assert found is not None
     assert found.pair == pair
@@ -1159,15 +1174,6 @@ def test_what_rises_is_counted_from_the_first(question: str, text: str, pair: tu
 )
 def test_what_stands_between_two_that_are_named_is_not_left_out(question: str, text: str, sure: bool) -> None:
     assert (meant(question, text) is not None) == sure
-
-
-RIVERS = """
-| River | Country | Length (km) | Traffic (t) |
-| --- | --- | --- | --- |
-| Danube | Austria | 2850 | 7130 |
-| Rhine | Germany | 1230 | 2900 |
-| Elbe | Germany | 1094 | 870 |
-"""
 
 
 @pytest.mark.parametrize(

@@ -64,28 +64,26 @@ def _label(reading: TableReading) -> tuple[WordSpan, NamedCells] | None:
 
 def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[WordSpan]) -> Computation | None:
     """Two of the headers choose a column each, the others say of which kind both are."""
-    found = set()
+    found: dict[tuple[int, int], tuple[WordSpan, WordSpan] | None] = {}
     for one, other in combinations(heads, 2):
         base = reading.base([head for head in heads if head is not one and head is not other])
         left, right = _alike(reading, one.headers & base, other.headers & base)
         if len(left) == len(right) == 1 and left != right:
-            found.add((next(iter(left)), next(iter(right))))
+            found[next(iter(left)), next(iter(right))] = one, other
     if not found and made.row is not None and reading.group_said:
         base = reading.base(heads)
         dated = [(at, year) for at, year in reading.years() if at in base]
         alike = len({besides_date(reading.table.header[at]) for at, _ in dated}) == 1
         if len(dated) == 2 and alike and len({year for _, year in dated}) == 2 and not _names_year(reading):
-            found = {(dated[0][0], dated[1][0])}  # "how much did it increase", of the two years that there are
+            found = {(dated[0][0], dated[1][0]): None}  # "how much did it increase", of the two years that there are
     if len(found) != 1:
         return None
-    [(first, second)] = found
+    [((first, second), said)] = found.items()
     years = [year_of(reading.table.header[at]) or short_year_of(reading.table.header[at]) for at in (first, second)]
-    if None in years or years[0] == years[1]:
-        if made.operation == "growth":
-            return None
-        if not reading.says_change():
-            first, second = second, first
-    elif str(years[0]) > str(years[1]):
+    earlier = None if None in years or years[0] == years[1] else str(years[0]) < str(years[1])
+    if earlier is None and made.operation == "growth":
+        return None
+    if not earlier if said is None else reading.takes_second(*said, made.operation, earlier=earlier):
         first, second = second, first
     pair = (_column_name(reading, first), _column_name(reading, second))
     return replace(made, columns=(first, second), pair=pair)

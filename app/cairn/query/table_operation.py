@@ -250,7 +250,9 @@ def _read_how_much(reading: TableReading) -> Operation | None:
     words = max((one for one in COMPARED_BY if tuple(reading.tokens[place : place + len(one)]) == one), key=len)
     if more or THAN.isdisjoint(reading.tokens) or reading.comparison is not None or reading.within:
         return None
-    reading.implied = only_thing(reading, COMPARED_BY[words])
+    comparison, of = COMPARED_BY[words]
+    reading.implied = only_thing(reading, of)
+    reading.more, reading.less = comparison == "more", comparison == "less"
     start = place - max(len(one) for one in HOW_MUCH if tuple(reading.tokens[place - len(one) : place]) == one)
     reading.explained |= {*range(start, place + len(words))}
     for span in reading.spans:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
-from cairn.domain.computation import CellInterval, Comparison
+from cairn.domain.computation import CellInterval, Comparison, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of, year_of
 from cairn.query.table_time import SIDES, Period, is_of_date, periods_in
@@ -20,6 +20,8 @@ from cairn.query.table_words import (
     BESIDE,
     CHANGES,
     EACH,
+    HIGHER,
+    LOWER,
     PEOPLE,
     SOURCES,
     SPELLED,
@@ -68,6 +70,7 @@ class TableReading:
     kinds       words that are the name of several cells in another number, and must be read as such
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
+    more, less  what an adjective says of the first of two: "how much cheaper is A than B"
     spent       headers that a comparison or a change of columns has taken up
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number
@@ -102,6 +105,7 @@ class TableReading:
         self.implied: int | None = None
         self.minus: int | None = None
         self.relative = False
+        self.more = self.less = False
         self.place = 1
         self.turned = False
         self.stated: int | None = None
@@ -190,10 +194,20 @@ class TableReading:
     def is_year_name(self, span: WordSpan) -> bool:
         return span.end - span.start == 1 and is_year(self.tokens[span.start])
 
-    def says_change(self) -> bool:
-        """Whether one thing becomes the other: "how much did it rise from May to July", not "the difference between"."""
-        words = {token for one in self.phrases("difference") for token in self.tokens[one.start : one.end]}
-        return not CHANGES.isdisjoint(words) and THAN.isdisjoint(self.tokens)
+    def takes_second(self, one: WordSpan, other: WordSpan, operation: Operation, *, earlier: bool | None) -> bool:
+        """Whether of two, in the order of the question, the second is taken from the first: "how much more is A than B" is A less
+        B, and "how much less" is B less A; else of years the earlier one is taken from the other, and of what changes the first
+        ("how much did it rise from A to B"), but not of "the difference between A and B". `earlier`: whether the first is of the
+        earlier year; None if neither has one. Raises Unsure."""
+        told = {at for span in self.phrases(operation) for at in range(span.start, span.end)}
+        words = {token for at, token in enumerate(self.tokens) if at in told or at not in self.explained}
+        less = self.less or not LOWER.isdisjoint(words)
+        compared = less or self.more or not HIGHER.isdisjoint(words)
+        if compared and not THAN.isdisjoint(self.tokens[one.end : other.start]):
+            return not less or operation == "growth"
+        if less:
+            raise Unsure  # "how much less in March, compared to May"
+        return CHANGES.isdisjoint(words) if earlier is None else not earlier
 
     # --- what stands beside what ---
 

@@ -121,7 +121,7 @@ def _of_rows(
     if measure is None or (reading.comparison is not None and reading.compared is None):
         return None
     if operation in ("difference", "growth"):
-        return _pair_of_rows(made, moves=reading.says_change())
+        return _pair_of_rows(reading, made)
     header = reading.table.header[measure]
     if asked is None and year_of(header) and not _says_what(reading, header) and not names_rows(reading):
         return None  # a statement: its rows are of different kinds
@@ -251,19 +251,23 @@ def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | No
     return replace(made, operation="sum") if counts and limited and single and times <= held else None
 
 
-def _pair_of_rows(made: Computation, *, moves: bool) -> Computation | None:
+def _pair_of_rows(reading: TableReading, made: Computation) -> Computation | None:
     several = [one for one in made.conditions if len(one.keys) > 1]
     if len(several) != 1 or len(several[0].keys) != 2 or made.asked is not None:
         return None
     first, second = several[0].keys
     dated = is_year(first) and is_year(second)
-    if dated:
-        first, second = sorted((first, second))
-    elif made.operation == "growth":
+    if made.operation == "growth" and not dated:
         return None
-    elif not moves:
-        first, second = second, first  # the difference between A and B is A minus B; what A rose to B is B minus A
+    places = [min(span.start for span in reading.spans if _holds(span, key)) for key in (first, second)]
+    [one, other] = [span for span in reading.spans if span.start in places]
+    if reading.takes_second(one, other, made.operation, earlier=first < second if dated else None):
+        first, second = second, first
     said = dict(zip(several[0].keys, several[0].texts, strict=True))
     ordered = CellCondition(several[0].position, (first, second), (said[first], said[second]))
     conditions = tuple(ordered if one is several[0] else one for one in made.conditions)
     return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=True)
+
+
+def _holds(span: WordSpan, key: str) -> bool:
+    return any(cells.key == key for cells in span.cells)

@@ -72,8 +72,8 @@ COMPARATIVES: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
     for phrase in getattr(entry, comparison)
 }
 """The same before a number: "cheaper than 20"."""
-COMPARED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
-    words[:-1]: of for words, (_, of) in COMPARATIVES.items()
+COMPARED_BY: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
+    words[:-1]: said for words, said in COMPARATIVES.items()
 }
 """The same without "than": "how much cheaper"."""
 
