@@ -22,7 +22,7 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
 -- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
--- `coded`: each cell of the first column has a digit.
+-- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -32,7 +32,8 @@ WITH near AS (
   ORDER BY t.document_id, t.ordinal, place.rank
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
-  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared, coded.is AS coded
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared, coded.is AS coded,
+  serial.is AS serial
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
@@ -61,6 +62,17 @@ CROSS JOIN LATERAL (
       AND cell.text <> '' AND cell.text !~ '\d'
   ) AS is
 ) AS coded
+CROSS JOIN LATERAL (
+  SELECT EXISTS (
+    SELECT 1 FROM rag.table_columns c
+    CROSS JOIN LATERAL (
+      SELECT count(DISTINCT cell.number) AS different, count(cell.number) AS numbers, bool_and(cell.number = trunc(cell.number)) AS whole
+      FROM unnest(c.numbers, n.totals) AS cell (number, total) WHERE NOT cell.total
+    ) AS read
+    WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
+      AND c.unit = '' AND read.whole AND read.different = read.numbers
+  ) AS is
+) AS serial
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.

@@ -179,6 +179,14 @@ Price list (all prices in EUR)
 | Cygnus | 2012 | 380 |
 | Delphin | 2018 | 890 |
 """
+MATCHES = """# League
+
+| Match | Home | Goals | Referee |
+| --- | --- | --- | --- |
+| 1 | Rovers | 2 | Hart |
+| 2 | United | 0 | Webb |
+| 3 | City | 3 | Hart |
+"""
 AREAS = """# Turnout
 
 | Area | Voters |
@@ -237,7 +245,12 @@ FURTHER_FILES = {
     "houses.md": HOUSES.encode(),
     "wells.pdf": wells(),
 }
-OTHER_FILES = {"makers.md": MAKERS.encode(), "areas.md": AREAS.encode(), "crew_orders.xlsx": sheet_of(ORDERS)}
+OTHER_FILES = {
+    "makers.md": MAKERS.encode(),
+    "areas.md": AREAS.encode(),
+    "matches.md": MATCHES.encode(),
+    "crew_orders.xlsx": sheet_of(ORDERS),
+}
 
 
 async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
@@ -495,6 +508,7 @@ async def test_what_is_not_sure_of_further_tables_is_not_computed(
         ("What was the total turnover in February?", "86560"),
         ("How many ships were built in 2012?", "2"),
         ("average price of chairs under 6 kg", "89 (all prices in EUR)"),
+        ("How many matches had Hart?", "2"),
     ],
 )
 async def test_what_is_asked_of_other_tables_is_computed(
@@ -517,6 +531,9 @@ async def test_what_is_asked_of_other_tables_is_computed(
         "How many ships cost over 500 million in 2012?",  # built then
         "total cost of ships in 2012",
         "Which area has the most voters?",  # the clubs are in areas.md
+        "What share of the matches has Hart?",  # their numbers are no quantity
+        "Which referee had the most matches?",
+        "average match",
     ],
 )
 async def test_what_is_not_sure_of_other_tables_is_not_computed(

@@ -63,7 +63,8 @@ class TableAddress:
 class TableSketch:
     """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each column `numeric`: most of
     what stands in it are numbers, `dated`: all are dates, `yearly`: all are numbers that may be years, `units`: what its numbers
-    share, None where that is nothing. `coded`: its rows are called by numbers, "P-101"."""
+    share, None where that is nothing. `coded`: its rows are called by numbers, "P-101"; `serial`: those of the first
+    column are whole and all different, so they may only number the rows."""
 
     address: TableAddress
     title: str
@@ -80,6 +81,7 @@ class TableSketch:
     shared: tuple[str, ...] = ()
     yearly: tuple[bool, ...] = ()
     coded: bool = False
+    serial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

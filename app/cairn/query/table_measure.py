@@ -62,6 +62,8 @@ def _check_numbers(reading: TableReading, operation: Operation, measure: int | N
     ordered = operation in ("highest", "lowest")
     if measure is not None and not (numeric[measure] or (ordered and reading.table.dated[measure])):
         raise Unsure
+    if reading.table.serial and numeric[0] and 0 in (measure, reading.other, reading.compared, reading.minus):
+        raise Unsure  # "the average trip", of those that are numbered
     if any(at is not None and not numeric[at] for at in (reading.other, reading.compared, reading.minus)):
         raise Unsure
     if reading.other is not None and reading.other == measure:

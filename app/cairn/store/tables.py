@@ -85,6 +85,7 @@ def _sketch(row: Any) -> TableSketch:
         shared=tuple(row["shared"]),
         yearly=tuple(row["yearly"]),
         coded=row["coded"],
+        serial=row["serial"],
     )
 
 
