@@ -41,21 +41,17 @@ MOST_TOKENS: Final = 60  # bound: tests/unit/test_edges_query.py
 """Words of a question that is read; longer ones tell more than what to compute."""
 
 
-SUPERLATIVES: Final[Mapping[tuple[str, ...], frozenset[tuple[str, frozenset[str]]]]] = {
-    words: frozenset(
-        (direction, entry.of)
-        for language in languages()
-        for entry in language.arithmetic.superlatives
-        for direction in ("highest", "lowest")
-        if words in {tuple(tokens_of(phrase)) for phrase in getattr(entry, direction)}
-    )
-    for words in {
-        tuple(tokens_of(phrase))
-        for language in languages()
-        for entry in language.arithmetic.superlatives
-        for phrase in (*entry.highest, *entry.lowest)
-    }
-}
+def _read_superlatives() -> dict[tuple[str, ...], frozenset[tuple[str, frozenset[str]]]]:
+    found: dict[tuple[str, ...], set[tuple[str, frozenset[str]]]] = {}
+    for language in languages():
+        for entry in language.arithmetic.superlatives:
+            for direction in ("highest", "lowest"):
+                for phrase in getattr(entry, direction):
+                    found.setdefault(tuple(tokens_of(phrase)), set()).add((direction, entry.of))
+    return {words: frozenset(meanings) for words, meanings in found.items()}
+
+
+SUPERLATIVES: Final[Mapping[tuple[str, ...], frozenset[tuple[str, frozenset[str]]]]] = _read_superlatives()
 """Adjectives with what they may mean: the highest or lowest of a column with one of these words in its header."""
 NAMED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
     tuple(tokens_of(phrase)): entry.named
