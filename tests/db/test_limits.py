@@ -174,6 +174,25 @@ async def test_a_limit_that_was_used_up_is_there_again_after_a_minute_and_not_wh
     await connection.close()
 
 
+async def test_processes_of_before_seconds_were_counted_ask_on(services: Services) -> None:
+    """Until they are restarted: these are their statements (revision 0037)."""
+    async with services.database.transaction(services.principal) as connection:
+        key = new_id()
+        granted = await connection.fetchrow(
+            "SELECT granted, taken, seconds_left FROM rag.lease_requests($1, $2, $3)", key, 7, 5
+        )
+        assert tuple(granted)[:2] == (5, 5)
+        await connection.execute(
+            "INSERT INTO rag.key_requests (tenant_id, key_id, minute, taken) VALUES ($1, $2, '-infinity', 0)"
+            " ON CONFLICT DO NOTHING",
+            services.principal.tenant_id, new_id(),
+        )  # fmt: skip
+        used = (
+            "SELECT key_id, taken FROM rag.key_requests WHERE tenant_id = $1 AND minute = date_trunc('minute', now())"
+        )
+        assert await connection.fetch(used, services.principal.tenant_id) == []
+
+
 async def test_what_a_process_did_not_use_in_a_second_it_gives_back(services: Services) -> None:
     key = new_id()
     caller = as_key(services, key, requests_per_minute=100)

@@ -22,11 +22,15 @@ tenant_limits = Table(
 )
 
 
+OLD = "Asked by processes of before revision 0038 alone, which serve on until they are restarted."
+
 key_requests = Table(
     "key_requests",
     metadata,
     tenant_id(),
     col("key_id", UUID, KEY),
+    moment("minute", OLD, server_default=text("'-infinity'::timestamp with time zone")),
+    count("taken", OLD),
     count("second", "Second (since 1970) that the last element of permits is of.", BigInteger),
     col(
         "permits",
