@@ -46,6 +46,7 @@ gc.disable()  # until the tests are collected: all that is made till then stays
 WAITING, LAST = ("faults", "surface"), "unit"
 """Folders of tests that wait more than they compute, and the one of short files, after which the processes that share the tests
 end at about the same time."""
+BROWSER = "tests/surface/browser/"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -67,6 +68,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for path, number in of_kind.items()
     }
     items.sort(key=lambda item: place[item.path])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each file goes to one of the processes that share the tests, and all files of the browser to one, which starts it once."""
+    from xdist.scheduler import LoadFileScheduling  # without xdist nobody asks
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return BROWSER if nodeid.startswith(BROWSER) else str(super()._split_scope(nodeid))
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

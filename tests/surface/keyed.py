@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -61,7 +62,8 @@ def make_keys(dsn: str, home: str) -> Keys:
                 {scope: (await create_key(victim, scope, ALL_SCOPES - {scope}))[1] for scope in sorted(ALL_SCOPES)},
             )
 
-    return asyncio.run(make())
+    with ThreadPoolExecutor(1) as thread:  # in this one Playwright may keep an event loop
+        return thread.submit(asyncio.run, make()).result()
 
 
 def bearer(secret: str) -> dict[str, str]:

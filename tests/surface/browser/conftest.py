@@ -25,7 +25,7 @@ FLAGS = [
 KEPT = "http://127.0.0.1/kept"
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop in the thread: no other module may meet it
+@pytest.fixture(scope="package")  # Playwright keeps an event loop in the thread: no test outside may meet it
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium: the pages were not tested (apt install chromium, or set CAIRN_CHROMIUM)")

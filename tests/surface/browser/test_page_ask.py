@@ -76,7 +76,7 @@ def open_room(api: Api, tab: Page, address: str = "?collection=handbook") -> Non
 def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader_thinks_and_what_it_is_worth(
     handbook: Api, tab: Page, shoot: Shoot
 ) -> None:
-    """A badge says its worth in a word, and nothing of small talk; also where the conversation is opened again."""
+    """Also where the conversation is opened again."""
     open_room(handbook, tab)
     shoot(tab, "ask-empty")
     ask(tab, "How many days of leave do employees have?")
@@ -94,7 +94,6 @@ def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader
     expect(tab.locator(".viewer mark")).to_have_count(0)
     first = tab.locator(".turn").nth(0)
     commented = _rate(tab)
-    _ask_for_badges(tab)
     tab.reload()
     expect(first.locator(".answer")).to_contain_text("30 days of leave")
     expect(commented).to_have_attribute("aria-pressed", "true")
@@ -103,9 +102,23 @@ def test_an_answer_leads_to_the_words_where_they_stand_and_keeps_what_the_reader
     commented.click()
     expect(tab.get_by_role("textbox", name="What was good or bad about it?")).to_have_value("short and right")
     tab.keyboard.press("Escape")
-    expect(tab.locator(".turn").nth(1).locator(".word")).to_contain_text("Found")
+    expect(first.locator(".word")).to_contain_text(re.compile("Found|Likely|Not sure"))
     first.locator(".word").hover()
     expect(tab.get_by_text(re.compile(r"Of quotations like this one \d+% were right"))).to_be_visible()
+
+
+@pytest.mark.siege
+def test_a_badge_says_what_an_answer_is_worth_and_nothing_of_small_talk_and_links_of_other_programs_open_sources(
+    handbook: Api, tab: Page
+) -> None:
+    """Also where the conversation is opened again."""
+    open_room(handbook, tab)
+    ask(tab, "How many days of leave do employees have?")
+    _ask_for_badges(tab)
+    tab.reload()
+    first = tab.locator(".turn").nth(0)
+    expect(first.locator(".answer")).to_contain_text("30 days of leave")
+    expect(tab.locator(".turn").nth(1).locator(".word")).to_contain_text("Found")
     first.get_by_role("button", name="Open source 1").click()
     expect(tab.locator(".viewer mark")).to_contain_text("30 days")
     said = {"role": "user", "content": "How many days of leave do employees have?"}

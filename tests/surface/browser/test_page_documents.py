@@ -18,7 +18,7 @@ from tests.waiting import patience
 Shoot = Callable[[Page, str], None]
 
 
-def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, psql: Callable[..., str]) -> None:
+def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=library")
     expect(tab.get_by_text("No collection yet")).to_be_visible()
     shoot(tab, "documents-empty")
@@ -45,21 +45,32 @@ def test_files_go_in_and_out(api: Api, tab: Page, shoot: Shoot, tmp_path: Path, 
     shoot(tab, "documents")
     tab.get_by_text("Jobs", exact=True).click()
     expect(tab.get_by_text("Add files library")).to_be_visible()
-    _cancel_and_retry_jobs(api, tab, psql)
     with tab.expect_download() as downloading:
         _choose(tab, rows.filter(has_text="leave.md"), "Download")
     assert "30 days of leave" in downloading.value.path().read_text()
-    _change_title(api, tab, rows.filter(has_text="leave.md"))
     tab.get_by_label("Name contains").fill("broken")
     expect(rows).to_have_count(1)
     tab.get_by_label("Name contains").fill("")
     expect(rows).to_have_count(2)
-    _look_narrow_and_dark(tab, shoot)
     _choose(tab, rows.filter(has_text="leave.md"), "Delete")
     tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(rows).to_have_count(1)
     listed = api.client.get("/collections/library/documents").json()["items"]
     assert [one["external_id"] for one in listed] == ["handbook/broken.pdf"]
+
+
+@pytest.mark.siege
+def test_titles_and_metadata_are_changed_and_jobs_cancelled_and_tried_again(
+    api: Api, tab: Page, shoot: Shoot, psql: Callable[..., str]
+) -> None:
+    files = {"files": ("leave.md", b"# Leave\n\nEmployees have 30 days of leave per year.\n", "text/markdown")}
+    stored = api.client.post("/collections/library/documents", params={"wait": "true"}, files=files)
+    assert stored.status_code < 300, stored.text
+    tab.goto(f"{api.url}/ui/documents?collection=library")
+    tab.get_by_text("Jobs", exact=True).click()
+    _cancel_and_retry_jobs(api, tab, psql)
+    _change_title(api, tab, tab.get_by_role("listitem").filter(has_text="leave.md"))
+    _look_narrow_and_dark(tab, shoot)
 
 
 def _choose(tab: Page, row: Locator, action: str) -> None:

@@ -60,8 +60,7 @@ def _settings_of(api: Api) -> dict[str, Any]:
     return found
 
 
-def test_keys_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Page, shoot: Shoot) -> None:
-    api.index("handbook", leave="Employees have 30 days of leave per year.")
+def test_a_key_is_made_and_revoked_and_the_audit_tells(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/operation?part=keys")
     tab.get_by_label("Name of the key").fill("reader of the page")
     tab.get_by_role("button", name="Create").click()
@@ -75,7 +74,14 @@ def test_keys_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Pa
     key.get_by_label("Revoke").click()
     tab.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(key).to_contain_text("revoked")
-    tab.get_by_role("tab", name="Models").click()
+    tab.get_by_role("tab", name="Audit").click()
+    expect(tab.get_by_role("listitem").filter(has_text="key.revoke").first).to_be_visible()
+
+
+@pytest.mark.siege
+def test_models_and_cache_are_changed_and_the_audit_tells(api: Api, tab: Page) -> None:
+    api.index("handbook", leave="Employees have 30 days of leave per year.")
+    tab.goto(f"{api.url}/ui/operation?part=models")
     expect(tab.get_by_text("384 dimensions")).to_be_visible()
     expect(tab.get_by_text("pieces · every one compared")).to_be_visible()
     tab.get_by_role("button", name="Reindex ").first.click()

@@ -187,13 +187,6 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     expect(rows.filter(has_text="canteen")).to_have_count(2)
     expect(rows.filter(has_text="lunch").get_by_text(re.compile("^(Found|Likely|Not sure)$"))).to_be_visible()
     shoot(tab, "runs")
-    rows.filter(has_text="guests").get_by_label("Search again").click()
-    expect(tab.get_by_label("Words or a question")).to_have_value("guests of the canteen")
-    tab.go_back()
-    rows.filter(has_text="lunch").get_by_label("Ask again").click()
-    box = tab.get_by_role("textbox", name="Ask your documents")
-    expect(box).to_have_value("When does the canteen serve lunch?")
-    tab.goto(f"{stocked.url}/ui/runs")
     tab.get_by_label("Question contains").fill("lunch")
     expect(rows).to_have_count(1)
     rows.get_by_role("link", name="When does the canteen serve lunch?").click()
@@ -213,6 +206,19 @@ def test_a_run_step_by_step(stocked: Api, tab: Page, shoot: Shoot) -> None:
     shoot(tab, "run-narrow")
     tab.get_by_label("Open source 1").click()
     expect(tab.locator(".viewer mark")).to_contain_text("from noon")
+
+
+@pytest.mark.siege
+def test_what_was_asked_or_searched_is_asked_or_searched_again(stocked: Api, tab: Page) -> None:
+    stocked.client.post("/query", json={"question": "When is the lift closed?", "collection": "handbook"})
+    stocked.client.post("/search", json={"query": "seats of the canteen", "collection": "handbook"})
+    tab.goto(f"{stocked.url}/ui/runs")
+    rows = tab.get_by_role("listitem")
+    rows.filter(has_text="seats").get_by_label("Search again").click()
+    expect(tab.get_by_label("Words or a question")).to_have_value("seats of the canteen")
+    tab.go_back()
+    rows.filter(has_text="lift").get_by_label("Ask again").click()
+    expect(tab.get_by_role("textbox", name="Ask your documents")).to_have_value("When is the lift closed?")
 
 
 @pytest.mark.siege

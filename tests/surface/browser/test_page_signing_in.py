@@ -129,7 +129,10 @@ def test_an_answer_is_shown_as_it_is_written_and_goes_on_when_the_page_is_loaded
     expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
     expect(tab).not_to_have_url(re.compile("run="))
     chat.released.clear()
-    _stop(guarded, tab, chat)
+    ask(tab, "What is a cairn in the hills?")
+    tab.get_by_role("button", name="Stop").click()
+    expect(tab.get_by_role("alert")).to_contain_text("Stopped", timeout=patience(10) * 1000)
+    chat.streams = None
 
 
 @pytest.mark.siege
@@ -158,8 +161,11 @@ def test_a_silent_model_is_told_and_a_quotation_offered_and_a_failure_is_one_sen
     expect(tab.get_by_text(re.compile(r"gpt-4o-mini · \d+ tokens · \d"))).to_be_visible()
 
 
-def _stop(guarded: Api, tab: Page, chat: ScriptedServer) -> None:
-    """The next answer, which another tab sees come, by a link to its run alone."""
+@pytest.mark.siege
+def test_another_tab_sees_an_answer_come_and_a_link_to_its_run_alone_stops_it(
+    guarded: Api, place: tuple[str, Keys], tab: Page, chat: ScriptedServer
+) -> None:
+    enter(guarded, tab, place[1].victim)
     runs = tab.context.new_page()
     runs.goto(f"{guarded.url}/ui/runs")
     expect(runs.get_by_label("Question contains")).to_be_visible()
