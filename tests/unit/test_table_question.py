@@ -1196,3 +1196,57 @@ def test_the_longest_of_several_need_not_be_one_row(rows: str, one: bool) -> Non
     )  # those that it has are longest on average, or one is
     assert found is not None
     assert found.one_row == one
+
+
+HOTELS = """
+| Hotel | Price per night (EUR) | Rooms | Distance to beach (m) | Notice (days) |
+| --- | --- | --- | --- | --- |
+| Aurora | 120 | 80 | 150 | 2 |
+| Stella | 85 | 60 | 300 | 10 |
+| Sole | 130 | 90 | 400 | 21 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "sure"),
+    [
+        ("hotels cheaper than 90 euros per night", True),
+        ("hotels cheaper than 90 euros a week", False),
+        ("hotels cheaper than 90 per person", False),
+        ("average price per person", False),
+        ("hotels with rooms over 80", True),
+        ("hotels with rooms over 80 euros", False),  # of the price
+        ("hotels with rooms between 60 and 130 euros", False),
+        ("hotels with rooms under 100 metres", False),
+        ("Which hotels have a notice over 9 days", True),
+        ("Which hotels have a notice over 9 hours", False),
+    ],
+)
+def test_a_number_is_of_the_column_that_is_counted_so(question: str, sure: bool) -> None:
+    assert (meant(question, HOTELS) is not None) == sure
+
+
+VISITORS = """
+| Race | Starters 2022 | Starters 2023 |
+| --- | --- | --- |
+| Hill | 350 | 410 |
+| Lake | 620 | 580 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("How many starters more did Hill have in 2023 than in 2022?", None),  # no count of races
+        ("How many races had more starters in 2023 than in 2022?", "count"),
+    ],
+)
+def test_rows_are_counted_where_they_are_asked_for(question: str, operation: str | None) -> None:
+    found = meant(question, VISITORS)
+    assert (found.operation if found else None) == operation
+
+
+def test_lower_than_has_the_sign_that_is_asked_for_in_german() -> None:
+    found = meant("Um wie viel ist der Umsatz in Süd 2022 niedriger als in Nord?", UMSATZ, "de")
+    assert found is not None
+    assert found.pair == ("Süd", "Nord")

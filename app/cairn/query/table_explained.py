@@ -21,12 +21,14 @@ from cairn.query.table_words import (
     NEGATIONS,
     OWING,
     PEOPLE,
+    PER,
     PERCENTS,
     PERSON_NAMES,
     PERSONS,
     PIECES,
     RATIOS,
     SOURCES,
+    STRETCHES,
     THAN,
     UNITS,
     YEARS,
@@ -39,6 +41,7 @@ from cairn.query.table_words import (
     is_other_currency,
     is_other_unit,
     is_verb_of,
+    may_name,
     names_moment,
 )
 
@@ -52,6 +55,8 @@ def explains(reading: TableReading, found: Computation) -> bool:
     if last and reading.tokens[last] in PERSON_NAMES and any(span.start == last for span in reading.phrases("listing")):
         return False  # "the longest river name"
     if found.asked is None and found.row is None and not names_moment(reading.table) and reading.loose() & MOMENTS:
+        return False
+    if any(_is_other_stretch(reading, at, found) for at in range(1, len(reading.tokens))):
         return False
     left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]
     reading.support += len(left)
@@ -83,6 +88,21 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
     )
 
 
+def _is_other_stretch(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether it says what a number is for, of which its column says nothing: "euros a week", "per person"; not "per person" of
+    persons."""
+    token = reading.tokens[at]
+    if reading.tokens[at - 1] not in PER or token not in STRETCHES | PEOPLE or at in reading.explained:
+        return False
+    columns = (found.measure, found.compared, *(one.position for one in found.within))
+    said = any(at is not None and _is_of(token, reading.table.header[at]) for at in columns)
+    return not said and not (token in PEOPLE and _are_persons(reading))
+
+
+def _is_of(token: str, header: str) -> bool:
+    return any(may_name(token, word) for word in header_words(header))
+
+
 def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
     """Whether the column that is computed over is named there: "the cheapest by sale price"."""
     after = reading.header_after(at)
@@ -104,7 +124,10 @@ def _is_unit(reading: TableReading, token: str, found: Computation) -> bool:
     shares = token not in PERCENTS or any(
         header_words(reading.table.header[at]) & RATIOS for at in columns if at is not None
     )
-    return token in UNITS and limited and shares and not any(others)
+    elsewhere = any(
+        numeric and is_its_unit(token, reading.table, at) for at, numeric in enumerate(reading.table.numeric)
+    )  # "rooms over 80 euros", beside a price in euros
+    return token in UNITS and limited and shares and not any(others) and not elsewhere
 
 
 def _names_source(reading: TableReading, at: int) -> bool:

@@ -200,6 +200,8 @@ class TableReading:
         ("how much did it rise from A to B"), but not of "the difference between A and B". `earlier`: whether the first is of the
         earlier year; None if neither has one. Raises Unsure."""
         told = {at for span in self.phrases(operation) for at in range(span.start, span.end)}
+        if self.bound is None:  # "less than" is no comparison with a number
+            told |= {at for span in self.phrases("more", "less") for at in range(span.start, span.end)}
         words = {token for at, token in enumerate(self.tokens) if at in told or at not in self.explained}
         less = self.less or not LOWER.isdisjoint(words)
         compared = less or self.more or not HIGHER.isdisjoint(words)

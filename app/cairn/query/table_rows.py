@@ -191,6 +191,9 @@ def _count(reading: TableReading, made: Computation) -> Computation | None:
         return None  # "how many points have clubs with more than 3 wins"
     if any(set(tokens_of(reading.table.header[one.position])) & COUNTED_IN for one in made.conditions):
         return None  # "how many kilograms": not how many rows
+    [counted, *_] = [*(reading.header_after(span.end) for span in reading.phrases("count")), None]
+    if made.other is not None and counted is not None and reading.is_number(counted):
+        return None  # "how many members more in 2023 than in 2022"
     limited = made.comparison or made.conditions or made.within
     if _counts_goods(reading, made):
         return None

@@ -558,16 +558,19 @@ def is_other_currency(word: str, table: TableSketch, at: int) -> bool:
 
 def is_its_unit(word: str, table: TableSketch, at: int) -> bool:
     """Whether a column says that it is counted in what a word names: "minutes", of "Delay (min)"."""
-    said = _unit_words(table, at)
     degrees = word in DEGREES and "°" in f"{table.header[at]}{table.units[at]}"
-    return degrees or word in said or not said.isdisjoint(_UNIT_SIGNS.get(word, ()))
+    return degrees or word in _unit_words(table, at) or not _signs_of(table, at).isdisjoint(_UNIT_SIGNS.get(word, ()))
 
 
 def is_other_unit(word: str, table: TableSketch, at: int) -> bool:
-    """Whether a column says that it is counted in another unit: "hours", of "Delay (min)"."""
-    said = _unit_words(table, at) & _ALL_UNIT_SIGNS
-    signs = _UNIT_SIGNS.get(word, frozenset())
+    """Whether a column says that it is counted in another unit: "hours", of "Delay (min)" or "Wait (days)"."""
+    said, signs = _signs_of(table, at), _UNIT_SIGNS.get(word, frozenset())
     return bool(said) and bool(signs) and said.isdisjoint(signs)
+
+
+def _signs_of(table: TableSketch, at: int) -> frozenset[str]:
+    """The signs of the units that a column says it is counted in."""
+    return frozenset(sign for word in _unit_words(table, at) for sign in _UNIT_SIGNS.get(word, ()))
 
 
 def _unit_words(table: TableSketch, at: int) -> frozenset[str]:
@@ -588,7 +591,6 @@ _UNIT_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     for word in UNITS | {sign.casefold() for one in languages() for sign in one.numbers.units}
 }
 """What units are written as, by their names and by that."""
-_ALL_UNIT_SIGNS: Final = frozenset(sign for signs in _UNIT_SIGNS.values() for sign in signs)
 
 
 def _counted_in(header: str, unit: str | None) -> frozenset[str]:
