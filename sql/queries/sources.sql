@@ -12,6 +12,15 @@ INSERT INTO rag.sources (tenant_id, id, collection_id, address, prefix, options,
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
   CASE WHEN $8::integer > 0 THEN statement_timestamp() + make_interval(secs => $8::integer) END)
 
+-- name: shelters_others
+-- Whether documents that are not of the source have their access list from the rule of a folder ($3).
+SELECT EXISTS (
+  SELECT 1 FROM rag.documents d
+  WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.access_from = $3
+    AND NOT EXISTS (
+      SELECT 1 FROM rag.source_files f
+      WHERE f.tenant_id = $1 AND f.source_id = $4 AND f.external_id = d.external_id AND f.state NOT IN ('skipped', 'foreign')))
+
 -- name: seal
 INSERT INTO rag.source_secrets (tenant_id, source_id, sealed) VALUES ($1, $2, $3)
 ON CONFLICT (tenant_id, source_id) DO UPDATE SET sealed = excluded.sealed

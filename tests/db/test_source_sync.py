@@ -21,7 +21,7 @@ from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundErro
 from cairn.interfaces.cli.sources import _state
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
-from cairn.service.access import list_access_rules, set_folder_access
+from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.documents import find_document_id, get_document, index_now, list_documents
 from cairn.service.editing import change_document
 from cairn.service.files import ingest_files, select_files
@@ -30,6 +30,7 @@ from cairn.service.sources import SourceChange
 from cairn.settings import Settings, UrlSettings
 from cairn.store import jobs
 from cairn.store import sources as store
+from cairn.store.access_rules import MOST_RULES
 from cairn.wiring import Services
 from tests.documents import text_source
 from tests.sharing import SHARED
@@ -412,6 +413,12 @@ async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path
             await follow(services, folder, access={"hr": others})
     assert await rules() == kept
     source = await follow(services, folder, access={"hr": ["person:ada", "group:board"]})
+    assert not source.wish.access, "it is whose it was"
+    await sources.remove_source(services, source.id, documents=True)
+    assert await rules() == kept
+    await remove_folder_access(services, "default", "papers/hr")
+
+    source = await follow(services, folder, access={"hr": ["person:ada", "group:board"]})
     await sources.change_source(services, source.id, SourceChange(access={"hr": ["group:personnel"]}))  # its own
     await set_folder_access(services, "default", "papers/hr", ["group:board"])
     with pytest.raises(ConflictError, match="first give the folder those of the source"):
@@ -419,6 +426,40 @@ async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path
     assert not (await sources.get_source(services, source.id)).paused, "nothing of what is refused is done"
     await sources.change_source(services, source.id, SourceChange(access={}))
     assert await rules() == [("papers/hr", ["group:board"])]
+
+
+async def test_a_rule_of_a_source_stays_where_documents_of_others_have_their_readers_from_it(
+    services: Services, folder: Path
+) -> None:
+    source = await follow(services, folder, access={"hr": ["group:personnel"], "": ["group:staff"]})
+    await index_now(services, "default", [text_source("papers/hr/secret.md", "What nobody may know.\n")])
+    await sources.change_source(services, source.id, SourceChange(access={}))
+    assert [rule.prefix for rule in await list_access_rules(services, "default")] == ["papers/hr"]
+    await sources.change_source(services, source.id, SourceChange(access={"": ["group:staff"]}))
+    await sources.remove_source(services, source.id, documents=True)
+    assert [rule.prefix for rule in await list_access_rules(services, "default")] == ["papers/hr"]
+
+
+async def test_readers_are_set_before_it_is_said_that_they_are_and_again_where_they_are_not(
+    services: Services, folder: Path
+) -> None:
+    source = await follow(services, folder)
+    many = (
+        "INSERT INTO rag.access_rules (tenant_id, collection_id, prefix, access) SELECT $1, $2, n::text, '{group:a}' "
+        f"FROM generate_series(1, {MOST_RULES}) n"
+    )
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(many, services.principal.tenant_id, source.collection_id)
+    asked = SourceChange(access={"hr": ["group:personnel"]})
+    with pytest.raises(InputError, match="rules"):
+        await sources.change_source(services, source.id, asked)
+    assert not (await sources.get_source(services, source.id)).wish.access
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("DELETE FROM rag.access_rules WHERE tenant_id = $1", services.principal.tenant_id)
+    for _ in range(2):
+        assert (await sources.change_source(services, source.id, asked)).wish.access == {"hr": ["group:personnel"]}
+        assert [rule.prefix for rule in await list_access_rules(services, "default")] == ["papers/hr"]
+        await remove_folder_access(services, "default", "papers/hr")
 
 
 async def test_the_schedule_starts_what_is_due_once(services: Services, folder: Path) -> None:

@@ -127,8 +127,7 @@ async def add_source(
     found = await ensure_collection(services, collection)
     async with services.database.transaction(principal) as connection:
         await _refuse_overlap(connection, principal, found, wish)
-    await _refuse_rules_of_others(services, found.name, wish, {})
-    await _give_access(services, found.name, wish, {})  # before a first document of it can be there
+    wish = await _give_access(services, found.name, wish, {})  # before a first document of it can be there
     async with services.database.transaction(principal) as connection:
         await _refuse_overlap(connection, principal, found, wish)
         await sources.add(connection, principal, source_id, found.id, wish)
@@ -165,7 +164,8 @@ async def change_source(
     wish = _check_wish(services, asked_for, change.secrets, local=True)  # its address was let in before
     paused = before.paused if change.paused is None else change.paused
     principal = services.principal
-    await _refuse_rules_of_others(services, before.collection, wish, before.wish.access)
+    if change.access is not None:  # before it is said that it is so, and again where that was not done
+        wish = await _give_access(services, before.collection, wish, before.wish.access)
     async with services.database.transaction(principal) as connection:
         await sources.change(connection, principal, source_id, wish, paused=paused)
         if change.secrets is not None:
@@ -174,7 +174,8 @@ async def change_source(
             await sources.keep_secrets(connection, principal, source_id, sealed)
         detail = {"changed": sorted([*asked, *(["secrets"] if change.secrets is not None else [])]), "paused": paused}
         await audit.record(connection, principal, "source.change", str(source_id), detail)
-    await _give_access(services, before.collection, wish, before.wish.access)
+    gone = {folder: names for folder, names in before.wish.access.items() if folder not in wish.access}
+    await _remove_own_rules(services, before, gone)
     return await get_source(services, source_id)
 
 
@@ -198,7 +199,7 @@ async def remove_source(services: Services, source_id: UUID, *, documents: bool)
         detail = {"address": source.wish.address, "collection": source.collection, "documents": deleted}
         await audit.record(connection, principal, "source.remove", str(source_id), detail)
     if documents:
-        await _take_access(services, source)
+        await _remove_own_rules(services, source, source.wish.access)
         await follow(services.database, principal, source.collection_id, services.settings.current)
     return deleted
 
@@ -345,46 +346,43 @@ def _overlap(one: str, other: str) -> bool:
     return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
-async def _refuse_rules_of_others(
+async def _give_access(
     services: Services, collection: str, wish: SourceWish, before: Mapping[str, Sequence[str]]
-) -> None:
-    """Raises ConflictError where somebody else has said who may read a folder that the source would give other readers."""
+) -> SourceWish:
+    """Set rules of the collection as the source has them, by folder of its documents; `before`: those that it had. The wish with
+    rules that are its own: one that was there already, with the same readers, is whose it was. Raises ConflictError, with nothing
+    set, where somebody else has said who may read a folder that the source would give other readers."""
     now = await _rules_by_folder(services, collection)
+    lacking, own = dict[str, Sequence[str]](), dict[str, Sequence[str]]()
     for folder, names in wish.access.items():
-        said, own = now.get(place := _place(wish, folder)), sorted(before.get(folder, names))
-        is_new = folder not in before or own != sorted(names)
-        if is_new and said is not None and said not in (sorted(names), own):
+        said, had = now.get(place := _place(wish, folder)), before.get(folder)
+        is_new = had is None or sorted(had) != sorted(names)
+        if is_new and said is not None and said not in (sorted(names), sorted(names if had is None else had)):
             readers = f"is only for {', '.join(said)}" if said else "is for everybody in the tenant"
             raise ConflictError(
                 f"{place or 'the collection'} {readers}, as somebody has said: give the source the same readers for it, or first "
                 "give the folder those of the source"
             )
+        if said is None or (is_new and said != sorted(names)):
+            lacking[place] = names
+        if had is not None or said is None:
+            own[folder] = names
+    for place, names in lacking.items():
+        await set_folder_access(services, collection, place, names)
+    return replace(wish, access=own)
 
 
-async def _give_access(
-    services: Services, collection: str, wish: SourceWish, before: Mapping[str, Sequence[str]]
-) -> None:
-    """Access rules of the collection as the source has them, by folder of its documents. A rule that the source has no longer
-    stays where somebody has changed it since."""
-    for folder, names in wish.access.items():
-        if folder not in before or list(before[folder]) != list(names):
-            await set_folder_access(services, collection, _place(wish, folder), names)
-    gone = {folder: before[folder] for folder in before.keys() - wish.access.keys()}
-    await _remove_own_rules(services, collection, wish, gone)
-
-
-async def _take_access(services: Services, source: ConnectedSource) -> None:
-    """Remove the rules of a source that went with its documents; one that somebody has changed since is theirs, and stays."""
-    await _remove_own_rules(services, source.collection, source.wish, source.wish.access)
-
-
-async def _remove_own_rules(
-    services: Services, collection: str, wish: SourceWish, own: Mapping[str, Sequence[str]]
-) -> None:
-    now = await _rules_by_folder(services, collection)
+async def _remove_own_rules(services: Services, source: ConnectedSource, own: Mapping[str, Sequence[str]]) -> None:
+    """Rules that the source has no longer. One that somebody has changed since is theirs, and one from which documents of others
+    have their readers stays: it would open them."""
+    now, principal = await _rules_by_folder(services, source.collection), services.principal
     for folder, names in own.items():
-        if now.get(place := _place(wish, folder)) == sorted(names):
-            await remove_folder_access(services, collection, place)
+        if now.get(place := _place(source.wish, folder)) != sorted(names):
+            continue
+        async with services.database.transaction(principal, readonly=True) as connection:
+            kept = await sources.shelters_others(connection, principal, source.collection_id, place, source.id)
+        if not kept:
+            await remove_folder_access(services, source.collection, place)
 
 
 async def _rules_by_folder(services: Services, collection: str) -> dict[str, list[str]]:

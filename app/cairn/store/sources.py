@@ -65,6 +65,15 @@ async def list_prefixes(connection: Any, principal: Principal, collection_id: UU
     return [(row["prefix"], row["address"]) for row in rows]
 
 
+async def shelters_others(
+    connection: Any, principal: Principal, collection_id: UUID, prefix: str, source_id: UUID
+) -> bool:
+    """Whether documents that are not of the source have their access list from the rule of that folder."""
+    return bool(
+        await connection.fetchval(SQL["shelters_others"], principal.tenant_id, collection_id, prefix, source_id)
+    )
+
+
 async def add(connection: Any, principal: Principal, source_id: UUID, collection_id: UUID, wish: SourceWish) -> None:
     await connection.execute(
         SQL["add"], principal.tenant_id, source_id, collection_id, wish.address, wish.prefix, dict(wish.options),
