@@ -1250,3 +1250,40 @@ def test_lower_than_has_the_sign_that_is_asked_for_in_german() -> None:
     found = meant("Um wie viel ist der Umsatz in Süd 2022 niedriger als in Nord?", UMSATZ, "de")
     assert found is not None
     assert found.pair == ("Süd", "Nord")
+
+
+LETTERS = """
+| Month | Gas (kWh) | Group |
+| --- | --- | --- |
+| April | 900 | A |
+| May | 820 | B |
+| June | 640 | A |
+"""
+EARNERS = """
+| Name | Salary |
+| --- | --- |
+| Will | 10 |
+| Grace | 20 |
+| Rich | 30 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "keys"),
+    [
+        ("total gas in May", LETTERS, ("may",)),
+        ("average gas in May and June", LETTERS, ("may", "june")),
+        ("total gas of group A", LETTERS, ("a",)),
+        ("total salary of Grace and Will", EARNERS, ("grace", "will")),
+        ("What is the total salary of the people?", EARNERS, ()),
+        ("total gas in may", LETTERS, None),  # of all months it is not
+        ("total gas of group a", LETTERS, None),
+        ("total gas of a", LETTERS, None),
+        ("What Is The Total Gas In May", LETTERS, None),
+        ("How much more does Rich earn than Will and Grace?", EARNERS, None),  # than one of them
+        ("total of west in may and june", BY_MONTH.replace("January", "May").replace("March", "June"), None),
+    ],
+)
+def test_a_word_that_says_nothing_may_be_a_name(question: str, text: str, keys: tuple[str, ...] | None) -> None:
+    found = meant(question, text)
+    assert (found and tuple(key for one in found.conditions for key in one.keys)) == keys

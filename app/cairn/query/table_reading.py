@@ -81,7 +81,7 @@ class TableReading:
         self.tokens = question.tokens
         self.signed = question.signed
         self.stop_words = question.stop_words
-        self.kinds = kinds_named(question, named)
+        self.kinds = kinds_named(question, table, named)
         self.table = table
         spans = spans_of(question, table, named)
         self.periods = [one for one in periods_in(question.tokens) if not self._names_period(one, spans)]

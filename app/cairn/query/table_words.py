@@ -206,7 +206,8 @@ SPELLED: Final = {word: number for one in languages() for word, number in one.nu
 @dataclass(frozen=True, slots=True)
 class ComputedQuestion:
     """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
-    that says nothing names none, one of another language may: "sur"; so may one in capitals ("AT"), whose places are `capitals`.
+    that says nothing names none, one of another language may: "sur"; so may one with a capital ("AT", "in May"), whose places are
+    `capitals`.
     `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+")."""
 
     tokens: tuple[str, ...]
@@ -261,15 +262,21 @@ _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈
 
 
 def _capitals(text: str, tokens: Sequence[str]) -> frozenset[int]:
-    """Places of words in capitals; none where all are."""
-    written = _CAPITALS.sub(lambda word: f"{word[0]}{_CAPITAL}", text.replace("%", " percent "))
-    marked = tokens_of(written)
-    if text.isupper() or len(marked) != len(tokens):
+    """Places of words in capitals, and of those behind the first that begin with one; none where all or most do."""
+    titled = _places_of(_TITLED, text, tokens) - {0}
+    written = frozenset[int]() if text.isupper() else _places_of(_CAPITALS, text, tokens)
+    return written | (titled if 2 * len(titled) <= len(tokens) else frozenset())
+
+
+def _places_of(pattern: re.Pattern[str], text: str, tokens: Sequence[str]) -> frozenset[int]:
+    marked = tokens_of(pattern.sub(lambda word: f"{word[0]}{_CAPITAL}", text.replace("%", " percent ")))
+    if len(marked) != len(tokens):
         return frozenset()
     return frozenset(at for at, (one, token) in enumerate(zip(marked, tokens, strict=True)) if one != token)
 
 
 _CAPITALS: Final = re.compile(r"(?<!\w)[A-Z]{2,}(?!\w)")
+_TITLED: Final = re.compile(r"(?<!\w)(?:[A-HJ-Z]|[A-Z][a-z]+)(?!\w)")
 _CAPITAL: Final = "0"
 """Behind a word in capitals, to find its place among those that are folded."""
 
@@ -474,12 +481,23 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     return sorted(chosen, key=lambda one: one.start)
 
 
-def kinds_named(question: ComputedQuestion, named: Sequence[NamedCells]) -> frozenset[str]:
-    """Words that are the name of several cells in another number ("table", of "Tables"), whatever they say elsewhere."""
+def kinds_named(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> frozenset[str]:
+    """Words that are the name of several cells in another number ("table", of "Tables"), whatever they say elsewhere; and those
+    that say nothing but where they may be the name of a cell or a month: "in may", "of group a"."""
     several = {cells.name for cells in named if cells.cells > 1}
-    return frozenset(
+    kinds = {
         token for token in question.tokens
         if token not in question.stop_words and not several.isdisjoint((*_singular(token), *_plural(token)))
+    }  # fmt: skip
+    called = {word: words for words in map(header_words, table.header) for word in words if months_in([word])}
+    called |= {cells.name: header_words(table.header[cells.position]) for cells in named}
+    return frozenset(kinds).union(
+        token for at, token in enumerate(question.tokens)
+        if at and token in question.stop_words and token in called
+        and (
+            months_in([token]) or at + 1 == len(question.tokens)
+            or any(may_mean(question.tokens[at - 1], word) for word in called[token])
+        )
     )  # fmt: skip
 
 
