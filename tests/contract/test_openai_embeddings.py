@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,15 @@ from quick import QUICK
 from scripted_replies import Reply, vector
 from scripted_server import ScriptedServer
 
+from cairn.domain.trace import Prices, Spend
+from cairn.domain.usage import Reservation
 from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
-from cairn.providers.circuit import Circuits, Limits
+from cairn.providers.circuit import Circuit, Circuits, Limits
 from cairn.providers.configured import ConfiguredEmbedders
 from cairn.providers.metered import Meter
+from cairn.providers.openai_chat import OpenAIChat
 from cairn.providers.openai_embeddings import BATCH_TEXTS, OpenAIEmbedder
+from cairn.providers.protocols import Message
 from cairn.providers.requests import metered_by
 from cairn.settings import ProviderSettings, read_environment
 from tests.waiting import patience
@@ -182,3 +187,39 @@ async def test_each_request_is_told_to_the_meter_of_the_work_with_what_it_read(
     assert (spend.calls, spend.input_tokens, spend.estimated) == counted
     assert (meter.calls, meter.usage["model"], meter.usage["input_tokens"]) == (0, None, 0), "no call of a chat model"
     assert [one["model"] for one in meter.usage["by_purpose"]] == [embedder.name]
+
+
+class OneDay:
+    """An account that lets everything through. `used`: tokens, those included that are reserved."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    async def reserve(
+        self, model: str, reading: int, wanted: int, fewest: int, prices: Prices
+    ) -> tuple[int, Reservation | None]:
+        self.used += reading + wanted
+        return wanted, Reservation(date(2026, 11, 28), reading + wanted, 0.0)
+
+    def book(self, reserved: Reservation | None, spend: Spend) -> None:
+        self.used += spend.tokens - (reserved.tokens if reserved else 0)
+
+
+@pytest.mark.parametrize("opens_after", [1, 9], ids=["circuit open", "nobody there"])
+async def test_what_reached_no_server_uses_up_no_day(unused_tcp_port: int, opens_after: int) -> None:
+    circuit, account = Circuit("m", lambda: Limits(opens_after, 60)), OneDay()
+    nowhere = f"http://127.0.0.1:{unused_tcp_port}/v1"
+    embedder = OpenAIEmbedder("text-embedding-3-small", KEY, nowhere, retry=QUICK, circuit=circuit)
+    chat = OpenAIChat("m", KEY, nowhere, retry=QUICK, circuit=circuit)
+    meter = Meter({}, account)
+    for _ in range(2):
+        with metered_by(meter), pytest.raises(ProviderError):
+            await embedder.embed(TEXTS)
+        with pytest.raises(ProviderError):
+            await meter.chat(chat, "generate").complete(
+                [Message("user", "hello")], temperature=0, max_tokens=9, timeout=60
+            )
+    assert circuit.state == ("open" if opens_after == 1 else "closed")
+    assert account.used == 0
+    await chat.close()
+    await embedder.close()

@@ -214,7 +214,7 @@ class Meter:
             raise
         finally:
             read = _total(one.input_tokens for one in told.usages)
-            counted = 0 if _refused(failure) else reading
+            counted = reading if told.requests and not _refused(failure) else 0
             spend = self.price(
                 model, Usage(counted if read is None else read, 0), now() - began, told.requests,
                 estimated=read is None and counted > 0,
@@ -275,13 +275,13 @@ class Call:
 
     def end(self, usage: Usage, written: str, failure: BaseException | None) -> None:
         """Book the call: by what its requests reported, else by what the reply says (`usage`), else by estimate. What the
-        server has refused to do, with an HTTP status, cost no tokens."""
+        server has refused to do, with an HTTP status, cost no tokens, and neither did what was never sent."""
         calls = self._requests or (0 if self._reports else 1)
         reported = [usage] if usage != Usage() and not self._usages else self._usages
         read = _total(one.input_tokens for one in reported)
         wrote = _total(one.output_tokens for one in reported)
         estimated = False
-        if _refused(failure) and not reported:
+        if not calls or (_refused(failure) and not reported):
             read = wrote = 0
         elif read is None or wrote is None:
             estimated = True
@@ -322,10 +322,12 @@ def _total(counts: Iterable[int | None]) -> int | None:
 
 
 def _refused(failure: BaseException | None) -> bool:
-    """Whether a call ended by a status of the server, or by a limit that forbade to ask again."""
+    """Whether a call ended by a status of the server, with nobody there, or by a limit that forbade to ask again."""
     if isinstance(failure, BudgetExceededError):
         return True
-    return isinstance(failure, ProviderError) and failure.extra.get("upstream_status") is not None
+    if not isinstance(failure, ProviderError):
+        return False
+    return failure.extra.get("upstream_status") is not None or failure.cause == "unreachable"
 
 
 async def learn_name(chat: ChatModel) -> None:
