@@ -26,7 +26,7 @@ from cairn.domain.document import Document
 from cairn.domain.ids import new_id
 from cairn.interfaces.cli import demo
 from cairn.interfaces.cli.demo import questions_in
-from cairn.interfaces.cli.main import run
+from cairn.interfaces.cli.main import command_named, run
 from tests.waiting import hang_guard, patience, wait_until
 
 REPO = Path(__file__).resolve().parents[2]
@@ -122,7 +122,10 @@ def pdf(*pages: str) -> bytes:
 
 def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from cairn.interfaces.cli.main import run; code = run(['--help']); "
+        "import gc, sys; from cairn.interfaces.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as end: code = end.code\n"
+        "print('garbage:', gc.get_threshold()[0])\n"
         "heavy = {'asyncpg', 'fastapi', 'numpy', 'onnxruntime', 'openai', 'sqlalchemy', 'pydantic', 'cairn.wiring'}; "
         "print('heavy:', sorted(heavy & set(sys.modules))); sys.exit(code)"
     )
@@ -131,6 +134,19 @@ def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
     for command in ("serve", "worker", "migrate", "ingest", "search", "ask", "demo"):
         assert re.search(rf"^  {command} +\w", done.stdout, re.MULTILINE), command
     assert "heavy: []" in done.stdout
+    assert "garbage: 100000" in done.stdout  # imports of a second and a half are not looked through for garbage
+
+
+@pytest.mark.parametrize(
+    ("name", "made"), [("ask", {"ask"}), ("keys", {"keys"}), ("forget", {"forget"}), ("export", {"export"})]
+)
+def test_of_all_commands_only_the_one_that_is_asked_for_is_made(name: str, made: set[str]) -> None:
+    assert set(command_named(name).commands) == made
+
+
+@pytest.mark.parametrize("name", [None, "--help", "nonsense"])
+def test_where_no_command_is_named_all_are_made(name: str | None) -> None:
+    assert {"ask", "keys", "forget", "serve"} < set(command_named(name).commands)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ reader of a pipe went away. An error is one line on stderr.
 
 from __future__ import annotations
 
+import copy
 import functools
+import gc
 import os
 import sys
 from collections.abc import Coroutine, Sequence
@@ -27,6 +29,9 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+GARBAGE_OBJECTS = 100_000
+"""More than were freed, after which a command looks for garbage: with Python's 700 that is .2 s of `cairn ask`, most of it while
+modules are imported, which are no garbage. The server has its own."""
 
 app.add_typer(evaluate.group, name="eval")
 app.add_typer(models.group, name="models")
@@ -448,6 +453,7 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code."""
+    gc.set_threshold(GARBAGE_OBJECTS, 20, 20)
     code = run(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
@@ -463,7 +469,7 @@ def run(arguments: list[str]) -> int:
     """The exit code of a command; every expected error becomes one line on stderr."""
     from cairn.errors import CairnError
 
-    command = _command()
+    command = command_named(arguments[0] if arguments else None)
     try:
         with command.make_context("cairn", arguments or ["--help"]) as context:
             return command.invoke(context) or 0
@@ -482,9 +488,17 @@ def run(arguments: list[str]) -> int:
 
 
 @functools.cache
-def _command() -> typer.core.TyperGroup:
-    """All commands with their options, which take a tenth of a second to be made: once in a process that runs several."""
-    return typer.main.get_group(app)
+def command_named(name: str | None) -> typer.core.TyperGroup:
+    """`cairn` with the command or the group of that name alone, and with all where none has it: making all of them, with their
+    options, takes a tenth of a second."""
+    asked = copy.copy(app)
+    asked.registered_commands = [one for one in app.registered_commands if _name_of(one) == name]
+    asked.registered_groups = [one for one in app.registered_groups if one.name == name]
+    return typer.main.get_group(asked if asked.registered_commands or asked.registered_groups else app)
+
+
+def _name_of(command: typer.models.CommandInfo) -> str | None:
+    return command.name or (command.callback and typer.main.get_command_name(command.callback.__name__))
 
 
 def _fail(text: str, code: int) -> int:
