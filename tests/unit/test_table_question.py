@@ -1287,3 +1287,32 @@ EARNERS = """
 def test_a_word_that_says_nothing_may_be_a_name(question: str, text: str, keys: tuple[str, ...] | None) -> None:
     found = meant(question, text)
     assert (found and tuple(key for one in found.conditions for key in one.keys)) == keys
+
+
+STAFF = """
+| Name | Office | Salary (USD) | Hours per week | Hired | Age |
+| --- | --- | --- | --- | --- | --- |
+| Maria Lopez | Boston | 76000 | 40 | 2012-07-15 | 51 |
+| Sam Adams | Austin | 41000 | 30 | 2022-04-04 | 24 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "computed"),
+    [
+        ("average price per hotel", HOTELS, True),
+        ("What is the average price per item?", HOTELS, False),
+        ("How many hotels have fewer than 100 rooms in a year?", HOTELS, False),
+        ("Who earns more than 5000?", STAFF, True),
+        ("Who earns more than 5000 in the month?", STAFF, False),
+        ("Who earns between 5000 and 70000 a month?", STAFF, False),
+        ("Who works more than 36 hours a week?", STAFF, True),
+        ("How many people work 40 hours a week?", STAFF, True),
+        ("How many people are older than 40 years?", STAFF, True),
+        ("Average salary of people older than 40 years", STAFF, True),
+    ],
+)
+def test_numbers_of_another_stretch_or_of_each_of_another_thing_are_none(
+    question: str, text: str, computed: bool
+) -> None:
+    assert (meant(question, text) is not None) is computed

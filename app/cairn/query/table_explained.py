@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cairn.domain.computation import Computation
+from cairn.language.cells import is_year
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BESIDE,
@@ -32,6 +33,7 @@ from cairn.query.table_words import (
     THAN,
     UNITS,
     YEARS,
+    bracketed,
     callable_words,
     header_words,
     is_deed_of,
@@ -56,7 +58,7 @@ def explains(reading: TableReading, found: Computation) -> bool:
         return False  # "the longest river name"
     if found.asked is None and found.row is None and not names_moment(reading.table) and reading.loose() & MOMENTS:
         return False
-    if any(_is_other_stretch(reading, at, found) for at in range(1, len(reading.tokens))):
+    if any(_is_of_another(reading, at, found) for at in range(1, len(reading.tokens))):
         return False
     left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]
     reading.support += len(left)
@@ -88,19 +90,47 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
     )
 
 
-def _is_other_stretch(reading: TableReading, at: int, found: Computation) -> bool:
-    """Whether it says what a number is for, of which its column says nothing: "euros a week", "per person"; not "per person" of
-    persons."""
-    token = reading.tokens[at]
-    if reading.tokens[at - 1] not in PER or token not in STRETCHES | PEOPLE or at in reading.explained:
+def _is_of_another(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether numbers are of another stretch of time than their column says, or of each of what it does not say: "90 euros a
+    week" and "per person", of a "Price per night"."""
+    token, before = reading.tokens[at], reading.tokens[at - 1]
+    columns = {found.measure, found.compared, *(one.position for one in found.within)} - {None}
+    if found.columns or _is_named_or_counted(reading, at, columns):
         return False
-    columns = (found.measure, found.compared, *(one.position for one in found.within))
-    said = any(at is not None and _is_of(token, reading.table.header[at]) for at in columns)
-    return not said and not (token in PEOPLE and _are_persons(reading))
+    said = frozenset[str]().union(*(header_words(reading.table.header[one]) for one in columns if one is not None))
+    if any(may_name(token, word) for word in said):
+        return False
+    if token in STRETCHES:
+        return before in PER or _limits_stretch(reading, at, found)
+    if any(may_name(token, word) for word in header_words(reading.table.header[0])):
+        return False
+    persons = token in PEOPLE | HUMANS
+    each = before in EACH & RATIOS or (persons and before in PER)
+    return each and not (persons and _are_persons(reading))
 
 
-def _is_of(token: str, header: str) -> bool:
-    return any(may_name(token, word) for word in header_words(header))
+def _limits_stretch(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether a stretch stands behind a number that limits the rows: "more than 5000 in the month". Not years of an age, or of a
+    date."""
+    limited = found.measure if found.compared is None else found.compared
+    aged = reading.tokens[at - 1][0].isdigit() and (limited is None or not bracketed(reading.table.header[limited]))
+    if reading.table.dated[0] or (reading.tokens[at] in YEARS and (aged or _is_beside_year(reading, at))):
+        return False
+    numbers = [one for one in range(at) if one in reading.explained and reading.tokens[one][0].isdigit()]
+    return bool(numbers) and (reading.bound is not None or bool(found.within))
+
+
+def _is_beside_year(reading: TableReading, at: int) -> bool:
+    return any(map(is_year, reading.tokens[at - 1 : at + 2]))
+
+
+def _is_named_or_counted(reading: TableReading, at: int, columns: set[int | None]) -> bool:
+    """Whether a column, a cell or a date is called by a word, or the numbers are counted in it."""
+    return (
+        any(span.start <= at < span.end and span.named for span in reading.spans)
+        or any(one.start <= at < one.end for one in reading.periods)
+        or any(is_its_unit(reading.tokens[at], reading.table, one) for one in columns if one is not None)
+    )
 
 
 def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
