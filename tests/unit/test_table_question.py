@@ -1218,6 +1218,7 @@ HOTELS = """
         ("hotels with rooms over 80 euros", False),  # of the price
         ("hotels with rooms between 60 and 130 euros", False),
         ("hotels with rooms under 100 metres", False),
+        ("hotels with rooms over 80 dollars", False),
         ("Which hotels have a notice over 9 days", True),
         ("Which hotels have a notice over 9 hours", False),
     ],
@@ -1301,6 +1302,8 @@ STAFF = """
     ("question", "text", "computed"),
     [
         ("average price per hotel", HOTELS, True),
+        ("average price of products with a stock above 4", STOCK, True),
+        ("average price of products with a stock above 4 euros", STOCK, False),
         ("What is the average price per item?", HOTELS, False),
         ("How many hotels have fewer than 100 rooms in a year?", HOTELS, False),
         ("Who earns more than 5000?", STAFF, True),

@@ -36,12 +36,14 @@ from cairn.query.table_words import (
     bracketed,
     callable_words,
     header_words,
+    is_currency,
     is_deed_of,
     is_its_unit,
     is_kin_of,
     is_opposite,
     is_other_currency,
     is_other_unit,
+    is_priced,
     is_verb_of,
     may_name,
     names_moment,
@@ -76,7 +78,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
-        or _is_unit(reading, token, found)
+        or _is_unit(reading, at, found)
         or _names_source(reading, at)
         or _tells_difference(reading, token, found)
         or _says_how_many(reading, at, found)
@@ -139,25 +141,26 @@ def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
     return found.order is not None and after is not None and after.headers == {found.measure}
 
 
-def _is_unit(reading: TableReading, token: str, found: Computation) -> bool:
-    """Whether it is what the numbers are counted in: "in kWh", "more than 20 minutes"; no other unit than the column says."""
+def _is_unit(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether it is what the numbers are counted in: "in kWh", "more than 20 minutes"; no other unit than the column says. Behind
+    a number it is what the limited column is counted in: "average price of those with rooms over 100 euros" is of neither."""
+    token, table = reading.tokens[at], reading.table
     compared = found.measure if found.compared is None else found.compared
-    columns = {compared, found.measure, *(one.position for one in found.within)} - {None}
-    if any(is_its_unit(token, reading.table, at) for at in columns if at is not None):
+    limited = {compared, *(one.position for one in found.within)} - {None}
+    bound = (reading.bound is not None or bool(found.within)) and at > 0 and reading.tokens[at - 1][0].isdigit()
+    columns = [one for one in (limited if bound else {found.measure, *limited}) if one is not None]
+    if any(is_its_unit(token, table, one) for one in columns):
         return True
-    limited = reading.bound is not None or bool(found.within)
-    others = (
-        is_other_currency(token, reading.table, at) or is_other_unit(token, reading.table, at)
-        for at in columns
-        if at is not None
-    )
-    shares = token not in PERCENTS or any(
-        header_words(reading.table.header[at]) & RATIOS for at in columns if at is not None
-    )
-    elsewhere = any(
-        numeric and is_its_unit(token, reading.table, at) for at, numeric in enumerate(reading.table.numeric)
-    )  # "rooms over 80 euros", beside a price in euros
-    return token in UNITS and limited and shares and not any(others) and not elsewhere
+    if token not in UNITS or (reading.bound is None and not found.within):
+        return False
+    if any(is_other_currency(token, table, one) or is_other_unit(token, table, one) for one in columns):
+        return False
+    if token in PERCENTS and not any(header_words(table.header[one]) & RATIOS for one in columns):
+        return False
+    elsewhere = [one for one, numeric in enumerate(table.numeric) if numeric and one not in columns]
+    if is_currency(token) and any(is_priced(table, one) for one in elsewhere):
+        return any(is_priced(table, one) for one in columns)  # "rooms over 80 dollars", beside a price
+    return not any(is_its_unit(token, table, one) for one in elsewhere)
 
 
 def _names_source(reading: TableReading, at: int) -> bool:

@@ -562,6 +562,11 @@ def is_money(table: TableSketch, at: int) -> bool:
     return any(not group.isdisjoint(said) for group in _MONEY)
 
 
+def is_priced(table: TableSketch, at: int) -> bool:
+    """Whether a column says that it is counted in a currency, or what something costs or is worth."""
+    return is_money(table, at) or bool(header_words(table.header[at]) & (PRICES | WORTH))
+
+
 def is_currency(word: str) -> bool:
     return any(word in group for group in _MONEY)
 
