@@ -107,7 +107,7 @@ class Record:
         """The one meter of the run, made when it is first needed."""
         if self.budget is None:
             self.budget = Budget(settings.agents, settings.answer, self.account)
-            self.budget.on_silence = self.on_silence
+            self.budget.on_silence = lambda: self.on_silence()  # the run says whom to tell after the meter was made
         return self.budget
 
     @property
