@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from cairn.domain.graph import DocumentGraph
 from cairn.service.documents import get_collection
 from cairn.store import extractions, graph_stage
@@ -60,21 +62,26 @@ async def assert_counted(services: Services) -> None:
         assert wrong == 0
 
 
-async def test_any_mix_of_writes_and_merges_is_counted_exactly(services: Services) -> None:
+@pytest.mark.parametrize("turns", [15, pytest.param(35, marks=pytest.mark.siege)])
+async def test_any_mix_of_writes_and_merges_is_counted_exactly(services: Services, turns: int) -> None:
     chance, stored, rules = random.Random(9), dict[str, Any](), dict[str, Any]()
-    for turn in range(35):
+    merged = removed = 0
+    for turn in range(turns):
         name = f"d{chance.randrange(6)}"
         if name in stored and chance.random() < 0.5:
             graph = await random_graph(services, stored[name].document_id, chance)
             assert await merge(services, stored[name].document_id, stored[name].version, graph)
+            merged += 1
         elif name in stored and chance.random() < 0.3:
             await remove(services, "c", stored.pop(name).document_id)
             del rules[name]
+            removed += 1
         else:
             rules[name] = random_document(name, chance)
             stored[name] = await publish(services, "c", rules[name])
         if turn % 5 == 4:
             await assert_counted(services)
+    assert min(merged, removed) > 0, "it is a mix"
     for one in stored.values():
         assert await merge(services, one.document_id, one.version, DocumentGraph())
     await assert_counted(services)

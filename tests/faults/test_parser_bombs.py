@@ -71,6 +71,7 @@ async def test_a_pdf_with_millions_of_operators_is_refused() -> None:
     await assert_refused("bomb.pdf", pdf(deflate(block, 300)), ParserLimitError)
 
 
+@pytest.mark.siege
 async def test_a_word_file_that_inflates_to_300_mb_is_refused() -> None:
     bomb = docx(word(b"<w:p><w:r><w:t>%s</w:t></w:r></w:p>" % (b"a" * 1000 * 1000)) for _ in range(300))
     assert len(bomb) < 1_000_000
