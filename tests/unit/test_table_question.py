@@ -1319,3 +1319,51 @@ def test_numbers_of_another_stretch_or_of_each_of_another_thing_are_none(
     question: str, text: str, computed: bool
 ) -> None:
     assert (meant(question, text) is not None) is computed
+
+
+RIDES = """
+| Trip | Cab | Distance (km) | Duration (min) | Fare (EUR) | Payment |
+| --- | --- | --- | --- | --- | --- |
+| First | C7 | 4.2 | 12 | 14 | card |
+| Second | C9 | 11 | 25 | 31 | cash |
+| Third | C7 | 2 | 9 | 9 | card |
+"""
+SHOPS = """
+| Shop | Rent (EUR) | Expenses (EUR) | Vacation days | Sick leave (days) |
+| --- | --- | --- | --- | --- |
+| Alpha | 5200 | 81000 | 28 | 3 |
+| Beta | 2100 | 33000 | 30 | 2 |
+"""
+TRUCKS = """
+| Truck | Purchase price (kEUR) | Repair cost (EUR) |
+| --- | --- | --- |
+| T1 | 95 | 4200 |
+| T2 | 112 | 1900 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "sure"),
+    [
+        ("How many trips were paid by card?", RIDES, True),
+        ("How many cabs were paid by card?", RIDES, False),  # those have a column
+        ("Which trips are longer than 10 minutes?", RIDES, True),
+        ("Which trips are longer than 10?", RIDES, False),  # minutes or kilometres
+        ("longest trip", RIDES, False),
+        ("longest trip by duration", RIDES, True),
+        ("Which shops cost more than 5000 euros?", SHOPS, False),  # the rent, or all of it
+        ("What is the cheapest shop?", SHOPS, False),
+        ("cheapest shop by rent", SHOPS, True),
+        ("total leave days of all shops", SHOPS, False),
+        ("total vacation days of all shops", SHOPS, True),
+        ("Which truck cost the most?", TRUCKS, False),  # its price, or its repair
+        ("For which truck did the repair cost the most?", TRUCKS, True),
+        (
+            "Which truck cost the most?",
+            TRUCKS.replace("Purchase price", "Price").replace("Repair cost (EUR)", "Weight"),
+            True,
+        ),
+    ],
+)
+def test_what_may_be_of_another_column_is_not_computed(question: str, text: str, sure: bool) -> None:
+    assert (meant(question, text) is not None) == sure

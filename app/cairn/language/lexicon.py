@@ -574,6 +574,8 @@ class Superlative(_Section):
     """Before a number: "cheaper than"."""
     of: Words = NONE
     """Words of the header of that column."""
+    rivals: Words = NONE
+    """Of the header of another one that they may be said of: a long trip is one of many hours, or of many kilometres."""
     named: Words = NONE
     """Of the header of one that they are said of where the question names it: "the longest delay"."""
 

@@ -52,6 +52,7 @@ from cairn.query.table_words import (
     may_mean,
     names_of,
     numbers_between,
+    rivals_of,
     scale_of,
 )
 
@@ -221,23 +222,32 @@ def _read_comparatives(reading: TableReading) -> None:
             raise Unsure
         reading.bound, reading.comparison = number[0], comparison  # type: ignore[assignment]
         reading.counted = _counted_so(reading, number[1])
-        reading.compared = only_thing(reading, of)
+        reading.compared = only_thing(reading, of, _unit_at(reading, number[1]))
     for span in reading.phrases(*COMPARISONS):
         at = span.start - 1
         if at < 0 or reading.tokens[at] not in COSTING or any(one.start <= at < one.end for one in reading.spans):
             continue
-        if reading.header_after(span.end) is None and reading.number_after(span.end) is not None:
-            reading.compared = only_thing(reading, PRICES)
+        if reading.header_after(span.end) is None and (number := reading.number_after(span.end)) is not None:
+            reading.compared = only_thing(reading, PRICES, _unit_at(reading, number[1]))
             reading.explained.add(at)
 
 
-def only_thing(reading: TableReading, of: frozenset[str]) -> int:
+def _unit_at(reading: TableReading, at: int) -> str:
+    return reading.tokens[at] if at < len(reading.tokens) else ""
+
+
+def only_thing(reading: TableReading, of: frozenset[str], unit: str = "") -> int:
     """The one column of numbers whose header has one of these words, and says nothing besides that the question does not say.
-    Raises Unsure."""
-    table = reading.table
-    some = [at for at, header in enumerate(table.header) if table.numeric[at] and header_words(header) & of]
+    Raises Unsure, also where another column may be meant, unless the `unit` that is said is not its."""
+    table, rivals = reading.table, rivals_of(of)
+    numbers = {at: header_words(header) for at, header in enumerate(table.header) if table.numeric[at]}
+    some = [at for at, said in numbers.items() if said & of]
     if len(some) != 1 or not is_thing(reading, table.header[some[0]], of):
         raise Unsure
+    others = [at for at, said in numbers.items() if at != some[0] and said & rivals]
+    said_unit = is_its_unit(unit, table, some[0]) and not any(is_its_unit(unit, table, at) for at in others)
+    if others and not said_unit:
+        raise Unsure  # "trips longer than 10"
     return some[0]
 
 

@@ -28,6 +28,7 @@ from cairn.query.table_words import (
     is_money,
     is_year_column,
     may_mean,
+    same_word,
 )
 
 
@@ -53,7 +54,25 @@ def choose_measure(
             if numeric and not is_year_column(reading.table.header[at])
         )
     _check_numbers(reading, operation, measure)
+    if measure is not None and _is_called_by_another(reading, measure, free):
+        raise Unsure
     return measure
+
+
+def _is_called_by_another(reading: TableReading, measure: int, free: Sequence[WordSpan]) -> bool:
+    """Whether a word by which the column is named stands in another header, and in its own only another one for it: "leave", of
+    "Vacation days" beside "Sick leave"."""
+    said = {token for span in free if measure in span.headers for token in reading.tokens[span.start : span.end]}
+    own = header_words(reading.table.header[measure])
+    others = [
+        header_words(header) for at, header in enumerate(reading.table.header)
+        if at != measure and reading.table.numeric[at]
+    ]  # fmt: skip
+    return any(not _is_in(token, own) and any(_is_in(token, other) for other in others) for token in said)
+
+
+def _is_in(token: str, words: frozenset[str]) -> bool:
+    return token in words or any(same_word(token, word) for word in words)
 
 
 def _check_numbers(reading: TableReading, operation: Operation, measure: int | None) -> None:

@@ -14,6 +14,7 @@ from cairn.query.table_words import (
     BOUND,
     COMPARED_BY,
     COMPUTED,
+    COSTING,
     FALLING,
     GOOD,
     HOW_MUCH,
@@ -21,6 +22,7 @@ from cairn.query.table_words import (
     NAMED_BY,
     ORDINALS,
     PERCENTS,
+    PRICES,
     RISING,
     SUPERLATIVES,
     THAN,
@@ -30,6 +32,7 @@ from cairn.query.table_words import (
     besides_brackets,
     compares,
     header_words,
+    rivals_of,
     says_beyond,
     says_time,
 )
@@ -120,7 +123,22 @@ def _read_top_of(reading: TableReading, tops: Sequence[WordSpan], adjectives: Se
 def _read_place(reading: TableReading, operation: Operation) -> Operation | None:
     """Of the highest or lowest: "the second highest", "which two states have the highest"."""
     [first, *more] = reading.phrases(operation)
+    if (at := _costs_before(reading, first)) is not None:
+        reading.implied = only_thing(reading, PRICES)
+        reading.explained.add(at)
+        for span in reading.spans:
+            if span.start == at:
+                span.headers = frozenset()
     return None if more else _place(reading, operation, first)
+
+
+def _costs_before(reading: TableReading, first: WordSpan) -> int | None:
+    """The place of a verb that names what things cost, "cost the most"; not of "the repair cost the most"."""
+    at = first.start - 1
+    while at > 0 and reading.tokens[at] in reading.stop_words:
+        at -= 1
+    named = any(span.start < at <= span.end and span.headers - {0} for span in reading.spans)
+    return at if at > 0 and reading.tokens[at] in COSTING and not named else None
 
 
 def _place(reading: TableReading, operation: Operation, first: WordSpan) -> Operation | None:
@@ -198,7 +216,8 @@ def _read_said_of(reading: TableReading, span: WordSpan) -> Operation | None:
 
 def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> bool:
     """Whether another column is of such a thing, too, and of the same time: "Rental price", beside "Price"."""
-    words = frozenset[str]().union(*(of for _, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]))
+    of = frozenset[str]().union(*(of for _, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]))
+    words = of | rivals_of(of)
     others = (
         header_words(besides_brackets(header)) for at, header in enumerate(reading.table.header)
         if at not in columns and reading.table.numeric[at]

@@ -32,7 +32,9 @@ from cairn.query.table_words import (
     WordSpan,
     compares,
     header_words,
+    is_kin_of,
     kinds_named,
+    may_mean,
     may_name,
     spans_of,
     year_range,
@@ -283,7 +285,10 @@ class TableReading:
 
     def is_around(self, token: str) -> bool:
         """Whether a word says where the table stands or what its rows are."""
-        return any(may_name(token, word) for word in self.around)
+        if any(may_mean(token, word) for word in self.around):
+            return True
+        besides = any(is_kin_of(token, header_words(header)) for header in self.table.header[1:])
+        return not besides and any(may_name(token, word) for word in self.around)  # "cabs" are no trips beside a "Cab"
 
     def loose(self) -> set[str]:
         """Words that are not accounted for."""

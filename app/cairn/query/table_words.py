@@ -60,6 +60,14 @@ NAMED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
     for phrase in (*entry.highest, *entry.lowest)
 }
 """Words of further columns that an adjective is said of, where the question names them: "the longest delay"."""
+
+
+def rivals_of(of: frozenset[str]) -> frozenset[str]:
+    """Words of columns of which an adjective may be said, too, that is said of columns with one of these."""
+    entries = (entry for language in languages() for entry in language.arithmetic.superlatives if entry.of & of)
+    return frozenset[str]().union(*(entry.rivals for entry in entries))
+
+
 COMPARATIVES: Final[Mapping[tuple[str, ...], tuple[str, frozenset[str]]]] = {
     tuple(tokens_of(phrase)): (comparison, entry.of)
     for language in languages()
