@@ -1367,3 +1367,26 @@ TRUCKS = """
 )
 def test_what_may_be_of_another_column_is_not_computed(question: str, text: str, sure: bool) -> None:
     assert (meant(question, text) is not None) == sure
+
+
+BASKETS = """
+| Basket | Price (EUR) | Total (EUR) |
+| --- | --- | --- |
+| B1 | 90 | 1200 |
+| B2 | 12 | 300 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "computed"),
+    [
+        ("Which truck has the highest repair cost?", TRUCKS, True),
+        ("Which trucks have repair cost above 1000 euros?", TRUCKS, True),
+        ("Which trucks cost more than 1000 euros?", TRUCKS, False),
+        ("Which products cost more than 20 euros?", STOCK, True),
+        ("Which baskets cost more than 20 euros?", BASKETS, False),
+        ("Which basket cost the most?", BASKETS, False),
+    ],
+)
+def test_what_a_row_costs_is_the_one_column_of_it(question: str, text: str, computed: bool) -> None:
+    assert (meant(question, text) is not None) is computed

@@ -38,6 +38,7 @@ from cairn.query.table_words import (
     THAN,
     TOTALS,
     UNITS,
+    WORTH,
     YEARS,
     YES_NO,
     WordSpan,
@@ -225,15 +226,32 @@ def _read_comparatives(reading: TableReading) -> None:
         reading.compared = only_thing(reading, of, _unit_at(reading, number[1]))
     for span in reading.phrases(*COMPARISONS):
         at = span.start - 1
-        if at < 0 or reading.tokens[at] not in COSTING or any(one.start <= at < one.end for one in reading.spans):
+        before = reading.header_before(at)
+        noun = before is not None and before.headers != {0}  # "a repair cost above 5"
+        other = any(one.start <= at < one.end and not _is_head(one) for one in reading.spans)
+        if at < 0 or reading.tokens[at] not in COSTING or noun or other:
             continue
         if reading.header_after(span.end) is None and (number := reading.number_after(span.end)) is not None:
-            reading.compared = only_thing(reading, PRICES, _unit_at(reading, number[1]))
+            reading.compared = what_costs(reading, _unit_at(reading, number[1]))
             reading.explained.add(at)
+
+
+def _is_head(span: WordSpan) -> bool:
+    """Whether it is one word, of names of columns: "cost", of "Repair cost"."""
+    return span.end - span.start == 1 and bool(span.headers) and not span.cells
 
 
 def _unit_at(reading: TableReading, at: int) -> str:
     return reading.tokens[at] if at < len(reading.tokens) else ""
+
+
+def what_costs(reading: TableReading, unit: str = "") -> int:
+    """The one column that says what each row costs. Raises Unsure where there are several, or one beside a total of it."""
+    found = only_thing(reading, PRICES, unit)
+    others = (header for at, header in enumerate(reading.table.header) if at != found and reading.table.numeric[at])
+    if any(not header_words(header).isdisjoint(TOTALS | WORTH) for header in others):
+        raise Unsure
+    return found
 
 
 def only_thing(reading: TableReading, of: frozenset[str], unit: str = "") -> int:

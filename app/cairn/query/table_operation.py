@@ -8,7 +8,7 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import pair_of_columns
-from cairn.query.table_limits import find_dates, is_all_said, is_thing, only_thing
+from cairn.query.table_limits import find_dates, is_all_said, is_thing, only_thing, what_costs
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BOUND,
@@ -22,7 +22,6 @@ from cairn.query.table_words import (
     NAMED_BY,
     ORDINALS,
     PERCENTS,
-    PRICES,
     RISING,
     SUPERLATIVES,
     THAN,
@@ -124,7 +123,7 @@ def _read_place(reading: TableReading, operation: Operation) -> Operation | None
     """Of the highest or lowest: "the second highest", "which two states have the highest"."""
     [first, *more] = reading.phrases(operation)
     if (at := _costs_before(reading, first)) is not None:
-        reading.implied = only_thing(reading, PRICES)
+        reading.implied = what_costs(reading)
         reading.explained.add(at)
         for span in reading.spans:
             if span.start == at:
