@@ -400,6 +400,8 @@ async def test_what_is_asked_is_computed(everything: tuple[Library, list[Passage
         "parts with a reorder level between Row 1 and 60",
         "Which office has the highest salary?",  # of one, or of all who work there
         "How many engines are heavier than 60 tonnes?",
+        "How much cheaper is the motor than the hinge?",  # it is dearer
+        "How much less does Ada earn than Cem?",
         "parts with a reorder level between 20 and 60 percent",
         "What share of the parts is open?",
         "What share of the stock is on Row 2?",  # of the parts, or of the pieces

@@ -16,6 +16,7 @@ from cairn.language.tables import tables_in
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
 from cairn.query.table_words import header_words, is_deed_of, read_question, split_compounds, year_range
+from tests.growth import repeated, takes_linear_time
 
 SALES = """
 | Region | Year | Revenue (EUR k) | Units | Status |
@@ -1390,3 +1391,7 @@ BASKETS = """
 )
 def test_what_a_row_costs_is_the_one_column_of_it(question: str, text: str, computed: bool) -> None:
     assert (meant(question, text) is not None) is computed
+
+
+def test_a_long_word_is_taken_apart_in_linear_time() -> None:
+    assert takes_linear_time(lambda text: read_question(f"how much {text}"), repeated("a"), 5_000)

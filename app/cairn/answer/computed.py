@@ -75,6 +75,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     operation = found.operation
     if found.stated not in (None, cells.rows, cells.kept if operation == "listing" else None):
         return False  # "the four Baltic countries", and there are three
+    if found.directed and (cells.difference is None or cells.difference < 0):
+        return False  # "how much cheaper is A than B", and it is dearer
     if found.row is not None:
         if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
             return False

@@ -45,9 +45,9 @@ class Computation:
     `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
     percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
-    that sum up others count, too. `stated`: how many rows the question says there are. `one_row`: it says that the highest is one
-    row, so that others may have the same value of what is asked for. `support`: how many words of the question the table's title,
-    headings and document have."""
+    that sum up others count, too. `stated`: how many rows the question says there are. `one_row`:
+    it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
+    two is less, and that must be so. `support`: how many words of the question the table's title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -71,6 +71,7 @@ class Computation:
     totals: bool = False
     stated: int | None = None
     one_row: bool = False
+    directed: bool = False
     support: int = 0
 
     @property

@@ -46,7 +46,7 @@ def _read(reading: TableReading) -> Computation | None:
     found = _first_sure(reading, operation)
     if found is None or not explains(reading, found) or (reading.judged and not is_good(reading, found)):
         return None
-    return replace(found, support=reading.support)
+    return replace(found, support=reading.support, directed=reading.directed)
 
 
 _OF_TWO: Final = ("difference", "growth")

@@ -73,6 +73,7 @@ class TableReading:
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
     more, less  what an adjective says of the first of two: "how much cheaper is A than B"
+    directed    the question says that the first is less, or by an adjective that it is more: of "-5 more" it is plain what is meant
     spent       headers that a comparison or a change of columns has taken up
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number
@@ -107,7 +108,7 @@ class TableReading:
         self.implied: int | None = None
         self.minus: int | None = None
         self.relative = False
-        self.more = self.less = False
+        self.more = self.less = self.directed = False
         self.place = 1
         self.turned = False
         self.stated: int | None = None
@@ -208,6 +209,7 @@ class TableReading:
         less = self.less or not LOWER.isdisjoint(words)
         compared = less or self.more or not HIGHER.isdisjoint(words)
         if compared and not THAN.isdisjoint(self.tokens[one.end : other.start]):
+            self.directed = operation == "difference" and (less or self.more)
             return not less or operation == "growth"
         if less:
             raise Unsure  # "how much less in March, compared to May"

@@ -168,8 +168,9 @@ def _says_one_row(reading: TableReading, asked: WordSpan | None) -> bool:
 def _is_plural(reading: TableReading, at: int) -> bool:
     """Whether rows are named and not one: "which country has the longest rivers" may ask for those that have it on average."""
     token = reading.tokens[at]
-    words = (*header_words(reading.table.header[0]), *HUMANS)
-    return any(len(word) < len(token) and same_word(word, token) for word in words)
+    rows = any(len(word) < len(token) and same_word(word, token) for word in header_words(reading.table.header[0]))
+    humans = any(len(word) < len(token) and same_word(word, token) and token != f"{word}e" for word in HUMANS)
+    return rows or humans  # "employée" is no plural
 
 
 def _names_row(reading: TableReading, at: int) -> bool:

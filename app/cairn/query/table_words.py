@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
@@ -158,9 +158,18 @@ SOURCES: Final = _words("sources")
 RATIOS: Final = _words("ratios")
 TOTALS: Final = _words("totals")
 BOUND: Final = _words("bound") | RATIOS
-_ALIKE: Final = (
-    *(frozenset(words) for words in _phrases("alike")), *(one.arithmetic.inhabitants for one in languages())
-)  # fmt: skip
+
+
+def _by_word(groups: Iterable[Iterable[str]]) -> Mapping[str, frozenset[str]]:
+    """Of each word all words of the groups that it is in: there are many groups, and each word of a question is looked up beside
+    each of a header."""
+    found: dict[str, frozenset[str]] = {}
+    for group in map(frozenset, groups):
+        found |= {word: found.get(word, frozenset()) | group for word in group}
+    return found
+
+
+_ALIKE: Final = _by_word((*_phrases("alike"), *(one.arithmetic.inhabitants for one in languages())))
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
 ENTERING: Final = _words("entering")
@@ -175,7 +184,9 @@ WORTH: Final = _words("worth")
 OWING: Final = frozenset(_phrases("owing"))
 PER: Final = _words("per")
 _ENDINGS: Final = tuple(one.arithmetic.endings | {""} for one in languages())
-_KIN: Final = tuple(frozenset(words) for words in _phrases("kin"))
+_KIN: Final = _by_word(_phrases("kin"))
+_KIN_OF_ROWS: Final = frozenset(word for group in _phrases("kin") if PERSONS.isdisjoint(group) for word in group)
+""" "Month", "trip": no person."""
 _OPPOSITES: Final = tuple(
     frozenset(tokens_of(side)) for one in languages() for pair in one.claims.opposites for side in pair.split("|")
 )
@@ -418,9 +429,10 @@ _PART: Final = 3  # measured: tests/unit/test_table_question.py
 
 def _parts_of(token: str, heads: set[str]) -> list[str]:
     """The header's word first, or what is computed of it; none where there are several ways."""
+    longest = max((len(head) for head in heads), default=0)
     found = {
         (token[:at], token[at + len(link) :])
-        for at in range(_PART, len(token) - _PART)
+        for at in range(_PART, min(len(token) - _PART, max(longest, _LONGEST_COMPUTING) + 1))
         for link in ("", "s")
         if token[at:].startswith(link)
         and ((token[:at] in heads and link == "") or (_computes(token[:at]) and token[at + len(link) :] in heads))
@@ -430,7 +442,11 @@ def _parts_of(token: str, heads: set[str]) -> list[str]:
 
 def _begins_with_computation(token: str) -> bool:
     """ "Gesamtkosten"."""
-    return len(token) >= _COMPOUND and any(_computes(token[:at]) for at in range(_PART, len(token) - _PART))
+    last = min(len(token) - _PART, _LONGEST_COMPUTING + 1)
+    return len(token) >= _COMPOUND and any(_computes(token[:at]) for at in range(_PART, last))
+
+
+_LONGEST_COMPUTING: Final = max(len(words[0]) for words in (*_phrases("sum"), *_phrases("average")) if len(words) == 1)
 
 
 def _computes(word: str) -> bool:
@@ -662,22 +678,22 @@ def header_words(header: str) -> frozenset[str]:
 
 def may_mean(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a header."""
-    return word == other or same_word(word, other) or any(word in group and other in group for group in _ALIKE)
+    return word == other or same_word(word, other) or other in _ALIKE.get(word, ())
 
 
 def may_name(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a title, a heading or the header of what rows are called."""
-    return may_mean(word, other) or any(word in group and other in group for group in _KIN)
+    return may_mean(word, other) or other in _KIN.get(word, ())
 
 
 def is_kin_of(word: str, words: frozenset[str]) -> bool:
     """Whether a word is of the family of one of these, and another word: "month", of "monthly"."""
-    return any(word in group and not group.isdisjoint(words - {word}) for group in _KIN)
+    return not words.isdisjoint(_KIN.get(word, frozenset()) - {word})
 
 
 def says_time(word: str, header: str) -> bool:
     """Whether a word beside "last" or "first" says when, not of what: "last year", "last May". Of a "Month" it may be that."""
-    other = any(word in group for group in _KIN if group.isdisjoint(PERSONS)) or word in MOMENTS
+    other = word in _KIN_OF_ROWS or word in MOMENTS
     of_header = any(may_name(word, one) for one in header_words(header))
     return word in YEARS or bool(months_in([word])) or (other and not of_header)
 
