@@ -339,13 +339,16 @@ class CircuitOpenError(ProviderError):
 
 
 class BudgetExceededError(ProviderError):
-    """The run has used up what it may spend (settings `agents`); the model was not called, or not heard to its end."""
+    """The run has used up what it may spend (settings `agents`), or its key has; the model was not called, or not heard to its
+    end. `of_key`: what the caller is told of it where that is the key, and there is no run that could do without the model."""
 
     status, code, title = 503, "budget-exceeded", "Budget of the run exceeded"
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the budget of this run is used up: {reason}", blames_server=False)
+    def __init__(self, reason: str, of_key: RateLimitedError | None = None) -> None:
+        whose = "this run" if of_key is None else "this key"
+        super().__init__(f"the budget of {whose} is used up: {reason}", blames_server=False)
         self.reason = reason
+        self.of_key = of_key
 
 
 class DatabaseUnavailableError(CairnError):

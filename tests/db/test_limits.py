@@ -16,7 +16,8 @@ import pytest_asyncio
 from scripted_server import ScriptedServer
 from talking import Talking
 
-from cairn.domain.document import Indexed, Outcome, Rejected
+from cairn.domain.document import Indexed, Outcome, Rejected, Source
+from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
 from cairn.domain.principal import Caller, KeyLimits
 from cairn.domain.question import Question
@@ -24,13 +25,16 @@ from cairn.domain.trace import Spend
 from cairn.domain.usage import Holding, KeyUsage
 from cairn.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
 from cairn.ingest.enrichment import ENRICH
+from cairn.ingest.pipeline import ingest
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.runs.limits import requests as requests_module
 from cairn.runs.limits import slots as slots_module
 from cairn.service.ask import start
-from cairn.service.documents import delete_document, index_later, index_now
+from cairn.service.documents import delete_document, ensure_collection, index_later, index_now, list_documents
+from cairn.service.embeddings import embed
 from cairn.service.jobs import list_jobs
 from cairn.service.limits import get_usage, limit_tenant, list_tenant_usage
+from cairn.service.metered import metered_for_key
 from cairn.service.operation import describe_service
 from cairn.service.search import make_request, run_search
 from cairn.settings import AnswerSettings, Environment, RagSettings, Settings, SettingsStore
@@ -416,10 +420,16 @@ async def test_hosted_embeddings_and_reranking_are_counted_like_tokens_of_chat(
         found = await run_search(short, request)
         assert any("tokens of its key for today" in text for text in found.degraded)
         assert found.passages, "by words"
-        with pytest.raises(BudgetExceededError):
+        with pytest.raises(RateLimitedError) as refused:
             await index_now(
                 short, "handbook", [text_source("22.md", "# Leave\n\nIn year 22 nobody has any leave at all.\n")]
             )
+        assert refused.value.headers["RateLimit-Policy"] == f'"tokens";q={used.tokens + 1};w=86400;qu="tokens"'
+        with pytest.raises(RateLimitedError):
+            await embed(short, HOSTED, ["In year 22 nobody has any leave at all."])
+        own.settings.current = Settings(rag=rag)
+        with pytest.raises(RateLimitedError, match="nobody has said what text-embedding-3-small costs"):
+            await embed(as_key(own, key, cost_per_day=9.0), HOSTED, ["leave"])
         assert await usage_of(caller) == used
 
         prices = {HOSTED: (2.0, 0.0), "gpt-4o-mini": (100.0, 100.0)}
@@ -438,6 +448,31 @@ async def test_hosted_embeddings_and_reranking_are_counted_like_tokens_of_chat(
         now = await usage_of(caller)
         assert now.calls - used.calls == sum(one["calls"] for one in calls.values()) > told["calls"] + 1
         assert now.tokens - used.tokens == sum(one["input_tokens"] + one["output_tokens"] for one in calls.values())
+
+
+async def test_what_was_embedded_before_a_day_was_used_up_is_indexed(
+    environment_of_module: Environment, scripted: ScriptedServer
+) -> None:
+    scripted.dimensions = 1536
+    rag = RagSettings(embedding_model=HOSTED)
+    hosted = talking_to(scripted, environment_of_module)
+    async with open_services(hosted, store_of(Settings(rag=rag))) as opened, tenant_of(opened) as own:
+        own.settings.current = Settings(rag=rag)
+        caller = as_key(own, new_id(), tokens_per_day=20)
+        collection = await ensure_collection(own, "handbook")
+        scripted.requests.clear()
+        scripted.script("unmetered")
+
+        async def one_after_the_other() -> AsyncIterator[Source]:
+            for asked in (0, 1):
+                await until(lambda asked=asked: len(scripted.requests) >= asked)
+                yield text_source(f"{asked}.md", f"# Leave\n\nIn year {asked} all have leave in spring.\n")
+
+        with pytest.raises(RateLimitedError), metered_for_key(caller):
+            await ingest(own.database, own.target(own.principal, collection.id), one_after_the_other())
+        assert len(scripted.requests) == (await usage_of(caller)).calls == 1
+        indexed = DocumentFilter(statuses=("indexed",))
+        assert [one.external_id for one in await list_documents(own, "handbook", indexed)] == ["0.md"]
 
 
 def store_of(settings: Settings) -> SettingsStore:

@@ -2,7 +2,8 @@
 
 A document becomes searchable in one transaction, small ones together with their neighbours, two transactions at a time. A
 document that cannot be read is rejected alone; a failure of the database or of the embedding provider stops the run and is
-raised, and running it again is safe: what is stored already comes back as a duplicate.
+raised, and running it again is safe: what is stored already comes back as a duplicate. What has its vectors when the provider
+fails is stored first.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from cairn.errors import (
     InputError,
     MissingPartError,
     ParseError,
+    ProviderError,
     TenantFullError,
     TooLargeError,
     UnsupportedTypeError,
@@ -161,6 +163,7 @@ async def _ingest(
     outcomes: list[Outcome] = []
     begun: set[str] = set()
     bulk = BulkRun(database, target, used)
+    failures: list[ProviderError] = []
     read = 0
 
     def report(outcome: Outcome) -> None:
@@ -177,10 +180,14 @@ async def _ingest(
             await prepared.put(item)
         await prepared.put(None)
 
-    async def embed_all() -> None:
-        while group := await _next_group(prepared):
-            for item in await _embed(database, target, used, group, check, on_share):
-                await embedded.put(item)
+    async def embed_all(loading: asyncio.Task[None]) -> None:
+        try:
+            while group := await _next_group(prepared):
+                for item in await _embed(database, target, used, group, check, on_share):
+                    await embedded.put(item)
+        except ProviderError as error:  # what has its vectors was paid for, and is stored
+            failures.append(error)
+            loading.cancel()
         await embedded.close()
 
     async def store_all() -> None:
@@ -201,8 +208,9 @@ async def _ingest(
     renewing = asyncio.create_task(_keep_alive(database, target, begun, bulk))
     try:
         async with asyncio.TaskGroup() as group:
-            for stage in (load_all(), embed_all(), store_all()):
-                group.create_task(stage)
+            loading = group.create_task(load_all())
+            group.create_task(embed_all(loading))
+            group.create_task(store_all())
     except BaseExceptionGroup as errors:
         raise _first(errors) from None
     finally:
@@ -212,6 +220,8 @@ async def _ingest(
             await bulk.end()
         if read >= FROM_CHARS:
             give_back_soon()
+    if failures:
+        raise failures[0]
     return outcomes
 
 

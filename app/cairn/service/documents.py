@@ -27,7 +27,7 @@ from cairn.ingest.remove import remove_document
 from cairn.jobs import vector_indexes
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.language.text import normalise
-from cairn.providers.requests import metered_by
+from cairn.service.metered import metered_for_key
 from cairn.settings import AUTO, Settings
 from cairn.store import (
     audit,
@@ -212,11 +212,11 @@ async def index_now(
 ) -> list[Outcome]:
     """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
     large collection are brought up to date at once, or by a job. `writing`: what most of the documents are, where the caller
-    knows."""
+    knows. Raises RateLimitedError where the key of the caller has used up its day; what has its vectors is indexed then."""
     sources = _allowed(services, sources)
     found = await ensure_collection(services, collection)
     target = replace(services.target(services.principal, found.id), writing=writing)
-    with metered_by(services.meter(services.principal)):
+    with metered_for_key(services):
         outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
     if communities == "now":
         await refresh_communities(services, collection)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cairn.errors import NotFoundError
-from cairn.providers.requests import metered_by
+from cairn.service.metered import metered_for_key
 from cairn.service.models import list_models
 from cairn.wiring import Services
 
@@ -22,7 +22,8 @@ class EmbeddedTexts:
 
 
 async def embed(services: Services, name: str, texts: Sequence[str]) -> EmbeddedTexts:
-    """By the model of that name, or the one that serves the collection of that name. Raises NotFoundError, ProviderError."""
+    """By the model of that name, or the one that serves the collection of that name. Raises NotFoundError, ProviderError,
+    RateLimitedError."""
     found = await list_models(services)
     serving = {one.collection: one.model for one in found.collections if one.state == "serving"}
     deps = services.search_deps
@@ -35,7 +36,7 @@ async def embed(services: Services, name: str, texts: Sequence[str]) -> Embedded
             f"{', '.join(sorted(model.name for model in found.models))}"
         )
     embedder = deps.embedder_of(model)
-    with metered_by(services.meter(services.principal)):
+    with metered_for_key(services):
         vectors = await embedder.embed(texts)
     counts = await asyncio.to_thread(embedder.tokens.count_batch, texts)
     return EmbeddedTexts(model.name, vectors.tolist(), sum(counts))

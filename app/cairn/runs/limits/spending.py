@@ -61,9 +61,9 @@ class Spending:
         async with self._database.transaction(principal, readonly=True) as connection:
             [used] = await store.key_usage(connection, principal, key) or [KeyUsage(key)]
         if limits.tokens_per_day is not None and used.tokens >= limits.tokens_per_day:
-            raise _used_up(f"{limits.tokens_per_day:,} tokens", "tokens", limits.tokens_per_day)
+            raise _tokens_used_up(limits.tokens_per_day)
         if limits.cost_per_day is not None and used.cost >= limits.cost_per_day:
-            raise _used_up(f"calls of models for {limits.cost_per_day:g}", "cost", None)
+            raise _cost_used_up(limits.cost_per_day)
 
     async def reserve(
         self, principal: Principal, key: UUID, limits: KeyLimits, *, reading: int, wanted: int, fewest: int,
@@ -77,8 +77,11 @@ class Spending:
                 connection, key, reading=reading, wanted=wanted, fewest=fewest, costs=(read_cost, each), limits=limits
             )
         if exceeded is not None or written is None:
-            limit = f"{limits.tokens_per_day:,}" if exceeded == "tokens" else f"{limits.cost_per_day:g}"
-            raise BudgetExceededError(f"the {exceeded} of its key for today ({limit})")
+            if exceeded == "tokens":
+                limit, refusal = f"{limits.tokens_per_day:,}", _tokens_used_up(limits.tokens_per_day or 0)
+            else:
+                limit, refusal = f"{limits.cost_per_day:g}", _cost_used_up(limits.cost_per_day or 0)
+            raise BudgetExceededError(f"the {exceeded} of its key for today ({limit})", refusal)
         return written, Reservation(day, reading + written, read_cost + written * each)
 
     def book(self, principal: Principal, key: UUID, reserved: Reservation | None, spend: Spend) -> None:
@@ -144,9 +147,9 @@ class Allowance:
         if limits.tokens_per_day is None and limits.cost_per_day is None:
             return wanted, None
         if limits.cost_per_day is not None and price is None:
-            raise BudgetExceededError(
-                f"the cost of its key for today is limited, and answer.prices has none for {model}"
-            )
+            reason = f"what its key may cost today, since answer.prices has none for {model}"
+            said = f"the cost of this key is limited, and nobody has said what {model} costs (answer.prices)"
+            raise BudgetExceededError(reason, _refusal(said, "cost", None))
         return await self._spending.reserve(
             self._principal, self._key, limits, reading=reading, wanted=wanted, fewest=fewest, price=price
         )
@@ -156,10 +159,19 @@ class Allowance:
         self._spending.book(self._principal, self._key, reserved, spend)
 
 
-def _used_up(what: str, policy: str, limit: int | None) -> RateLimitedError:
+def _tokens_used_up(limit: int) -> RateLimitedError:
+    return _refusal(f"this key may use {limit:,} tokens per day (UTC), and too few are left", "tokens", limit)
+
+
+def _cost_used_up(limit: float) -> RateLimitedError:
+    return _refusal(
+        f"this key may have calls of models for {limit:g} per day (UTC), and too little is left", "cost", None
+    )
+
+
+def _refusal(said: str, policy: str, limit: int | None) -> RateLimitedError:
     now = datetime.fromtimestamp(time.time(), UTC)
     tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return RateLimitedError(
-        f"this key may use {what} per day (UTC), and has used them", policy=policy, limit=limit,
-        retry_after=(tomorrow - now).total_seconds(), window=24 * 3600, unit=policy,
+        said, policy=policy, limit=limit, retry_after=(tomorrow - now).total_seconds(), window=24 * 3600, unit=policy,
     )  # fmt: skip
