@@ -25,10 +25,13 @@ SELECT rag.is_distributed()
 -- name: set_access
 SELECT rag.set_document_access($1, $2, $3)
 
--- name: own_lists
-SELECT content_hash, access FROM rag.documents
-WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[]) AND access IS NOT NULL AND access_from IS NULL
-ORDER BY external_id COLLATE "C" DESC
+-- name: restricted_contents
+-- Documents with the content of one that has an access list of its own, with that list, null where theirs is of a rule or they have none.
+SELECT d.content_hash, d.external_id, CASE WHEN d.access_from IS NULL THEN d.access END AS access FROM rag.documents d
+WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.content_hash IN (
+  SELECT o.content_hash FROM rag.documents o
+  WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.access IS NOT NULL AND o.access_from IS NULL)
+ORDER BY d.external_id COLLATE "C"
 
 -- name: access_of_passage
 SELECT d.access FROM rag.passages p JOIN rag.documents d ON d.tenant_id = p.tenant_id AND d.id = p.document_id

@@ -392,6 +392,15 @@ async def test_a_file_that_was_moved_takes_the_readers_along_that_it_has_of_its_
     [wages] = [one for one in await list_documents(services, "default") if one.external_id == "papers/wages.md"]
     assert (wages.access, wages.access_from) == (["group:personnel"], None)
 
+    (folder / "wages.md").rename(folder / "wages-of-old.md")  # as a report makes room for the next one
+    (folder / "wages.md").write_text("The wages of this year are about harbours, too.\n")
+    (folder / "two.md").rename(folder / "a.md")
+    (folder / "first.md").write_text((folder / "wages-of-old.md").read_text())
+    await bring_in_step()
+    everything = {"papers/first.md", "papers/a.md", "papers/three.md", "papers/wages.md", "papers/wages-of-old.md"}
+    assert await ids(services) == everything
+    assert await ids(outsider) == {"papers/a.md", "papers/three.md"}
+
 
 async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Services, folder: Path) -> None:
     source = await follow(services, folder, access={"hr": ["group:personnel"], "": ["group:staff", "group:board"]})

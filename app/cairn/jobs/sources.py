@@ -11,7 +11,6 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,9 +30,9 @@ from cairn.domain.names import MAX_EXTERNAL_ID, check_external_id
 from cairn.domain.principal import Principal
 from cairn.errors import CairnError, EmptyDocumentError, FetchError, InputError, SettingsError, UnsupportedTypeError
 from cairn.graph.refresh import follow
+from cairn.ingest.keep_readers import RestrictedContents, keep_readers
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
-from cairn.ingest.prepare import source_hash_aside
 from cairn.ingest.remove import remove_document
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.outcome import HadItsTurnError, NotHereError
@@ -129,8 +128,7 @@ class _Run:
         self._too_long: list[str] = []
         self._skipped: set[str] = set()
         self._known: Mapping[str, KnownFile] = {}
-        self._own_lists: Mapping[bytes, tuple[str, ...]] = {}
-        """Of documents whose files are gone: where one has moved, its list goes with it."""
+        self._restricted: RestrictedContents = {}
         self._next_read = 0.0
         self._turn_ends = time.monotonic() + TURN_SECONDS
         self._left = False
@@ -141,6 +139,9 @@ class _Run:
         listed = await self._list(connector)
         async with self._database.transaction(self._principal, readonly=True) as connection:
             rows = await sources.list_known(connection, self._principal, self._source.id, self._context.job.id)
+            self._restricted = await documents.restricted_contents(
+                connection, self._principal, self._target.collection_id
+            )
         known = {
             row.path: KnownFile(
                 row.external_id,
@@ -154,11 +155,6 @@ class _Run:
         }
         self._known = known
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
-        if leaving := [known[path].external_id for path in plan.gone if known[path].owned]:
-            async with self._database.transaction(self._principal, readonly=True) as connection:
-                self._own_lists = await documents.own_lists(
-                    connection, self._principal, self._target.collection_id, leaving
-                )
         await self._read(connector, listed, plan)
         moved = self._find_moved(plan, listed)
         gone = [path for path in plan.gone if path not in moved]
@@ -309,9 +305,7 @@ class _Run:
             content,
             metadata={"url": file.address},
         )
-        if not self._own_lists:
-            return source
-        return replace(source, access=self._own_lists.get(await source_hash_aside(source)))
+        return await asyncio.to_thread(keep_readers, source, self._restricted) if self._restricted else source
 
     async def _skip(self, path: str, file: RemoteFile, why: str) -> None:
         """Note a file that is no document, and remove the one that it was."""

@@ -7,7 +7,7 @@ checkouts) would take each other's place with every ingestion, so the second is 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ from cairn.connectors.connector import RemoteFile
 from cairn.connectors.local_connector import version_of
 from cairn.connectors.plan_sync import KnownFile, judge_deletions, plan_sync
 from cairn.errors import ConflictError
+from cairn.ingest.keep_readers import RestrictedContents
 from cairn.language.text import normalise
 from cairn.store import collections, documents
 from cairn.wiring import Services
@@ -107,17 +108,11 @@ async def find_gone(
     return {document_id: external_id for document_id, external_id, origin in read if origin in gone}
 
 
-async def find_lists_of_gone(
-    services: Services, collection: str, selection: NamedFiles
-) -> Mapping[bytes, tuple[str, ...]]:
-    """Access lists that documents of `find_gone` have of their own, by the hash of their content: a file that has moved keeps its
-    readers."""
-    gone = await find_gone(services, collection, selection, may_be_empty=True)
-    if not gone:
-        return {}
+async def find_restricted(services: Services, collection: str) -> RestrictedContents:
+    """Of a collection, which need not be there yet."""
     async with services.database.transaction(services.principal, readonly=True) as connection:
         found = await collections.by_name(connection, services.principal, normalise(collection))
-        return await documents.own_lists(connection, services.principal, found.id, gone.values()) if found else {}
+        return await documents.restricted_contents(connection, services.principal, found.id) if found else {}
 
 
 def _is_gone(path: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from cairn.connectors.choose_files import SKIPPED_FOLDERS
 from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
+from cairn.ingest.keep_readers import RestrictedContents, keep_readers
 from cairn.ingest.loaders import format_names, sniff, supported_formats
 from cairn.ingest.model_choice import is_code, writing_of
-from cairn.ingest.prepare import source_hash
 from cairn.language.text import normalise
 from cairn.service.documents import check_source, delete_document, index_now
-from cairn.service.file_identity import find_gone, find_lists_of_gone, origin_of, refuse_taken
+from cairn.service.file_identity import find_gone, find_restricted, origin_of, refuse_taken
 from cairn.settings import Settings
 from cairn.wiring import Services
 
@@ -179,15 +179,15 @@ def _tooling(folder: Path) -> str | None:
 
 def read_files(
     selection: Selection, settings: Settings, on_skip: Callable[[Skipped], None], on_failure: Callable[[Rejected], None],
-    access: tuple[str, ...] | None = None, moved: Mapping[bytes, tuple[str, ...]] | None = None,
+    access: tuple[str, ...] | None = None, restricted: RestrictedContents | None = None,
 ) -> Iterator[Source]:  # fmt: skip
-    """The documents, each read when it is asked for, for whom `access` names, or where that is None whom `moved` has for their
-    content (`find_lists_of_gone`); what is not one goes to the callbacks."""
+    """The documents, each read when it is asked for, for whom `access` names, or where that is None as
+    `keep_readers` has it; what is not one goes to the callbacks."""
     for found in selection.files:
         try:
             source = _source(found, settings.ingest.max_file_bytes)
-            readers = moved.get(source_hash(source)) if moved and access is None else access
-            yield check_source(dataclasses.replace(source, access=readers), settings)
+            source = keep_readers(dataclasses.replace(source, access=access), restricted or {})
+            yield check_source(source, settings)
         except (EmptyDocumentError, UnsupportedTypeError) as error:
             if found.named:
                 on_failure(_rejected(found, error))
@@ -220,8 +220,8 @@ async def ingest_files(
         failed.append(outcome)
         step(outcome.external_id)
 
-    moved = await find_lists_of_gone(services, collection, selection) if named is None and reading.files else None
-    sources = read_files(reading, services.settings.current, lambda file: step(file.path), refuse, named, moved)
+    restricted = await find_restricted(services, collection) if named is None and reading.files else None
+    sources = read_files(reading, services.settings.current, lambda file: step(file.path), refuse, named, restricted)
     outcomes: list[Outcome] = []
     if reading.files:
         writing = writing_of(is_code(found.path.name) for found in reading.files)

@@ -225,13 +225,16 @@ async def set_access(connection: Any, collection_id: UUID, document_id: UUID, ac
     return changed
 
 
-async def own_lists(
-    connection: Any, principal: Principal, collection_id: UUID, external_ids: Collection[str]
-) -> dict[bytes, tuple[str, ...]]:
-    """Access lists that these documents have of their own, and not by a rule, by the hash of their content (`source_hash`). Of
-    several with the same content the first one's: whom it names could read these words anyway."""
-    rows = await connection.fetch(SQL["own_lists"], principal.tenant_id, collection_id, list(external_ids))
-    return {row["content_hash"]: tuple(row["access"]) for row in rows}
+async def restricted_contents(
+    connection: Any, principal: Principal, collection_id: UUID
+) -> dict[bytes, dict[str, tuple[str, ...] | None]]:
+    """Contents of documents that have an access list of their own, by hash (`source_hash`): all documents of the collection that
+    have this content, by external id, with their own lists, where they have one."""
+    found: dict[bytes, dict[str, tuple[str, ...] | None]] = {}
+    for row in await connection.fetch(SQL["restricted_contents"], principal.tenant_id, collection_id):
+        access = row["access"]
+        found.setdefault(row["content_hash"], {})[row["external_id"]] = None if access is None else tuple(access)
+    return found
 
 
 async def access_of_passage(connection: Any, principal: Principal, passage_id: UUID) -> Sequence[str] | None:
