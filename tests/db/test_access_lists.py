@@ -19,6 +19,7 @@ from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
 from cairn.errors import ForbiddenError, InputError, NotFoundError
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
+from cairn.service.audit import list_events
 from cairn.service.conversations import list_conversations
 from cairn.service.documents import (
     delete_collection,
@@ -622,7 +623,19 @@ async def test_going_on_with_a_withheld_conversation_is_said_to_be_refused(lette
     nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
     await answered(hr, "By how much does the salary of Marie Dubois rise?", collection="default", session_id="s1")
     told = await answered(nobody, "When does the cafeteria open?", collection="default", session_id="s1")
-    assert [note for note in told.degraded if "not yours to read" in note], told
+    assert [note for note in told.degraded if "conversation stands on documents that are not yours to read" in note], (
+        told
+    )
+
+
+async def test_who_goes_on_with_a_conversation_of_others_by_the_scope_admin_leaves_a_record(letters: Services) -> None:
+    hr, admin = as_caller(letters, "hr", name="eve"), as_caller(letters, name="root", scopes=("read", "admin"))
+    for who, session in ((hr, "s3"), (admin, "s3"), (admin, "s4"), (admin, "s4")):
+        await answered(who, "When does the cafeteria open?", collection="default", session_id=session)
+    told = await list_events(letters, action="conversation.read_others")
+    assert [(one.caller, one.target, one.detail["way"]) for one in told] == [
+        (admin.principal.caller.id, "s3", "continued")
+    ]
 
 
 async def test_what_is_restricted_in_one_collection_slows_searches_of_no_other(letters: Services) -> None:

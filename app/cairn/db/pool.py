@@ -68,6 +68,9 @@ WITHHELD: Final = (
     "administrator"
 )
 """Said of a row that somebody would write in the place of one that is withheld from them, or in a folder that is."""
+WITHHELD_CONVERSATION: Final = (
+    "the conversation stands on documents that are not yours to read, or are no longer: begin another one"
+)
 _OF_ANOTHER: Final = (
     "row-level security policy (USING expression)",
     'new row violates row-level security policy for table "documents"',
@@ -107,7 +110,7 @@ def translate(error: BaseException) -> CairnError | None:
     if isinstance(error, STATEMENT_ERRORS):
         return statements_lost()
     if isinstance(error, asyncpg.InsufficientPrivilegeError) and any(said in str(error) for said in _OF_ANOTHER):
-        return WithheldError(WITHHELD)
+        return WithheldError(WITHHELD_CONVERSATION if 'table "sessions"' in str(error) else WITHHELD)
     if has_moved(error):
         return DatabaseUnavailableError("the rows of this tenant have moved to another node of the database; try again")
     if isinstance(error, CONNECTION_ERRORS):

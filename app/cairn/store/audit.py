@@ -21,7 +21,7 @@ TEXT_CHARS = 500
 ReadWay = Literal["text", "file", "passage", "search", "answer", "proof"]
 """How a restricted document was read."""
 READ_RESTRICTED: Final = "document.read_restricted"
-OthersWay = Literal["messages", "trace", "events", "proof"]
+OthersWay = Literal["messages", "continued", "trace", "events", "proof"]
 """How somebody read what others had asked."""
 READ_OTHERS: Final = "conversation.read_others"
 MOST_READ: Final = 300
