@@ -23,7 +23,14 @@ from cairn.domain.principal import Caller, KeyLimits
 from cairn.domain.question import Question
 from cairn.domain.trace import Spend
 from cairn.domain.usage import Holding, KeyUsage
-from cairn.errors import BudgetExceededError, ConflictError, NotFoundError, RateLimitedError, TenantFullError
+from cairn.errors import (
+    BudgetExceededError,
+    ConflictError,
+    DatabaseUnavailableError,
+    NotFoundError,
+    RateLimitedError,
+    TenantFullError,
+)
 from cairn.ingest.enrichment import ENRICH
 from cairn.ingest.pipeline import ingest
 from cairn.jobs.documents import INDEX_UPLOADS
@@ -111,7 +118,8 @@ async def test_most_requests_ask_no_database(services: Services) -> None:
         """Statements, but for one in each second that the work began or ended in."""
         began = time.monotonic()
         caller, asked = as_key(services, new_id(), requests_per_minute=1000), 0
-        transaction = services.database.transaction
+        counted = services.permits._database
+        transaction = counted.transaction
 
         @contextlib.asynccontextmanager
         async def counting(*arguments: Any, **more: Any) -> AsyncIterator[Any]:
@@ -120,11 +128,11 @@ async def test_most_requests_ask_no_database(services: Services) -> None:
             async with transaction(*arguments, **more) as connection:
                 yield connection
 
-        services.database.transaction = counting  # type: ignore[method-assign]
+        counted.transaction = counting  # type: ignore[method-assign]
         try:
             allowed = [await taken(caller) for _ in range(2000)]
         finally:
-            services.database.transaction = transaction  # type: ignore[method-assign]
+            counted.transaction = transaction  # type: ignore[method-assign]
         assert sum(allowed) == 1000
         return asked - int(time.monotonic() - began) - 2
 
@@ -197,7 +205,9 @@ async def test_processes_of_before_seconds_were_counted_ask_on(services: Service
         assert await connection.fetch(used, services.principal.tenant_id) == []
 
 
-async def test_what_a_process_did_not_use_in_a_second_it_gives_back(services: Services) -> None:
+async def test_what_a_process_did_not_use_in_a_second_it_gives_back(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = new_id()
     caller = as_key(services, key, requests_per_minute=100)
     assert await taken(caller)
@@ -209,6 +219,24 @@ async def test_what_a_process_did_not_use_in_a_second_it_gives_back(services: Se
         [usage] = await store.key_usage(connection, services.principal, key)
     assert usage.requests == 6, "one that was made, and a block of five"
 
+    transaction = services.permits._database.transaction
+
+    @contextlib.asynccontextmanager
+    async def losing(*arguments: Any, **more: Any) -> AsyncIterator[Any]:
+        async with transaction(*arguments, **more) as connection:
+            yield connection
+        raise DatabaseUnavailableError("the answer was lost")
+
+    monkeypatch.setattr(services.permits._database, "transaction", losing)
+    permits.ends = 0.0
+    with pytest.raises(DatabaseUnavailableError):
+        await taken(caller)
+    monkeypatch.undo()
+    assert await taken(caller)
+    async with services.database.transaction(services.principal) as connection:
+        [usage] = await store.key_usage(connection, services.principal, key)
+    assert usage.requests == 2 + 5 + 5, "made, lost, and the last block: what was given back is so once"
+
 
 async def test_where_nothing_can_be_counted_a_process_counts_its_own_in_the_same_way(
     services: Services, monkeypatch: pytest.MonkeyPatch
@@ -218,12 +246,11 @@ async def test_where_nothing_can_be_counted_a_process_counts_its_own_in_the_same
     permits = requests_module._Permits()
     granted = {}
     for at in (1000.9, 1000.9, 1001.0, 1060.9, 1061.0, 1061.1):
-        lease = permits.lease_alone(7, 4)
-        permits.held, permits.second = 0, lease.second
+        lease = permits.lease_alone(7, 4, 0)
+        permits.second = lease.second
         granted.setdefault(at, []).append(lease.granted)
     assert granted == {1000.9: [4, 3], 1001.0: [0], 1060.9: [0], 1061.0: [4], 1061.1: [3]}
-    permits.held = 2
-    assert permits.lease_alone(7, 4).granted == 2, "what was not used counts no more"
+    assert permits.lease_alone(7, 4, 2).granted == 2, "what was not used counts no more"
 
 
 async def test_the_settings_hold_for_keys_without_limits_and_not_without_keys(services: Services) -> None:

@@ -285,7 +285,7 @@ def split_address(address: str) -> SplitResult:
     if not parsed.scheme:
         raise SourceRefused(f"{text[:200]!r} is no address of a source: it begins with one of {', '.join(_schemes())}")
     if parsed.scheme == "github":
-        return _split_github(parsed.netloc + parsed.path)
+        return _split_github(text.removeprefix("github:").removeprefix("//"))
     if parsed.scheme in PORTS and parsed.path.endswith(".git"):
         parsed = parsed._replace(scheme=f"git+{parsed.scheme}")
     if "@" in parsed.netloc:
@@ -297,9 +297,9 @@ def split_address(address: str) -> SplitResult:
 
 def _split_github(text: str) -> SplitResult:
     """Of `github:OWNER/REPOSITORY@BRANCH`, the branch as its fragment; none: what the repository shows first."""
-    repository, _, branch = text.strip("/").partition("@")
+    repository, at, branch = text.strip("/").partition("@")
     owner, _, name = repository.rstrip("/").removesuffix(".git").partition("/")
-    if not (GITHUB_OWNER.fullmatch(owner) and GITHUB_NAME.fullmatch(name)):
+    if not (GITHUB_OWNER.fullmatch(owner) and GITHUB_NAME.fullmatch(name)) or (at and not branch):
         raise SourceRefused(
             "a repository of GitHub is written github:OWNER/REPOSITORY, or github:OWNER/REPOSITORY@BRANCH"
         )

@@ -54,13 +54,13 @@ class _Permits:
         known = self.limit == limit and time.monotonic() < self.ends
         return known and (self.held > 0 or not self.left_for_all)
 
-    def lease_alone(self, limit: int, block: int) -> Lease:
+    def lease_alone(self, limit: int, block: int, given_back: int) -> Lease:
         """As rag.lease_requests does for all processes."""
         present = time.monotonic()
         second = int(present)
         self.alone = {one: count for one, count in self.alone.items() if one > second - KEPT_SECONDS}
         if self.second in self.alone:
-            self.alone[self.second] -= self.held
+            self.alone[self.second] -= given_back
         taken = sum(self.alone.values())
         granted = max(0, min(block, limit - taken))
         self.alone[second] = self.alone.get(second, 0) + granted
@@ -105,13 +105,14 @@ class RequestPermits:
 
     async def _lease(self, principal: Principal, key: UUID, permits: _Permits, limit: int) -> None:
         asked, block = time.monotonic(), max(1, limit // BLOCKS)
+        given_back, permits.held = permits.held, 0  # once, also where no answer comes
         try:
             async with self._database.transaction(principal, config=NOT_DURABLE) as connection:
                 # what is held while the second lasts is of a limit that has changed meanwhile: given back as well
-                lease = await store.lease_requests(connection, key, limit, block, (permits.held, permits.second))
+                lease = await store.lease_requests(connection, key, limit, block, (given_back, permits.second))
         except ReadOnlyError:  # nothing can be counted in a standby: each process counts for itself
-            lease = permits.lease_alone(limit, block)
+            lease = permits.lease_alone(limit, block, given_back)
         permits.limit, permits.held, permits.second = limit, lease.granted, lease.second
         permits.left_for_all = max(0, limit - lease.taken)
-        # counted from before the answer was made: never later than the second's end
-        permits.ends, permits.more_at = asked + lease.seconds_left, asked + lease.full_for
+        # the second ends no later than counted from before the answer was made, and there is more no earlier than from after it
+        permits.ends, permits.more_at = asked + lease.seconds_left, time.monotonic() + lease.full_for
