@@ -114,7 +114,8 @@ FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
 -- of column $7 each, and whose numbers in at most two columns $20 lie between $21 and $22 (null: open): what can be computed of the
 -- numbers of those where column $16 compares ($9, with the number $10 or with column $11 of the row), and the cells, at most $12, in
--- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is.
+-- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is,
+-- of which the rows come first. `all_rows`: also those whose numbers do not lie there.
 -- Rows that sum up others count where $15 says so. $17: a column that is taken from the measure, $18: as a percentage of it. $19: the
 -- column that says what a row is counted in. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
 -- by side: linear in the rows, whatever the planner thinks of their number.
@@ -166,11 +167,12 @@ WITH cells AS (
     WHEN 'more' THEN compared > bound WHEN 'less' THEN compared < bound
     WHEN 'at_least' THEN compared >= bound WHEN 'equal' THEN compared = bound ELSE compared <= bound END)
 ), shown AS (
-  SELECT row_number() OVER (ORDER BY CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
+  SELECT row_number() OVER (ORDER BY $14::text IS NOT NULL AND asked_key IS DISTINCT FROM $14,
+      CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
     row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text
   FROM kept WHERE number IS NOT NULL OR $4::integer IS NULL
 ), summed AS (
-  SELECT (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
+  SELECT (SELECT count(*) FROM inside WHERE NOT total OR $15::boolean)::integer AS all_rows, (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
     (SELECT count(*) FROM scope WHERE (whole IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')
       OR (compared IS NULL AND compared_text ~ '\w' AND compared_text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$'))::integer
       + (SELECT count(*) FROM inside WHERE NOT total AND ((within_one IS NULL AND within_text ~ '\w')

@@ -550,6 +550,8 @@ async def test_what_is_not_sure_of_other_tables_is_not_computed(
         ("How many parts on Row 2 are below their reorder level?", "Rows counted: 1 where"),
         ("average unit price of parts with a reorder level above 45", "Average of 3 values of"),
         ("Who had the largest decrease in travel from 2025 to 2026?", "Lowest of 1 values of"),
+        ("parts with a reorder level between 20 and 60", "3 of 5 rows where Reorder level 20–60"),
+        ("Which parts were last delivered before 2026?", "2 of 5 rows where"),
     ],
 )
 async def test_what_is_told_is_of_the_rows_that_are_meant(
@@ -558,3 +560,9 @@ async def test_what_is_told_is_of_the_rows_that_are_meant(
     written = await written_for(everything, question)
     assert written is not None
     assert written.told.startswith(words)
+
+
+async def test_of_a_share_the_rows_that_it_is_of_are_named_first(everything: tuple[Library, list[Passage]]) -> None:
+    written = await written_for(everything, "What share of the parts is on Row 2?")
+    assert written is not None
+    assert written.named[:3] == ("Spring, Row 2", "Motor, Row 2", "Gasket, Row 2")

@@ -274,7 +274,7 @@ class _Writer:
         if found.operation == "share" and found.measure is None:
             return cells.rows
         if found.operation in ("count", "listing"):
-            return cells.kept if found.operation == "count" else cells.rows
+            return cells.kept if found.operation == "count" else cells.all_rows
         return cells.numbers if found.row is not None else cells.kept_numbers
 
     def _measure(self) -> str:

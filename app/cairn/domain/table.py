@@ -110,6 +110,7 @@ class ComputedCells:
     `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
     before the last one; None where a row between sums up others.
     `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
+    `all_rows`: as `rows`, with those that are left out because a number does not lie where it has to.
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int
@@ -131,6 +132,7 @@ class ComputedCells:
     doubtful: int = 0
     counted: int = 0
     kept_numbers: int = 0
+    all_rows: int = 0
     addends: Decimal | None = None
     compared_units: Sequence[str] | None = None
     share: Decimal | None = None
