@@ -69,7 +69,7 @@ def _leaves_out(spoken: Language, said: Sequence[str], told: set[str]) -> bool:
 def _divides(spoken: Language, said: Sequence[str], row: set[str], cells: TableRow) -> bool:
     """ "Per trip", of a row that has nothing per trip; of a "Monthly fee" it may be "per month"."""
     per = spoken.arithmetic.each & spoken.arithmetic.ratios - row
-    kin = [{*group} for group in _phrases(spoken, "kin")]
+    kin = [group for group in map(set, _phrases(spoken, "kin")) if group & spoken.arithmetic.stretches]
     divided = any(word in per and not any(after in one and one & row for one in kin) for word, after in pairwise(said))
     return divided and not any("/" in header for header in cells.table.header)
 
