@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from decimal import Decimal
+from itertools import permutations
 
 import pytest
 
@@ -12,6 +13,7 @@ from cairn.domain.computation import Computation
 from cairn.domain.table import DocumentTable, NamedCells, TableAddress, TableSketch
 from cairn.ingest.table_cells import document_tables
 from cairn.language.cells import tokens_of
+from cairn.language.lexicon import languages
 from cairn.language.tables import tables_in
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
@@ -1395,3 +1397,15 @@ def test_what_a_row_costs_is_the_one_column_of_it(question: str, text: str, comp
 
 def test_a_long_word_is_taken_apart_in_linear_time() -> None:
     assert takes_linear_time(lambda text: read_question(f"how much {text}"), repeated("a"), 5_000)
+
+
+def test_no_group_of_words_is_a_part_of_another() -> None:
+    for language in languages():
+        for groups in (language.arithmetic.alike, language.arithmetic.kin):
+            words = [frozenset(tokens_of(phrase)) for phrase in groups]
+            assert not [one for one, other in permutations(words, 2) if one <= other]
+
+
+def test_years_that_are_written_backwards_are_no_range() -> None:
+    assert meant("Which races rose in starters from 2022 to 2023?", VISITORS) is not None
+    assert meant("Which races rose in starters from 2023 to 2022?", VISITORS) is None

@@ -10,7 +10,7 @@ from cairn.domain.computation import Computation, Operation
 from cairn.domain.table import NamedCells
 from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.query.table_reading import TableReading
-from cairn.query.table_words import WordSpan, besides_date, same_word, short_year_of
+from cairn.query.table_words import RANGES, WordSpan, besides_date, same_word, short_year_of
 
 
 def over_columns(reading: TableReading, operation: Operation) -> Computation | None:
@@ -83,10 +83,19 @@ def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[Wo
     earlier = None if None in years or years[0] == years[1] else str(years[0]) < str(years[1])
     if earlier is None and made.operation == "growth":
         return None
+    if earlier is False and said is not None and _begins_range(reading, said[0]):
+        return None  # "from 2025 to 2024"
     if not earlier if said is None else reading.takes_second(*said, made.operation, earlier=earlier):
         first, second = second, first
     pair = (_column_name(reading, first), _column_name(reading, second))
     return replace(made, columns=(first, second), pair=pair)
+
+
+def _begins_range(reading: TableReading, one: WordSpan) -> bool:
+    return any(
+        (*reading.tokens[one.start - 1 : one.start], *reading.tokens[one.end : one.end + len(words) - 1]) == words
+        for words in RANGES
+    )
 
 
 def _names_year(reading: TableReading) -> bool:
