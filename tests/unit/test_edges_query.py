@@ -13,6 +13,7 @@ import pytest
 from cairn.domain.plan import Vocabulary
 from cairn.domain.question import Turn
 from cairn.errors import ProviderResponseError
+from cairn.language.tokens import same_word
 from cairn.providers.protocols import Completion, Usage
 from cairn.query.bare_subject import as_question
 from cairn.query.classify import classify
@@ -32,7 +33,7 @@ from cairn.query.rewrite_by_model import (
     rewrite_query_by_model,
     split_by_model,
 )
-from cairn.query.table_words import SCALES, read_question, same_word, scale_of
+from cairn.query.table_words import SCALES, read_question, scale_of
 from cairn.settings import RewriteSettings, RoutingSettings
 from tests.unit.test_edges_quotation import sketch
 from tests.unit.test_extract import passage

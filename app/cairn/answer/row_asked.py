@@ -6,41 +6,51 @@ not the one with the most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile, pairwise
 from typing import Final
 
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured, QuestionTerms, asked_columns
+from cairn.domain.computation import MOST_LISTED
 from cairn.language.cells import read_day, tokens_of
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import Language, language
 from cairn.language.tables import Row
 from cairn.language.text import fold
+from cairn.language.tokens import ALL_STOP_WORDS, same_word
 from cairn.language.tokens import terms as words_of
 
 _CHOOSING: Final = ("highest", "lowest", "superlatives", "sum", "count")
 """Operations that a single row may answer, where the question says which: "total visitors in February"."""
+_BEST: Final = ("highest", "lowest", "superlatives")
+_BOUNDS: Final = ("more", "less", "at_least", "at_most", "comparatives")
 _JOINING: Final = ("average", "difference", "growth", "share", "moved")
 """Those that no row answers unless it says so itself: "Average price"."""
 
 
 def is_one_of_many(terms: QuestionTerms, best: Candidate) -> bool:
-    """Whether the row is at most a part of what is asked for: a sum, an average, the most, "per trip", "without Lyon"."""
+    """Whether the row is at most a part of what is asked for: a sum, an average, the most, "per trip", "without Lyon"; or what
+    others are compared with."""
     asked = terms.asked
-    if best.cells is None or asked.time or asked.person or asked.reason:
+    if best.cells is None or asked.time or asked.reason:
         return False
     spoken = language(by_words(terms.text) or likely_language(terms.text))
     said, above = tokens_of(terms.text), " ".join((*best.cells.table.header, best.cells.row.group))
     row = {*tokens_of(f"{above} {best.text}")}
     explains = asked.definition and not (asked.number or asked.money)  # "What does SLA mean?"
     told = row.union(tokens_of(best.path))
+    if asked.person:
+        return bool(_beyond(spoken, said, ("superlatives",), told))  # "Who is the youngest?"
+    if _asks_several(spoken, said, told) or _is_yardstick(spoken, said, told, best):
+        return True
     adding = {fold(word) for words in _phrases(spoken, "sum") for word in words}
     return (
         bool(_beyond(spoken, said, _JOINING[explains:], told))
         or _leaves_out(spoken, said, told)
-        or _divides(spoken, said, row, best.cells)
-        or ("count" in _beyond(spoken, said, ("count",), told) and _holds_date(terms, best.cells))
+        or _divides(spoken, said, best)
+        or ("count" in _beyond(spoken, said, ("count",), told) and _holds_no_number(terms, best.cells))
         or (bool(_beyond(spoken, said, _CHOOSING, told)) and _is_like_another(terms, best.cells, adding))
         or _is_other_total(terms, best, adding)
     )
@@ -48,15 +58,62 @@ def is_one_of_many(terms: QuestionTerms, best: Candidate) -> bool:
 
 def _beyond(spoken: Language, said: Sequence[str], names: Sequence[str], told: set[str]) -> list[str]:
     """Operations of which the question has a phrase, and the row with what stands above it has not all its words."""
-    return [
-        name
-        for name in names
-        if any(
-            tuple(said[at : at + len(words)]) == words
-            for words in _phrases(spoken, name) if not told.issuperset(words)
-            for at in range(len(said) - len(words) + 1)
-        )
-    ]  # fmt: skip
+    return [name for name in names if any(True for _ in _places(spoken, said, name, told))]
+
+
+def _places(spoken: Language, said: Sequence[str], name: str, told: set[str]) -> Iterator[tuple[int, int]]:
+    """Where such phrases begin and end."""
+    for words in _phrases(spoken, name):
+        for at in range(len(said) - len(words) + 1):
+            if tuple(said[at : at + len(words)]) == words and not told.issuperset(words):
+                yield at, at + len(words)
+
+
+def _asks_several(spoken: Language, said: Sequence[str], told: set[str]) -> bool:
+    """ "The two most visited", "which two have the most", "top 3"."""
+    best = [at - 1 for name in _BEST for at, _ in _places(spoken, said, name, told)]
+    behind = [end for name in ("top", "bottom") for _, end in _places(spoken, said, name, told)]
+    behind += [end for _, end in _places(spoken, said, "listing", set()) if best]
+    return any(0 <= at < len(said) and _is_several(spoken, said[at]) for at in (*best, *behind))
+
+
+def _is_several(spoken: Language, word: str) -> bool:
+    return spoken.numbers.words.get(word, 0) > 1 or (word.isdigit() and 1 < int(word) <= MOST_LISTED)
+
+
+def _is_yardstick(spoken: Language, said: Sequence[str], told: set[str], best: Candidate) -> bool:
+    """Whether the row is what others are compared with, "cheaper than Aurora", or has the number that they are to be above, or
+    several are counted that are."""
+    assert best.cells is not None
+    ends = {end for name in _BOUNDS for _, end in _places(spoken, said, name, told)}
+    counts = bool(_beyond(spoken, said, ("count",), told))
+    arithmetic, asks = spoken.arithmetic, counts or bool(_beyond(spoken, said, ("listing",), set()))
+    thans = {
+        at + 1 for at, word in enumerate(said)
+        if word in arithmetic.than - told and (asks or not (arithmetic.higher | arithmetic.lower).isdisjoint(said[:at]))
+    }  # fmt: skip
+    label, numbers = tokens_of(best.cells.row.label), {word for word in tokens_of(best.text) if word.isdigit()}
+    for at in ends | thans:
+        behind = [*dropwhile(ALL_STOP_WORDS.__contains__, said[at:])]
+        if label and behind[: len(label)] == label:
+            return True
+        if behind and behind[0][0].isdigit() and (counts or behind[0] in numbers):
+            return not _is_of_range(spoken, best.text)
+    return False
+
+
+def _is_of_range(spoken: Language, text: str) -> bool:
+    """Whether a row is of numbers from one to another: "> 20 km", "10–20", "5 years or more", "2 to 4"."""
+    row = tokens_of(text)
+    between = {words[-1] for words in _phrases(spoken, "ranges")}
+    ranged = any(
+        word in between and one[0].isdigit() and other[0].isdigit()
+        for one, word, other in zip(row, row[1:], row[2:], strict=False)
+    )
+    return ranged or bool(_beyond(spoken, row, _BOUNDS, set())) or bool(_LIMIT.search(text))
+
+
+_LIMIT: Final = re.compile(r"[<>≥≤]|\d\+|\d\s?–\s?\d")
 
 
 def _leaves_out(spoken: Language, said: Sequence[str], told: set[str]) -> bool:
@@ -66,18 +123,40 @@ def _leaves_out(spoken: Language, said: Sequence[str], told: set[str]) -> bool:
     return apart or not (spoken.arithmetic.remaining - told).isdisjoint(said)
 
 
-def _divides(spoken: Language, said: Sequence[str], row: set[str], cells: TableRow) -> bool:
-    """ "Per trip", of a row that has nothing per trip; of a "Monthly fee" it may be "per month"."""
-    per = spoken.arithmetic.each & spoken.arithmetic.ratios - row
-    kin = [group for group in map(set, _phrases(spoken, "kin")) if group & spoken.arithmetic.stretches]
-    divided = any(word in per and not any(after in one and one & row for one in kin) for word, after in pairwise(said))
-    return divided and not any("/" in header for header in cells.table.header)
+def _divides(spoken: Language, said: Sequence[str], best: Candidate) -> bool:
+    """ "Per trip", of a row that has nothing per trip, or "two visits", of what one costs; of a "Monthly fee" it may be "per
+    month"."""
+    assert best.cells is not None
+    arithmetic, header = spoken.arithmetic, best.cells.table.header
+    each = arithmetic.each & arithmetic.ratios
+    texts = [tokens_of(text) for text in (*header, best.cells.row.group, best.text, best.path)]
+    row = {word for text in texts for word in text}
+    of_one = {after for text in texts for word, after in pairwise(text) if word in each | arithmetic.per}
+    kin = [{*group} for group in _phrases(spoken, "kin")]
+    often = {word for word in arithmetic.stretches & {*said} if any(word in one and one & row for one in kin)}
+    apart = any(word in each and not _is_among(after, of_one | often) for word, after in pairwise(said))
+    several = any(
+        _is_several(spoken, word) and word not in row and _is_among(after, of_one) for word, after in pairwise(said)
+    )
+    return several or (apart and not any("/" in one for one in header))
 
 
-def _holds_date(terms: QuestionTerms, cells: TableRow) -> bool:
-    """Whether all that the question asks for of the row is a date."""
+def _is_among(word: str, words: set[str]) -> bool:
+    """In singular or plural."""
+    return any(word == one or same_word(word, one) for one in words)
+
+
+def _holds_no_number(terms: QuestionTerms, cells: TableRow) -> bool:
+    """Whether all that the question asks for of the row is a date, or stands where no row has a number: "Karl Voss"."""
     columns, _ = asked_columns(cells, terms)
-    return columns is not None and all(read_day(cells.row.cells[at]) for at in columns)
+    return columns is not None and all(
+        read_day(cells.row.cells[at]) or not any(_has_digit(row.cells[at : at + 1]) for row in cells.table.rows)
+        for at in columns
+    )
+
+
+def _has_digit(cells: Sequence[str]) -> bool:
+    return any(char.isdigit() for cell in cells for char in cell)
 
 
 def _is_other_total(terms: QuestionTerms, best: Candidate, adding: set[str]) -> bool:
@@ -94,25 +173,30 @@ def _words(phrase: str) -> tuple[str, ...]:
 def _phrases(spoken: Language, name: str) -> Iterable[tuple[str, ...]]:
     if name == "superlatives":
         return [_words(one) for entry in spoken.arithmetic.superlatives for one in (*entry.highest, *entry.lowest)]
+    if name == "comparatives":
+        return [_words(one) for entry in spoken.arithmetic.superlatives for one in (*entry.more, *entry.less)]
     return map(_words, getattr(spoken.arithmetic, name))
 
 
 def _is_like_another(terms: QuestionTerms, cells: TableRow, adding: set[str]) -> bool:
     """Whether another row has all that this one has of the question, with a label that says no more besides; or the question
     names another one, too: "from January to March". `adding`: words that name none."""
-    ours, label = _agreement(terms, cells.row)
+    rows = cells.table.header[0] if cells.table.header else ""  # "Which is the most visited museum?", of "Rail Museum"
+    ours, label = _agreement(terms, cells.row, rows)
     for row in cells.table.rows:
         if row is cells.row or row.is_group:
             continue
-        held, called = _agreement(terms, row)
+        held, called = _agreement(terms, row, rows)
         named = called == 1 and bool((terms.held({*words_of(row.label)} - adding) > ours).any())
         if named or (bool((held >= ours).all()) and called >= label):
             return True
     return False
 
 
-def _agreement(terms: QuestionTerms, row: Row) -> tuple[Measured, float]:
-    """How far a row has each word of the question, and how much of its label the question has."""
-    label = words_of(row.label)
+def _agreement(terms: QuestionTerms, row: Row, rows: str) -> tuple[Measured, float]:
+    """How far a row has each word of the question, and how much of its label the question has; without what all `rows` are
+    called."""
+    common = {*words_of(rows)}
+    label = [word for word in words_of(row.label) if word not in common]
     called = sum(word in terms.matches for word in label) / max(len(label), 1)
-    return terms.held(words_of(" ".join((row.group, *row.cells)))), called
+    return terms.held(words_of(" ".join((row.group, *row.cells)))) * (terms.held(common) < 1), called

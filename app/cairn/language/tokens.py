@@ -216,3 +216,19 @@ def all_terms(text: str) -> list[str]:
 def is_stop_word(word: str) -> bool:
     """Of a folded word: whether it says nothing about what a text is about, in any language."""
     return word in ALL_STOP_WORDS
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
+    short, long = sorted((one, other), key=len)
+    if len(short) == len(long) and short.endswith("s") and long.endswith("s"):
+        short, long = short[:-1], long[:-1]  # "públicas" and "públicos"
+    # measured: tests/unit/test_edges_query.py
+    if len(short) < 4 or not short.isalpha() or not long.isalpha():
+        return False
+    if long.startswith(short):
+        return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
+    if short.endswith("y") and long == f"{short[:-1]}ies":
+        return True
+    # measured: tests/unit/test_edges_query.py
+    return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"

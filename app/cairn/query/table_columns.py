@@ -9,8 +9,9 @@ from itertools import combinations
 from cairn.domain.computation import Computation, Operation
 from cairn.domain.table import NamedCells
 from cairn.language.cells import is_year, tokens_of, year_of
+from cairn.language.tokens import same_word
 from cairn.query.table_reading import TableReading
-from cairn.query.table_words import RANGES, WordSpan, besides_date, same_word, short_year_of
+from cairn.query.table_words import RANGES, WordSpan, besides_date, short_year_of
 
 
 def over_columns(reading: TableReading, operation: Operation) -> Computation | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from cairn.domain.computation import CellCondition, Operation
 from cairn.language.cells import tokens_of
 from cairn.language.title_scale import scale_in_title
+from cairn.language.tokens import same_word
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     ADDING,
@@ -28,7 +29,6 @@ from cairn.query.table_words import (
     is_money,
     is_year_column,
     may_mean,
-    same_word,
 )
 
 

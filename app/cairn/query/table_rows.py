@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cairn.domain.computation import CellCondition, Computation, Operation
 from cairn.language.cells import is_year, tokens_of, year_of
+from cairn.language.tokens import same_word
 from cairn.query.table_asked import BEST, find_asked, find_asked_position, find_naming, names_rows
 from cairn.query.table_conditions import asks_for_several, is_where, read_conditions, read_stated, with_years_between
 from cairn.query.table_measure import choose_measure, find_counted_in
@@ -34,7 +35,6 @@ from cairn.query.table_words import (
     is_year_column,
     may_mean,
     may_name,
-    same_word,
     says_latest,
 )
 

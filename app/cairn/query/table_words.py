@@ -16,7 +16,7 @@ from cairn.language.dates import months_in
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
-from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS
+from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS, same_word
 from cairn.query.table_time import periods_in
 
 COMPARISONS: Final = ("at_least", "at_most", "more", "less")
@@ -762,22 +762,6 @@ def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> It
         here = tokens[start : start + len(words)]
         if all(one == other or (loosely and same_word(one, other)) for one, other in zip(here, words, strict=True)):
             yield start
-
-
-def same_word(one: str, other: str) -> bool:
-    """Whether two words are singular and plural of one: "prices" and "price", "regione" and "regioni"."""
-    short, long = sorted((one, other), key=len)
-    if len(short) == len(long) and short.endswith("s") and long.endswith("s"):
-        short, long = short[:-1], long[:-1]  # "públicas" and "públicos"
-    # measured: tests/unit/test_edges_query.py
-    if len(short) < 4 or not short.isalpha() or not long.isalpha():
-        return False
-    if long.startswith(short):
-        return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
-    if short.endswith("y") and long == f"{short[:-1]}ies":
-        return True
-    # measured: tests/unit/test_edges_query.py
-    return len(short) == len(long) > 4 and short[:-1] == long[:-1] and short[-1] in "aeio" and long[-1] in "aeio"
 
 
 def is_verb_of(token: str, word: str) -> bool:
