@@ -73,7 +73,7 @@ class TableReading:
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
     more, less  what an adjective says of the first of two: "how much cheaper is A than B"
-    directed    the question says that the first is less, or by an adjective that it is more: of "-5 more" it is plain what is meant
+    directed    the question says that the first is less, or by an adjective that it is more: "-5 more" is plain
     spent       headers that a comparison or a change of columns has taken up
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number

@@ -380,7 +380,7 @@ async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: A
     await set_counts(undone)
     await undone.execute("SELECT set_config('app.principals', '{group:tenth}', true)")
     may, found = may_read("tenth"), await collection(undone, "c1")
-    for words, most in (("w7000 w5000 w300 w90", len(may) / 4), ("w7000 w1 w2 w3", len(may) + 5)):
+    for words, most in (("w7000 w5000 w300 w60", len(may) / 4), ("w7000 w1 w2 w3", len(may) + 5)):
         before = await touched(undone, "lexical_index")
         rows = await undone.fetch(load_queries("lexical")["search"], [found], words, 50, 600, 5000, None, None)
         sequential, read = await touched(undone, "lexical_index")

@@ -71,7 +71,7 @@ async def test_a_sheet_is_computed_over_by_its_index(connection: Any) -> None:
     sheet: UUID = await connection.fetchval("SELECT md5('d1')::uuid")
     near = await connection.fetch(SQL["beside"], tenant, [sheet], [500], [900])
     assert [(row["ordinal"], row["rows"]) for row in near] == [(0, ROWS)]
-    named = await connection.fetch(SQL["named"], tenant, sheet, 0, ["team 3", "c4", "nothing"], [])
+    named = await connection.fetch(SQL["named"], tenant, sheet, 0, ["team 3", "c4", "nothing"], [], ["ltd"], [1])
     assert [(row["position"], row["cells"]) for row in named] == [(1, sum(n % 7 == 3 for n in range(1, ROWS + 1)))]
     found = await connection.fetchrow(
         SQL["of_rows"], tenant, sheet, 0, 4, [1], ["team 3"], [1], None, "more", Decimal(5000), None, 5, "highest", None, False,
