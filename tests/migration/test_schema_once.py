@@ -14,13 +14,15 @@ import pytest
 from cairn.db import runtime
 from cairn.db.embedded import EmbeddedServer
 from cairn.db.migrate import migrate, migration_sql
-from cairn.db.schema import SchemaSource
+from cairn.db.restore import SQL as RESTORE_SQL
+from cairn.db.schema import OLDEST_READABLE, SchemaSource
 from cairn.errors import MigrationError
 from tests.catalog import differences, read_catalog
 from tests.migration_support import Release
 from tests.thinning import ends
 
 SOURCE = SchemaSource.installed()
+COLUMNS_OF_BACKUPS = RESTORE_SQL["columns"]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,15 @@ def go_back(dsn: str, revision: str) -> None:
     asyncio.run(main())
 
 
+async def columns_of_backups(dsn: str) -> dict[str, set[str]]:
+    """By table, those that a backup of this database has, and that rows of one are given."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return {row["name"]: set(row["columns"]) for row in await connection.fetch(COLUMNS_OF_BACKUPS)}
+    finally:
+        await connection.close()
+
+
 @pytest.mark.parametrize("revision", ends(sorted(SOURCE.revisions)))
 def test_upgraded_equals_fresh(revision: str, empty_database: str, tmp_path: Path, fresh: list[str]) -> None:
     """From each revision that is upgraded from, with other functions and policies than today's."""
@@ -60,11 +71,14 @@ def test_upgraded_equals_fresh(revision: str, empty_database: str, tmp_path: Pat
         (older.folder / "sql" / name).unlink()
     asyncio.run(migrate(empty_database, source=older.source))
     go_back(empty_database, revision)
-    before = read_catalog(empty_database)
+    before, dumped = read_catalog(empty_database), asyncio.run(columns_of_backups(empty_database))
     assert f"revision: {revision}" in before
     assert differences(before, fresh)
     asyncio.run(migrate(empty_database))
     assert differences(read_catalog(empty_database), fresh) == []
+    if revision >= OLDEST_READABLE:
+        filled = asyncio.run(columns_of_backups(empty_database))
+        assert [name for name in dumped if not dumped[name] <= filled.get(name, dumped[name])] == [], "cairn restore"
 
 
 def test_a_catalog_shows_what_it_is_asked_for(server: EmbeddedServer, database: str, fresh: list[str]) -> None:
