@@ -100,7 +100,10 @@ export interface AnswerOut {
     timings_ms?: Record<string, number>;
     /** The chat model that wrote the answer; null: none did. */
     written_by?: string | null;
-    /** What its calls of models of providers cost; empty where none was called. */
+    /**
+     * What its calls of chat models cost, and in `by_purpose` hosted embedding and reranking as well; empty where none
+     * was called.
+     */
     usage?: Record<string, unknown>;
     /**
      * The chat model failed, and the answer came all the same: why, and what was done instead (`sentence`, in the
@@ -1573,7 +1576,7 @@ export interface SearchOut {
     trace_id: string;
     /** State of each collection that was read. */
     epochs: Record<string, number>;
-    /** What models of providers have cost (embedding, reranking); empty where none was called. */
+    /** As of an answer: `by_purpose` has what hosted embedding and reranking cost; empty where none was called. */
     usage: Record<string, unknown>;
 }
 export interface SearchQuality {
