@@ -371,7 +371,9 @@ def test_steps_without_room_are_told_by_how_they_begin() -> None:
         "\n3. Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. …\n"
         "4. Put it away. Keep it dry. It is not hard. It takes a while, and nobody may look on. …"
     )
-    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n- …")
+    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n3. …")
+    last = "Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool."
+    assert shown(in_long_section(STEPS), last).startswith("2. …\n3. Scour it")
 
 
 def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:

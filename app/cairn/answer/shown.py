@@ -490,8 +490,8 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
     pieces = _items(around.content, block)
     above = around.above if around.above and block.start <= around.above[0] < span[0] else None
     begins = above[0] if above else span[0]
-    if any(end <= begins for _, end in pieces):
-        yield "- …"
+    if before := [piece for piece in pieces if piece[1] <= begins]:
+        yield _cut(around.content[slice(*before[-1])].lstrip())
     if above:
         yield from _lines(around.content[slice(*above)])
         if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
@@ -521,8 +521,13 @@ def _outline(content: str, pieces: Sequence[Span]) -> list[str]:
 
 
 def _cut(piece: str) -> str:
-    """In the place of a part of a list."""
-    return f"{piece[: len(piece) - len(piece.lstrip())]}{'- ' if is_item(piece) else ''}…"
+    """In the place of a part of a list: of a numbered one with its number, for a dot would begin another list."""
+    marker = _NUMBERED.match(piece)
+    indent = piece[: len(piece) - len(piece.lstrip())]
+    return f"{marker[0]}…" if marker else f"{indent}{'- ' if is_item(piece) else ''}…"
+
+
+_NUMBERED: Final = re.compile(r"[ \t]*+\d{1,3}[.)][ \t]")
 
 
 def as_code(code: str, language: str = "") -> str:
