@@ -1409,3 +1409,22 @@ def test_no_group_of_words_is_a_part_of_another() -> None:
 def test_years_that_are_written_backwards_are_no_range() -> None:
     assert meant("Which races rose in starters from 2022 to 2023?", VISITORS) is not None
     assert meant("Which races rose in starters from 2023 to 2022?", VISITORS) is None
+
+
+SCHOOLS = """
+| School | Type | Fee per year (USD) | Pass rate (%) |
+| --- | --- | --- | --- |
+| Oak | public | 12000 | 91 |
+| Elm | private | 9600 | 84 |
+"""
+
+
+def test_rows_are_not_told_apart_by_what_is_paid_per_year() -> None:
+    found = meant("schools with a pass rate over 90", SCHOOLS)
+    assert found is not None
+    assert found.naming is None
+
+
+def test_the_type_of_a_school_is_no_school() -> None:
+    assert meant("Which school has the highest pass rate?", SCHOOLS) is not None
+    assert meant("Which school type has the highest pass rate?", SCHOOLS) is None

@@ -18,6 +18,7 @@ from cairn.query.table_words import (
     header_words,
     is_year_column,
     may_mean,
+    names_of,
 )
 
 BEST: Final = ("highest", "lowest", "rank")
@@ -43,8 +44,18 @@ def find_asked(reading: TableReading, operation: Operation) -> WordSpan | None:
             continue
         counted = span.phrases[0] == "count" and reading.is_number(after)
         if not counted and not _is_measure(reading, span, after, operation):
+            _check_alone(reading, after)
             return after
     return None
+
+
+def _check_alone(reading: TableReading, asked: WordSpan) -> None:
+    """Raises Unsure where another column is named right behind, be it by a word that says little: of "which plant type" there may
+    be several plants."""
+    behind = tuple(reading.tokens[asked.end : asked.end + 1])
+    for at, header in enumerate(reading.table.header):
+        if at not in asked.headers and not reading.table.numeric[at] and behind in names_of(header):
+            raise Unsure
 
 
 def _is_measure(reading: TableReading, which: WordSpan, after: WordSpan, operation: Operation) -> bool:

@@ -828,7 +828,9 @@ def is_range(keys: Sequence[str]) -> bool:
 
 
 def is_year_column(header: str) -> bool:
-    return bool(set(tokens_of(header)) & YEARS)
+    """Whether its numbers are years: no "Fee per year"."""
+    words = tokens_of(header)
+    return any(word in YEARS and before not in PER for before, word in zip(("", *words), words, strict=False))
 
 
 _SHORT_YEAR: Final = re.compile(r"\b(?:FY?|CY)\s?'?(\d\d)\b", re.IGNORECASE)
