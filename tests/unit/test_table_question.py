@@ -1389,6 +1389,10 @@ BASKETS = """
         ("Which products cost more than 20 euros?", STOCK, True),
         ("Which baskets cost more than 20 euros?", BASKETS, False),
         ("Which basket cost the most?", BASKETS, False),
+        ("Which baskets are cheaper than 100 euros?", BASKETS, False),
+        ("What is the cheapest basket?", BASKETS, False),
+        ("What is the cheapest basket?", BASKETS.replace("Total (EUR)", "Total eggs"), True),
+        ("What is the cheapest basket?", BASKETS.replace("Total (EUR)", "Basket value"), False),
     ],
 )
 def test_what_a_row_costs_is_the_one_column_of_it(question: str, text: str, computed: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from cairn.domain.computation import CellInterval
+from cairn.domain.table import TableSketch
 from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure, how_many
 from cairn.query.table_time import Period
@@ -48,6 +49,7 @@ from cairn.query.table_words import (
     header_words,
     hides_number,
     is_its_unit,
+    is_money,
     is_verb_of,
     is_year_column,
     may_mean,
@@ -232,7 +234,7 @@ def _read_comparatives(reading: TableReading) -> None:
         if at < 0 or reading.tokens[at] not in COSTING or noun or other:
             continue
         if reading.header_after(span.end) is None and (number := reading.number_after(span.end)) is not None:
-            reading.compared = what_costs(reading, _unit_at(reading, number[1]))
+            reading.compared = only_thing(reading, PRICES, _unit_at(reading, number[1]))
             reading.explained.add(at)
 
 
@@ -245,28 +247,28 @@ def _unit_at(reading: TableReading, at: int) -> str:
     return reading.tokens[at] if at < len(reading.tokens) else ""
 
 
-def what_costs(reading: TableReading, unit: str = "") -> int:
-    """The one column that says what each row costs. Raises Unsure where there are several, or one beside a total of it."""
-    found = only_thing(reading, PRICES, unit)
-    others = (header for at, header in enumerate(reading.table.header) if at != found and reading.table.numeric[at])
-    if any(not header_words(header).isdisjoint(TOTALS | WORTH) for header in others):
-        raise Unsure
-    return found
-
-
 def only_thing(reading: TableReading, of: frozenset[str], unit: str = "") -> int:
     """The one column of numbers whose header has one of these words, and says nothing besides that the question does not say.
     Raises Unsure, also where another column may be meant, unless the `unit` that is said is not its."""
-    table, rivals = reading.table, rivals_of(of)
-    numbers = {at: header_words(header) for at, header in enumerate(table.header) if table.numeric[at]}
-    some = [at for at, said in numbers.items() if said & of]
+    table = reading.table
+    numbers = [at for at, numeric in enumerate(table.numeric) if numeric]
+    some = [at for at in numbers if header_words(table.header[at]) & of]
     if len(some) != 1 or not is_thing(reading, table.header[some[0]], of):
         raise Unsure
-    others = [at for at, said in numbers.items() if at != some[0] and said & rivals]
+    others = [at for at in numbers if at != some[0] and is_rival(table, at, of)]
     said_unit = is_its_unit(unit, table, some[0]) and not any(is_its_unit(unit, table, at) for at in others)
     if others and not said_unit:
         raise Unsure  # "trips longer than 10"
     return some[0]
+
+
+def is_rival(table: TableSketch, at: int, of: frozenset[str]) -> bool:
+    """Whether what is said of columns with one of these words may be said of another one: of a distance, beside a duration; of
+    the total of an order, beside the price of a unit."""
+    said = header_words(besides_brackets(table.header[at]))
+    whole = TOTALS | WORTH | header_words(table.header[0])
+    paid = not said.isdisjoint(TOTALS | WORTH) and (is_money(table, at) or said <= whole)
+    return not said.isdisjoint(rivals_of(of)) or (paid and not of.isdisjoint(PRICES))
 
 
 def is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import pair_of_columns
-from cairn.query.table_limits import find_dates, is_all_said, is_thing, only_thing, what_costs
+from cairn.query.table_limits import find_dates, is_all_said, is_rival, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BOUND,
@@ -22,6 +22,7 @@ from cairn.query.table_words import (
     NAMED_BY,
     ORDINALS,
     PERCENTS,
+    PRICES,
     RISING,
     SUPERLATIVES,
     THAN,
@@ -31,7 +32,6 @@ from cairn.query.table_words import (
     besides_brackets,
     compares,
     header_words,
-    rivals_of,
     says_beyond,
     says_time,
 )
@@ -123,7 +123,7 @@ def _read_place(reading: TableReading, operation: Operation) -> Operation | None
     """Of the highest or lowest: "the second highest", "which two states have the highest"."""
     [first, *more] = reading.phrases(operation)
     if (at := _costs_before(reading, first)) is not None:
-        reading.implied = what_costs(reading)
+        reading.implied = only_thing(reading, PRICES)
         reading.explained.add(at)
         for span in reading.spans:
             if span.start == at:
@@ -216,12 +216,12 @@ def _read_said_of(reading: TableReading, span: WordSpan) -> Operation | None:
 def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> bool:
     """Whether another column is of such a thing, too, and of the same time: "Rental price", beside "Price"."""
     of = frozenset[str]().union(*(of for _, of in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]))
-    words = of | rivals_of(of)
-    others = (
-        header_words(besides_brackets(header)) for at, header in enumerate(reading.table.header)
-        if at not in columns and reading.table.numeric[at]
-    )  # fmt: skip
-    return any(said & words and said.isdisjoint(BOUND) for said in others)
+    table = reading.table
+    others = {
+        at: header_words(besides_brackets(header)) for at, header in enumerate(table.header)
+        if at not in columns and table.numeric[at]
+    }  # fmt: skip
+    return any(said.isdisjoint(BOUND) and (said & of or is_rival(table, at, of)) for at, said in others.items())
 
 
 def _read_dated(reading: TableReading, phrases: Sequence[WordSpan]) -> Operation | None:
