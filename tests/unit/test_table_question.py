@@ -1214,6 +1214,7 @@ HOTELS = """
     ("question", "sure"),
     [
         ("hotels cheaper than 90 euros per night", True),
+        ("hotels cheaper than 90 euros a night", True),
         ("hotels cheaper than 90 euros a week", False),
         ("hotels cheaper than 90 per person", False),
         ("average price per person", False),

@@ -7,7 +7,7 @@ import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from cairn.domain.table import NamedCells, TableSketch
@@ -653,6 +653,8 @@ def callable_words(header: str, said: Sequence[str]) -> frozenset[str]:
     must = {word for word in words if word in BOUND} | (years if len(years) > 1 else set())
     if "%" in header:
         must.add("percent")
+    if any(one in PER and other in words & STRETCHES for one, other in pairwise(said)):
+        must -= PER  # "euros a night", of a "Price per night"
     if any(not any(may_mean(token, word) for token in said) for word in must):
         return frozenset()
     return words
