@@ -1373,6 +1373,12 @@ def test_what_may_be_of_another_column_is_not_computed(question: str, text: str,
     assert (meant(question, text) is not None) == sure
 
 
+BUDGET = """
+| Cost item | 2024 | 2025 |
+| --- | --- | --- |
+| Rent | 48 | 49 |
+| Travel | 12 | 14 |
+"""
 BASKETS = """
 | Basket | Price (EUR) | Total (EUR) |
 | --- | --- | --- |
@@ -1390,6 +1396,7 @@ BASKETS = """
         ("Which products cost more than 20 euros?", STOCK, True),
         ("Which baskets cost more than 20 euros?", BASKETS, False),
         ("Which basket cost the most?", BASKETS, False),
+        ("How many items cost less than 20 in 2025?", BUDGET, True),
         ("Which baskets are cheaper than 100 euros?", BASKETS, False),
         ("What is the cheapest basket?", BASKETS, False),
         ("What is the cheapest basket?", BASKETS.replace("Total (EUR)", "Total eggs"), True),

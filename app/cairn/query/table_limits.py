@@ -239,8 +239,8 @@ def _read_comparatives(reading: TableReading) -> None:
 
 
 def _is_head(span: WordSpan) -> bool:
-    """Whether it is one word, of names of columns: "cost", of "Repair cost"."""
-    return span.end - span.start == 1 and bool(span.headers) and not span.cells
+    """Whether it is one word, of names of columns of values: "cost", of "Repair cost"; not of what the rows are: "Cost item"."""
+    return span.end - span.start == 1 and bool(span.headers - {0}) and not span.cells
 
 
 def _unit_at(reading: TableReading, at: int) -> str:
