@@ -1305,6 +1305,8 @@ STAFF = """
 @pytest.mark.parametrize(
     ("question", "text", "computed"),
     [
+        ("Which hotels have a pool over 50?", HOTELS.replace("Rooms", "Pool (km³)"), True),
+        ("Which hotels have a pool over 50 litres?", HOTELS.replace("Rooms", "Pool (km³)"), False),
         ("average price per hotel", HOTELS, True),
         ("average price of products with a stock above 4", STOCK, True),
         ("average price of products with a stock above 4 euros", STOCK, False),

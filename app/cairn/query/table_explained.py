@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cairn.domain.computation import Computation
-from cairn.language.cells import is_year
+from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_words import (
     BESIDE,
@@ -45,6 +45,7 @@ from cairn.query.table_words import (
     is_other_unit,
     is_priced,
     is_verb_of,
+    may_mean,
     may_name,
     names_moment,
 )
@@ -155,12 +156,20 @@ def _is_unit(reading: TableReading, at: int, found: Computation) -> bool:
         return False
     if any(is_other_currency(token, table, one) or is_other_unit(token, table, one) for one in columns):
         return False
+    if not is_currency(token) and any(_says_other(token, table.header[one]) for one in columns):
+        return False
     if token in PERCENTS and not any(header_words(table.header[one]) & RATIOS for one in columns):
         return False
     elsewhere = [one for one, numeric in enumerate(table.numeric) if numeric and one not in columns]
     if is_currency(token) and any(is_priced(table, one) for one in elsewhere):
         return any(is_priced(table, one) for one in columns)  # "rooms over 80 dollars", beside a price
     return not any(is_its_unit(token, table, one) for one in elsewhere)
+
+
+def _says_other(token: str, header: str) -> bool:
+    """Whether a header says in brackets something else that it is counted in, also such a unit as nobody knows: "km³"."""
+    said = {word for part in bracketed(header) for word in tokens_of(part)}
+    return bool(said) and not any(may_mean(token, word) for word in said)
 
 
 def _names_source(reading: TableReading, at: int) -> bool:
