@@ -527,7 +527,7 @@ def _cut(piece: str) -> str:
     return f"{marker[0]}…" if marker else f"{indent}{'- ' if is_item(piece) else ''}…"
 
 
-_NUMBERED: Final = re.compile(r"[ \t]*+\d{1,3}[.)][ \t]")
+_NUMBERED: Final = re.compile(r"\A[ \t]*+\d{1,3}[.)][ \t]")
 
 
 def as_code(code: str, language: str = "") -> str:
