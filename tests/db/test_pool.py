@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cairn.wiring import Services
-from tests.waiting import hang_guard
+from tests.waiting import hang_guard, patience
 
 
 async def test_what_arrays_are_made_of_is_asked_once_in_a_process(services: Services) -> None:
@@ -74,5 +74,5 @@ async def test_a_statement_that_is_given_up_while_it_is_prepared_leaves_no_lock_
         asking.cancel()
         await asyncio.wait([asking])
     async with owner.transaction():
-        await owner.execute("SET LOCAL lock_timeout = '5s'")
+        await owner.execute(f"SET LOCAL lock_timeout = '{patience():.0f}s'")
         await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")

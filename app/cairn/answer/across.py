@@ -21,8 +21,6 @@ from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import (
     FACT_DOUBTED,
     PRESENT_ENOUGH,
-    READER_DOUBTS,
-    SURE,
     UNCALIBRATED,
     Calibration,
     Confidence,
@@ -157,9 +155,8 @@ async def extract_across(
 def _is_enough(confidence: Confidence, asked: Asked, read: float | None) -> bool:
     """Whether the quotation is shown: as within one language, a guess that the reader doubts (`read`: its log odds) says no
     number, time, sum or name (docs/adr/0133-whole-lists.md)."""
-    doubted = read is not None and read < READER_DOUBTS and confidence.value < SURE
     fact = asked.anything and not asked.way
-    return confidence.present >= (FACT_DOUBTED if doubted and fact else PRESENT_ENOUGH)
+    return confidence.present >= (FACT_DOUBTED if fact and confidence.is_doubted(read) else PRESENT_ENOUGH)
 
 
 @dataclass(frozen=True, slots=True)

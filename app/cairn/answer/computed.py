@@ -97,7 +97,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation == "sum" and _may_be_shares(cells):
         return False
-    if operation == "share" and found.measure is None:
+    if found.shares_rows:
         return cells.rows >= FEWEST and cells.share is not None and bool(cells.part)
     if operation in ("difference", "growth"):
         sound = cells.rows == cells.numbers == 2 == cells.asked and _value(found, cells) is not None
@@ -252,8 +252,7 @@ class _Writer:
         found, cells, words = self.found, self.cells, self.words
         target = found.target if found.operation == "share" and found.pair is None else None
         first, second = found.pair or (target.texts[0] if target else "", "")
-        rows = found.operation == "share" and found.measure is None
-        name = "rows" if rows else "part" if found.operation == "share" and found.pair else found.operation
+        name = "rows" if found.shares_rows else "part" if found.operation == "share" and found.pair else found.operation
         said = words[name].format(
             n=self._went_in(), measure=self._measure(),
             place=found.place, first=first, second=second, count=cells.kept,
@@ -271,7 +270,7 @@ class _Writer:
     def _went_in(self) -> int:
         """How many rows or numbers what came out is of; a list is some of all rows."""
         found, cells = self.found, self.cells
-        if found.operation == "share" and found.measure is None:
+        if found.shares_rows:
             return cells.rows
         if found.operation in ("count", "listing"):
             return cells.kept if found.operation == "count" else cells.all_rows

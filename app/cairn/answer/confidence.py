@@ -78,6 +78,10 @@ class Confidence:
         """Probability that the quotation answers."""
         return self.present * self.right
 
+    def is_doubted(self, read: float | None) -> bool:
+        """Whether it is a guess, and the reader doubts it (`read`: its log odds on the stretch; None: it has not read)."""
+        return read is not None and read < READER_DOUBTS and self.value < SURE
+
     def unsure(self) -> Confidence:
         """The same, so that it makes a guess at best."""
         return Confidence(self.present, min(self.right, GUESS / max(self.present, GUESS)))

@@ -24,7 +24,6 @@ from cairn.answer.confidence import (
     FACT_DOUBTED,
     FACT_ENOUGH,
     PRESENT_ENOUGH,
-    READER_DOUBTS,
     RIGHT_ENOUGH,
     SURE,
     UNCALIBRATED,
@@ -163,7 +162,7 @@ def _is_enough(confidence: Confidence, asked: Asked, enough: float, read: float 
         if confidence.value < RIGHT_ENOUGH:
             return False
         if asked.anything and not asked.way:
-            enough = FACT_DOUBTED if read < READER_DOUBTS and confidence.value < SURE else FACT_ENOUGH
+            enough = FACT_DOUBTED if confidence.is_doubted(read) else FACT_ENOUGH
     return confidence.present >= enough
 
 

@@ -75,6 +75,11 @@ class Computation:
     support: int = 0
 
     @property
+    def shares_rows(self) -> bool:
+        """Of how many rows so many are is asked for, and of no sum."""
+        return self.operation == "share" and self.measure is None
+
+    @property
     def order(self) -> str | None:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):

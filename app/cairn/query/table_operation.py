@@ -252,13 +252,10 @@ def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
     rising, falling = bool(words & RISING), bool(words & FALLING)
     if rising == falling or reading.comparison is not None:
         return None
-    heads = reading.heads()
-    pair = pair_of_columns(reading, Computation("difference"), heads)
-    if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
+    if (years := _take_two_years(reading)) is None:
         return None
-    reading.minus, reading.implied = pair.columns
+    reading.minus, reading.implied = years
     reading.comparison, reading.compared, reading.other = "more" if rising else "less", reading.implied, reading.minus
-    reading.spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
     return "highest" if rising == ("highest" in said) else "lowest"
 
 
@@ -282,13 +279,7 @@ def _read_how_much(reading: TableReading) -> Operation | None:
 def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
     """ "Which items fell from 2024 to 2025", "how many rose": rows whose number in one column is above or below another's."""
     asks = [*reading.phrases("listing", "count")]
-    if (
-        not said
-        or not said <= {"difference", "count"}
-        or "difference" not in said
-        or len(asks) != 1
-        or reading.comparison is not None
-    ):
+    if said not in ({"difference"}, {"difference", "count"}) or len(asks) != 1 or reading.comparison is not None:
         return None
     after = reading.span_after(asks[0].end)
     moves = reading.phrases("difference")
@@ -296,14 +287,21 @@ def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
     rising, falling = bool(words & RISING), bool(words & FALLING)
     if after is None or after.headers != {0} or after.cells or rising == falling or len(moves) != 1:
         return None
+    if (years := _take_two_years(reading)) is None:
+        return None
+    reading.other, reading.compared = years
+    reading.comparison = "more" if rising else "less"
+    return "count" if asks[0].phrases[0] == "count" else "listing"
+
+
+def _take_two_years(reading: TableReading) -> Sequence[int] | None:
+    """The columns of the two years that the question names, the earlier one first; what names them is spent."""
     heads = reading.heads()
     pair = pair_of_columns(reading, Computation("difference"), heads)
     if pair is None or pair.pair is None or not all(map(is_year, pair.pair)):
         return None
-    reading.other, reading.compared = pair.columns
-    reading.comparison = "more" if rising else "less"
     reading.spend([span for span in heads if not span.headers.isdisjoint(pair.columns)])
-    return "count" if asks[0].phrases[0] == "count" else "listing"
+    return pair.columns
 
 
 def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
