@@ -44,7 +44,7 @@ PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 nu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install parquet demo test test-all check docs reference kill-rounds faults mutants leaderboards lock sbom release pin-images screenshots bench bench-peers serve wheel clean
+.PHONY: help install parquet demo test test-all check docs reference kill-rounds faults soak mutants leaderboards lock sbom release pin-images screenshots bench bench-peers serve wheel clean
 SHELL := /bin/sh
 export PIP_ROOT_USER_ACTION := ignore
 
@@ -111,6 +111,10 @@ kill-rounds: install $(STAMPS)/test ## kill -9 server, worker and PostgreSQL in 
 SEEDS ?= 1..200
 faults: install $(STAMPS)/test ## run schedules of faults made from SEEDS=1..200, and tell what must hold and did not
 	@$(PY) -m tests.faults.by_seed $(SEEDS) $(ARGS)
+
+MINUTES ?= 120
+soak: install $(STAMPS)/test ## mixed load of two tenants for MINUTES=120, with kills drawn by SEED=1: goodput, memory, what must hold
+	@$(PY) -m tests.faults.soak $(MINUTES) $(SEED) $(ARGS)
 
 N ?= 20
 mutants: install $(STAMPS)/test ## change N=20 numbers that decide answers, drawn by SEED=1: which does no test notice? (minutes)

@@ -145,7 +145,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        length = int(self.headers["content-length"])
+        if len(raw := self.rfile.read(length)) < length:  # the client gave up before it had said what it wants
+            self.close_connection = True
+            return
+        body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.scripted.requests.append(Received(self.path, headers, body))
         reply = self.scripted.next_reply(stream=bool(body.get("stream")))

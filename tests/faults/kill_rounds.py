@@ -10,13 +10,12 @@ import asyncio
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import asyncpg
 import httpx2
+from known_texts import PEOPLE, WORDS, Library, State, write_text
 from recounts import faults
 from served import ServedHome
 
@@ -27,12 +26,6 @@ Scene = Literal["index", "replace", "delete", "upload", "reindex", "communities"
 Target = Literal["server", "worker", "postmaster", "supervisor", "backend", "everything"]
 
 COLLECTION = "kill"
-WORDS = [
-    "granite", "basalt", "marble", "quartz", "trail", "summit", "ridge", "valley", "glacier", "cairn", "path", "marker",
-    "river", "bridge", "forest",
-]  # fmt: skip
-PEOPLE = ("Anna Kowalski", "Ben Okafor", "Clara Jensen", "David Moreau", "Eva Lindqvist", "Farid Haddad")
-PLACES = ("Silver Lake", "Old Mill", "Mount Harrow", "Granite Bridge")
 UPLOADS = 6
 """Files per round at most: each stays, and every reindex takes them all."""
 WORKING: dict[Scene, str] = {
@@ -40,66 +33,6 @@ WORKING: dict[Scene, str] = {
     "reindex": "%rag.%stage%", "communities": "%rag.communit%",
 }  # fmt: skip
 """Statements by which a round sees that it is in the middle of its scene."""
-
-
-@dataclass
-class State:
-    """What may be stored of a document: texts, None for nothing. One alone: it was acknowledged."""
-
-    may_be: set[str | None] = field(default_factory=lambda: {None})
-    turn: int = 0
-    """Raised when a write begins and when it ends."""
-    id: str | None = None
-    sent: set[str] = field(default_factory=set)
-
-
-class Library:
-    """What clients know, over all rounds."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.states: dict[str, State] = {}
-        self.jobs: dict[str, tuple[str, str]] = {}
-        """Of uploads that were accepted: job -> (document, text)."""
-        self.wrong: list[str] = []
-        self.done: Counter[str] = Counter()
-
-    def begin(self, name: str, text: str | None) -> State:
-        with self.lock:
-            state = self.states.setdefault(name, State())
-            state.turn += 1
-            if text is not None:
-                state.sent.add(text)
-        return state
-
-    def end(self, name: str, what: str, text: str | None, known: bool) -> None:
-        """The write is over; `known`: it was acknowledged."""
-        with self.lock:
-            state = self.states[name]
-            state.turn += 1
-            state.may_be = {text} if known else state.may_be | {text}
-            self.done[what if known else f"{what} unknown"] += 1
-
-    def quiet(self) -> dict[str, tuple[int, str | None]]:
-        """Documents whose state is known, and nobody writes now."""
-        with self.lock:
-            return {
-                name: (state.turn, next(iter(state.may_be)))
-                for name, state in self.states.items()
-                if state.turn % 2 == 0 and len(state.may_be) == 1
-            }
-
-
-def write_text(chance: random.Random, name: str, turn: int) -> str:
-    """Unlike every other; with people and places for the graph."""
-    parts = [f"Version {turn} of {name}."]
-    for _ in range(chance.randint(1, 12)):
-        first, second = chance.sample(PEOPLE, 2)
-        parts.append(f"{first} met {second} at {chance.choice(PLACES)} and they built a {chance.choice(WORDS)} marker.")
-        parts.append("The " + " ".join(chance.choices(WORDS, k=chance.randint(5, 60))) + ".")
-        if chance.random() < 0.3:
-            parts.append("\n\n")
-    return " ".join(parts).replace(" \n\n ", "\n\n").strip()
 
 
 class Clients:
@@ -206,18 +139,8 @@ class Clients:
             return
         after = self.library.quiet()
         for one in answer.json()["results"]:
-            self._judge(one, before, after)
+            self.library.judge(one, before, after)
         self.library.done["searched"] += 1
-
-    def _judge(self, one: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
-        """A passage that was found is of a text that the document has, or may have had during the search."""
-        name = one["external_id"]
-        state = self.library.states[name]
-        steady = before.get(name) is not None and before.get(name) == after.get(name)
-        with self.library.lock:
-            texts = [before[name][1]] if steady else list(state.sent)
-        if not any(text is not None and text[one["start"] : one["end"]] == one["content"] for text in texts):
-            self.library.wrong.append(f"{name}: found {one['content'][:80]!r}, which is not in what was acknowledged")
 
 
 class Round:
