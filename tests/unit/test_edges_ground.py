@@ -26,10 +26,10 @@ from cairn.answer.ground.check import (
     _on_side,
     _without_echo,
 )
+from cairn.answer.ground.contradiction import turned
 from cairn.answer.ground.evidence import SentenceEvidence, gather_evidence, read_sources
 from cairn.answer.ground.facts import Facts, check_facts, read_facts
 from cairn.answer.ground.places import Cell, stem
-from cairn.answer.ground.turned import turned
 from cairn.answer.ground.verdict import read_verdict
 from cairn.answer.reply import Spoken
 from cairn.domain.answer import Draft, SentenceSupport

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from cairn.answer.ground.binding import SourceText, crossed, other_fact, other_value, substituted, swapped
+from cairn.answer.ground.contradiction import SPEAKER, turned
 from cairn.answer.ground.facts import Facts, Readings, check_facts, read_facts
 from cairn.answer.ground.places import Cell, cells_of, places_of, stem, subject_stems
-from cairn.answer.ground.turned import SPEAKER, turned
 from cairn.language.dates import is_month
 from cairn.language.lexicon import every
 from cairn.language.names import COMMON_OPENERS
