@@ -39,7 +39,6 @@ def test_simple_prompt_has_minimal_constraints() -> None:
     found = constraints_of("What is the capital of France?")
     assert found == PromptConstraints()
     assert not found.explicit
-    assert not found.is_complex_query
 
 
 @pytest.mark.parametrize(

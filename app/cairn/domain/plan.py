@@ -157,11 +157,6 @@ class PromptConstraints:
         return self.min_searches + self.min_open_citations
 
     @property
-    def is_complex_query(self) -> bool:
-        """Whether anything is demanded that a plain question does not (of DocuChat's contract)."""
-        return self != PromptConstraints(estimated_min_answer_length=self.estimated_min_answer_length)
-
-    @property
     def explicit(self) -> bool:
         """Whether the prompt tells how to work, or several things about the answer, so that a plan is worth making."""
         ways = self.min_searches > 1 or self.min_open_citations > 0
