@@ -15,3 +15,11 @@ def new_id() -> UUID:
         (stamp & (1 << 48) - 1) << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1
     )
     return UUID(int=value)
+
+
+def as_id(text: str) -> UUID | None:
+    """What the text says, where it is an id in any spelling of one."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

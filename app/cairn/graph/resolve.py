@@ -10,6 +10,7 @@ from cairn.domain.code import SEPARATOR, SymbolQuery
 from cairn.domain.document import Collection
 from cairn.domain.graph import EntityCandidate, EntitySummary
 from cairn.domain.graph_view import Standing
+from cairn.domain.ids import as_id
 from cairn.domain.principal import Principal
 from cairn.errors import NotFoundError
 from cairn.graph.code.matching import fits, qualify_name
@@ -24,7 +25,7 @@ async def resolve_entity(
 ) -> Standing:
     """By id in any collection, or in the one that is named; by name in that or the default one. One that was merged into
     another is that other one. Raises NotFoundError, with names that may have been meant (`did_you_mean`)."""
-    if (entity_id := _as_id(entity)) and (known := await graph_view.load_standing(connection, principal, entity_id)):
+    if (entity_id := as_id(entity)) and (known := await graph_view.load_standing(connection, principal, entity_id)):
         if collection is None or known.collection == collection:
             return known
         raise NotFoundError(f"no entity {entity} in collection {collection[:140]}")
@@ -56,13 +57,6 @@ async def _explain_unknown(connection: Any, principal: Principal, collection: Co
     else:
         detail = f"no entity {shown!r} in collection {collection.name}"
     return NotFoundError(detail, did_you_mean=near)
-
-
-def _as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 # --- The entity that somebody names, and those with nearly that name where there is none ---

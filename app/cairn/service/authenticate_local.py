@@ -20,6 +20,7 @@ from uuid import UUID
 
 import structlog
 
+from cairn.domain.ids import as_id
 from cairn.domain.key import Grant, TokenClaims, hash_secret, is_well_formed
 from cairn.domain.principal import Caller, Principal
 from cairn.errors import CairnError, DatabaseUnavailableError, UnauthenticatedError
@@ -226,7 +227,7 @@ class KeyRing:
             if payload.startswith(keys.ECHO):
                 if payload == keys.ECHO + token:
                     heard.set()
-            elif (key_id := _as_id(payload)) is not None and self._reconsider(key_id):
+            elif (key_id := as_id(payload)) is not None and self._reconsider(key_id):
                 changed.set()
 
         await keys.listen(connection, hear)
@@ -276,10 +277,3 @@ class KeyRing:
         for key_id in set(asked) - live:
             for end in tuple(self._watched.get(key_id, ())):
                 end()
-
-
-def _as_id(payload: str) -> UUID | None:
-    try:
-        return UUID(payload)
-    except ValueError:
-        return None

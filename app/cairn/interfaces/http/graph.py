@@ -30,7 +30,15 @@ from cairn.interfaces.http.graph_models import (
     way_out,
 )
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, JobOut, job_out
-from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from cairn.interfaces.http.running import (
+    Cursor,
+    Limit,
+    ServicesDep,
+    TypedRoute,
+    decode_cursor,
+    decode_id,
+    encode_cursor,
+)
 from cairn.service import graph as graph_service
 from cairn.service import jobs as job_service
 
@@ -191,17 +199,9 @@ async def list_merges(
     services: ServicesDep, collection: Collection = None, cursor: Cursor = None, limit: Limit = 50
 ) -> MergePage:
     """Newest first, also those that were undone. Without `collection`: of all."""
-    found = await graph_service.list_merges(services, collection, before=_before(cursor), limit=limit + 1)
+    found = await graph_service.list_merges(services, collection, before=decode_id(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return MergePage(items=[merge_out(merge) for merge in found[:limit]], next_cursor=more)
-
-
-def _before(cursor: str | None) -> UUID | None:
-    key = decode_cursor(cursor)
-    try:
-        return UUID(key) if key else None
-    except ValueError:
-        raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
 
 @router.delete("/merges/{merge_id}", responses=problems.declare(409), summary="Undo a merge")

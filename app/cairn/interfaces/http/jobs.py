@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from cairn.domain.job import Job, JobStatus
-from cairn.errors import InputError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import ID_EXAMPLE, JOB_EXAMPLE, JobOut, example, job_out
-from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_id, encode_cursor
 from cairn.interfaces.http.sse import Frame, describe, event_stream
 from cairn.service import jobs as job_service
 from cairn.wiring import Services
@@ -48,17 +47,9 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> JobPage:
     """Newest first. Ended jobs are kept for `jobs.retentionDays` days."""
-    found = await job_service.list_jobs(services, status=status, before=_before(cursor), limit=limit + 1)
+    found = await job_service.list_jobs(services, status=status, before=decode_id(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return JobPage(items=[job_out(job) for job in found[:limit]], next_cursor=more)
-
-
-def _before(cursor: str | None) -> UUID | None:
-    key = decode_cursor(cursor)
-    try:
-        return UUID(key) if key else None
-    except ValueError:
-        raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
 
 @router.get("/jobs/{job_id}", summary="Look at a job")

@@ -13,7 +13,6 @@ from cairn.domain.access import MOST_NAMES
 from cairn.domain.key import ApiKey
 from cairn.domain.names import MAX_NAME
 from cairn.domain.principal import KeyLimits, Scope
-from cairn.errors import InputError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.models import ID_EXAMPLE, Body, example
 from cairn.interfaces.http.running import (
@@ -22,7 +21,7 @@ from cairn.interfaces.http.running import (
     RunningDep,
     ServicesDep,
     TypedRoute,
-    decode_cursor,
+    decode_id,
     encode_cursor,
 )
 from cairn.service import keys as key_service
@@ -123,11 +122,7 @@ async def create_key(body: NewKey, services: ServicesDep, response: Response) ->
 @router.get("/keys", summary="List keys")
 async def list_keys(services: ServicesDep, cursor: Cursor = None, limit: Limit = 50) -> KeyPage:
     """Of the caller's tenant, newest first, also those that were revoked or have expired."""
-    try:
-        before = UUID(decode_cursor(cursor)) if cursor else None
-    except ValueError:
-        raise InputError("the cursor is not one that this API gave out; start again without it") from None
-    found = await key_service.list_keys(services, before=before, limit=limit + 1)
+    found = await key_service.list_keys(services, before=decode_id(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return KeyPage(items=[KeyOut(**_fields(key)) for key in found[:limit]], next_cursor=more)
 

@@ -8,6 +8,7 @@ import binascii
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
 
 from fastapi import Depends, Query
 from fastapi.dependencies.utils import get_flat_params
@@ -184,6 +185,14 @@ def decode_cursor(cursor: str | None) -> str:
         return normalise(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
     except (UnicodeError, binascii.Error):
         raise InputError("the cursor is not one that this API gave out; start again without it") from None
+
+
+def decode_id(cursor: str | None) -> UUID | None:
+    """The same of a list whose keys are ids; None for its first page."""
+    try:
+        return UUID(decode_cursor(cursor)) if cursor else None
+    except ValueError:
+        raise InputError("the cursor is not one that this list gave out; start again without it") from None
 
 
 async def until_gone(request: Request, work: Awaitable[T]) -> T:

@@ -37,10 +37,3 @@ def read_uri(uri: str) -> tuple[str, tuple[str, ...]] | None:
         if match := pattern.fullmatch(uri):
             return template, tuple(map(unquote, match.groups()))
     return None
-
-
-def as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -12,8 +12,8 @@ from pydantic import Field
 from cairn.domain.document import Document
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.graph import EntitySummary
+from cairn.domain.ids import as_id
 from cairn.domain.passage import Mode
-from cairn.interfaces.mcp.addresses import as_id
 from cairn.interfaces.mcp.shapes import (
     CollectionsFound,
     DocumentInfo,

@@ -10,8 +10,9 @@ from uuid import UUID
 from mcp_types import ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate, TextResourceContents
 
 from cairn.domain.document import Collection, Document
+from cairn.domain.ids import as_id
 from cairn.errors import InputError, NotFoundError
-from cairn.interfaces.mcp.addresses import COLLECTION, DOCUMENT, PASSAGE, as_id, collection_uri, document_uri, read_uri
+from cairn.interfaces.mcp.addresses import COLLECTION, DOCUMENT, PASSAGE, collection_uri, document_uri, read_uri
 from cairn.service.documents import get_collection, get_document, list_collections, list_documents
 from cairn.service.passages import get_passage
 from cairn.wiring import Services
