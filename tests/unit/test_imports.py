@@ -14,7 +14,7 @@ REPO = Path(__file__).resolve().parents[2]
 
 
 def test_edges_reach_into_no_engine() -> None:
-    """The import contract keeps the modules away from api/, commands/ and the library; this the objects behind `Services`."""
+    """The import contract keeps the modules of interfaces/ and the library away from it; this the objects behind `Services`."""
     doors = REPO / "app" / "cairn" / "interfaces"
     files = [*doors.glob("http/*.py"), *doors.glob("cli/*.py"), REPO / "app/cairn/library.py"]
     reaches = [

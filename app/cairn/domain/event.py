@@ -73,7 +73,9 @@ class Cancelled:
     run_id: UUID
 
 
-Event = RunStarted | Progress | SourcesFound | Token | Answered | Failed | Cancelled
+StepEvent = Progress | SourcesFound | Token
+"""What a run says between its beginning and its end."""
+Event = RunStarted | StepEvent | Answered | Failed | Cancelled
 TERMINAL = (Answered, Failed, Cancelled)
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 from cairn.answer.confidence import PRESENT_ENOUGH
 from cairn.domain.answer import NOTHING_TO_READ, Coverage, Draft, Grounding, Origin
 from cairn.domain.code import CodeFinding
-from cairn.domain.event import Progress, SourcesFound, Token
+from cairn.domain.event import StepEvent, Token
 from cairn.domain.graph import GraphContext, joined_contexts
 from cairn.domain.passage import Leg, Passage, SearchRequest, SearchResult
 from cairn.domain.plan import QueryPlan
@@ -29,7 +29,7 @@ from cairn.providers.protocols import ChatModel, Embedder, WebSearch
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.plan import default_legs
 from cairn.runs.budget import ANSWERING, Budget
-from cairn.runs.choose import Route
+from cairn.runs.choose import AGENTS, Route
 from cairn.runs.corpus import Library, Searcher
 from cairn.runs.recall import window
 from cairn.settings import Settings
@@ -37,11 +37,7 @@ from cairn.store.vectors import EmbeddingModel
 
 AT_ONCE: Final = 2
 """Searches of one run that are under way together; the pool of connections is small."""
-TOOL_STRATEGIES: Final = frozenset({"react", "planned", "iterative"})
-"""Their searches are many, and a model reads what they find: a chat model reranks them only where that is asked for."""
 
-StepEvent = Progress | SourcesFound | Token
-"""What a run says between its beginning and its end."""
 Report = Callable[[StepEvent], None]
 
 
@@ -207,12 +203,13 @@ class Run:
         """Search the question's collection, and keep what was found for the trace. `by_words`: the lexical leg alone, each
         document once. Raises CairnError."""
         legs: tuple[Leg, ...] = ("lexical",) if by_words else default_legs(self.settings)
-        by_type, by_agent = self.settings.graph.routing == "type", self.route.strategy in TOOL_STRATEGIES
+        by_type, by_agent = self.settings.graph.routing == "type", self.route.strategy in AGENTS
         request = SearchRequest(
             query, (self.question.collection,), top_k=top_k, legs=legs, filters=filters or None,
             rerank=False if by_words or not self.reranks else None, group_by="document" if by_words else "passage",
             weights=self.plan.weights if by_type else None,
             classification=self.plan.classification if by_type else None,
+            # searches of agents are many, and a model reads what they find: a chat model reranks on request only
             chat_reranks=self.settings.agents.rerank_by_model if by_agent else None,
             asked=self.plan.text if by_agent or self.route.strategy == "corrective" else None,
         )  # fmt: skip

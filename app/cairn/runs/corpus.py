@@ -181,7 +181,7 @@ class Library:
     async def within(
         self, collection: str, wanted: Mapping[UUID, UUID | None], *, filters: Mapping[str, Any] | None
     ) -> list[Passage]:
-        """The same, each with the chunk that it is wanted with, if any; without those of other collections, and of documents
+        """Passages, each with the chunk that it is wanted with, if any; without those of other collections, and of documents
         that do not meet the filters."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             scope = await tools.in_scope(connection, self.principal, collection, dict(filters or {}), list(wanted))

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from cairn.domain.answer import Answer, Citation
-from cairn.domain.event import Progress, SourcesFound, Token
+from cairn.domain.event import Progress, SourcesFound, StepEvent, Token
 from cairn.domain.passage import Passage
 from cairn.language.links import Known, known
 from cairn.language.outbound import INSTEAD, Outbound, filtered, without_links_inside
-from cairn.runs.context import Record, Report, StepEvent
+from cairn.runs.context import Record, Report
 
 NO_MODEL: Final = frozenset({"extractive", "fixed", "sql", "graph"})
 """Answerers whose words are ours, or quotations."""

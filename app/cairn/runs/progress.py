@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from cairn.domain.event import Progress, SourcesFound, Token
+from cairn.domain.event import Progress, StepEvent
 from cairn.domain.passage import Passage
-
-Step = Progress | SourcesFound | Token
 
 QUERY_CHARS: Final = 80
 """Of a query that is named."""
@@ -59,11 +57,11 @@ def grading(passages: int, percent: int = 55) -> Progress:
     return Progress("grade", percent, f"Grading {counted(passages, 'passage')}", numbers={"passages": passages})
 
 
-def never_back(report: Callable[[Step], None]) -> Callable[[Step], None]:
+def never_back(report: Callable[[StepEvent], None]) -> Callable[[StepEvent], None]:
     """The same, where a step that comes again after a later one is told with as much as was reached."""
     reached = 0
 
-    def tell(event: Step) -> None:
+    def tell(event: StepEvent) -> None:
         nonlocal reached
         if isinstance(event, Progress):
             reached = max(reached, event.percent)

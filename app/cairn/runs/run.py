@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cairn.domain.answer import Answer
 from cairn.domain.code import CodeFinding
-from cairn.domain.event import Progress
+from cairn.domain.event import Progress, StepEvent
 from cairn.domain.plan import QueryPlan
 from cairn.domain.question import Question
 from cairn.errors import CairnError
@@ -15,7 +15,7 @@ from cairn.query.complexity import SEVERAL_STEPS
 from cairn.query.understand import understand
 from cairn.retrieve.plan import default_legs
 from cairn.runs.choose import Route, Situation, choose
-from cairn.runs.context import Deps, Record, Report, Run, StepEvent
+from cairn.runs.context import Deps, Record, Report, Run
 from cairn.runs.corpus import Scope
 from cairn.runs.finish import make_answer
 from cairn.runs.gather import can_widen, widen

@@ -28,6 +28,7 @@ from cairn.domain.event import (
     Progress,
     RunStarted,
     SourcesFound,
+    StepEvent,
     Surface,
     Token,
 )
@@ -35,7 +36,7 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.domain.trace import RunTrace
 from cairn.errors import CairnError, ConflictError, StoppingError
-from cairn.runs.context import Report, StepEvent
+from cairn.runs.context import Report
 from cairn.runs.log import DurableLog, EventLog, MemoryLog
 from cairn.runs.save import record_reads, save_end
 from cairn.settings import RunSettings

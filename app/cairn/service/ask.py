@@ -17,11 +17,11 @@ from cairn.providers.requests import metered_by
 from cairn.retrieve.trace import sample_trace
 from cairn.runs.context import Deps, Record, Report
 from cairn.runs.corpus import Library, Searcher
-from cairn.runs.finish import run_trace
 from cairn.runs.recall import widest, window
 from cairn.runs.run import answer
 from cairn.runs.sources import sources_of
 from cairn.runs.task import OnEnd, Task, Tracing, final, held
+from cairn.runs.trace import run_trace
 from cairn.service.epochs import of_one_state
 from cairn.service.runs import check_free
 from cairn.settings import Settings

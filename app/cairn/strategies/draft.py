@@ -41,8 +41,7 @@ from cairn.prompts import prompt_part
 from cairn.query.bare_subject import as_question
 from cairn.query.constraints import without_orders
 from cairn.retrieve.operators import parse_operators
-from cairn.runs.context import Material as Material
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import asking_again, checking, reading
 from cairn.strategies.check import (

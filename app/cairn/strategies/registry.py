@@ -1,4 +1,4 @@
-"""Every way to answer, by name: what `answering` can do, what agents can, and what installed packages add.
+"""Every way to answer, by name: the fixed ones, those of agents, and what installed packages add.
 
 A strategy is a coroutine function of a `Run` that returns an `Outcome`; docs/extending.md has a recipe for one of your own.
 """

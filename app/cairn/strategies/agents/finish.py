@@ -22,7 +22,7 @@ from cairn.domain.passage import Passage
 from cairn.errors import ProviderError
 from cairn.language.fence import quoted
 from cairn.prompts import prompt_part
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import best_confidence
 from cairn.runs.progress import asking_again, checking
 from cairn.strategies.agents.memory import Memory, OwnAnswer
@@ -37,7 +37,7 @@ from cairn.strategies.check import (
     note_attempt,
     unsupported_sentences,
 )
-from cairn.strategies.draft import Material, advise, answer_from, passages_to_check, settle, write_answer
+from cairn.strategies.draft import advise, answer_from, passages_to_check, settle, write_answer
 from cairn.strategies.fast import fast
 from cairn.strategies.web import answer_from_web
 

@@ -20,12 +20,11 @@ from cairn.answer.context import Context
 from cairn.answer.grade import Grade
 from cairn.domain.passage import Passage
 from cairn.providers.protocols import Message, ToolCall, ToolProtocol
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.strategies.agents.missing import Missing
 from cairn.strategies.agents.tools.show import cut
 from cairn.strategies.agents.tools.tool import Toolbox, ToolResult
 from cairn.strategies.check import Checked
-from cairn.strategies.draft import Material
 
 KEEP_FULL: Final = 2
 """Steps told in full; of older ones the thought and the action."""

@@ -29,7 +29,7 @@ from cairn.query.multi_hop import multi_hop
 from cairn.query.rewrite_after import rewrite_after
 from cairn.query.rewrite_by_model import rewrite_query_by_model
 from cairn.retrieve.operators import parse_operators
-from cairn.runs.context import Outcome, Run, SubquestionPassages, half_up
+from cairn.runs.context import Material, Outcome, Run, SubquestionPassages, half_up
 from cairn.runs.gather import gather, merge, widen
 from cairn.runs.progress import counted, documents_of, grading, reading, searching
 from cairn.settings import AgenticSettings
@@ -39,7 +39,7 @@ from cairn.strategies.agents.loop import work
 from cairn.strategies.agents.memory import Look, Memory, OwnAnswer
 from cairn.strategies.agents.tools.registry import open_toolbox
 from cairn.strategies.check import Checked, feedback
-from cairn.strategies.draft import Material, attempt_answer, give_up_writing, quote_from
+from cairn.strategies.draft import attempt_answer, give_up_writing, quote_from
 from cairn.strategies.fast import answer_empty
 
 CANDIDATES: Final = 20

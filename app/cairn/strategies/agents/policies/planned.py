@@ -25,7 +25,7 @@ from cairn.domain.event import Progress
 from cairn.domain.passage import Passage
 from cairn.errors import ProviderError, ProviderResponseError
 from cairn.providers.protocols import ToolCall, ToolProtocol
-from cairn.runs.context import Outcome, Run
+from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.progress import counted, documents_of, never_back
 from cairn.strategies.agents.demands import Demands, read_demands
 from cairn.strategies.agents.finish import Conclusion, check_own, cite_draft, finish, material_of
@@ -54,7 +54,6 @@ from cairn.strategies.agents.tools.endings import FINAL
 from cairn.strategies.agents.tools.registry import PLANNED_TOOLS, open_toolbox
 from cairn.strategies.agents.tools.tool import ToolResult
 from cairn.strategies.check import feedback
-from cairn.strategies.draft import Material
 from cairn.strategies.fast import answer_empty
 
 PLAN_TOKENS: Final = 600
