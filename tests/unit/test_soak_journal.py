@@ -60,4 +60,6 @@ def test_what_is_stored_is_compared_with_what_was_acknowledged() -> None:
     assert differences("alpha", library, {kept: "text"}) == []
     assert differences("alpha", library, {kept: "text", ("alpha", "unsure"): "text", ("beta", "x"): "y"}) == []
     assert differences("alpha", library, {}) == ["alpha: kept is None where it may be ['text']"]
-    assert differences("alpha", library, {kept: "text", ("alpha", "x"): "y"}) == ["alpha: x is there, and nobody wrote it"]
+    assert differences("alpha", library, {kept: "text", ("alpha", "x"): "y"}) == [
+        "alpha: x is there, and nobody wrote it"
+    ]
