@@ -298,6 +298,16 @@ END
 $$;
 COMMENT ON FUNCTION rag.rules_of IS 'Of external ids that a rule gives an access list: the rule with the longest prefix.';
 
+-- What a document held with an access list of its own is known when it holds something else, so that the list goes along when the content
+-- comes under another name. The last 16, of which a replacement counts twice: before it is read, and when it is published.
+CREATE OR REPLACE FUNCTION rag.remember_readers(formerly jsonb, content bytea, readers text[]) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE WHEN formerly -> 0 = held.entry THEN formerly
+    ELSE jsonb_path_query_array(held.entry || coalesce(formerly, '[]'), '$[0 to 15]') END
+  FROM (SELECT jsonb_build_object('content', encode(content, 'hex'), 'readers', readers) AS entry) AS held
+$$;
+COMMENT ON FUNCTION rag.remember_readers IS 'What a document held before, with one more content and its readers.';
+
 CREATE OR REPLACE FUNCTION rag.await_writers(collection uuid) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 DECLARE

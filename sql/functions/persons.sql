@@ -99,7 +99,7 @@ BEGIN
     WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys) ORDER BY k.id;
   RETURN QUERY SELECT 'usage', to_jsonb(u) FROM key_usage u WHERE u.tenant_id = tenant AND u.key_id = ANY (counted) ORDER BY u.day;
   RETURN QUERY SELECT 'access', jsonb_build_object('document_id', d.id, 'external_id', d.external_id, 'title', d.title) FROM documents d
-    WHERE d.tenant_id = tenant AND d.access && names ORDER BY d.id;
+    WHERE d.tenant_id = tenant AND (d.access && names OR d.formerly IS NOT NULL AND unnamed(d.formerly, names, '') <> d.formerly) ORDER BY d.id;
   RETURN QUERY SELECT 'access_rule', jsonb_build_object('collection_id', r.collection_id, 'folder', r.prefix) FROM access_rules r
     WHERE r.tenant_id = tenant AND r.access && names ORDER BY r.collection_id, r.prefix;
   RETURN QUERY SELECT 'audit', to_jsonb(a) FROM audit_events a
@@ -170,6 +170,8 @@ BEGIN
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'access_rules'; RETURN NEXT;
   UPDATE documents u SET access = ARRAY(SELECT CASE WHEN r = ANY (names) THEN 'person:' || mark ELSE r END FROM unnest(u.access) AS r)
   WHERE u.tenant_id = tenant AND u.access && names AND u.access_from IS NOT NULL;
+  UPDATE documents u SET formerly = unnamed(u.formerly, names, 'person:' || mark)
+  WHERE u.tenant_id = tenant AND u.formerly IS NOT NULL AND unnamed(u.formerly, names, 'person:' || mark) <> u.formerly;
   UPDATE sources u SET access = unnamed(u.access, names, 'person:' || mark)
   WHERE u.tenant_id = tenant AND unnamed(u.access, names, 'person:' || mark) <> u.access;
   UPDATE api_keys k SET created_by = mark WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys);

@@ -13,7 +13,9 @@ WITH known AS (
     AS n (id, external_id, title, content_hash, media_type, metadata, byte_size, origin, access)
   LEFT JOIN rag.rules_of($2, $5::text[]) AS r ON r.external_id = n.external_id
   ORDER BY n.external_id COLLATE "C"
-  ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin)
+  ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin),
+    formerly = CASE WHEN d.access IS NULL OR d.access_from IS NOT NULL OR d.content_hash = excluded.content_hash THEN d.formerly
+      ELSE rag.remember_readers(d.formerly, d.content_hash, d.access) END
   RETURNING id, external_id, title, version, status, content_hash, media_type, passage_count, chunk_count, byte_size, metadata,
     loader_revision, access, access_from
 )
@@ -27,11 +29,28 @@ SELECT rag.set_document_access($1, $2, $3)
 
 -- name: restricted_contents
 -- Documents with the content of one that has an access list of its own, with that list, null where theirs is of a rule or they have none.
-SELECT d.content_hash, d.external_id, CASE WHEN d.access_from IS NULL THEN d.access END AS access FROM rag.documents d
-WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.content_hash IN (
-  SELECT o.content_hash FROM rag.documents o
-  WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.access IS NOT NULL AND o.access_from IS NULL)
-ORDER BY d.external_id COLLATE "C"
+-- After them, under no name, what such a document held before, unless everybody reads it elsewhere: for whom that list and the one that
+-- the document has now both name, or where these have nobody in common for whom it was.
+WITH formerly AS MATERIALIZED (
+  SELECT DISTINCT ON (f.content) decode(f.content, 'hex') AS content_hash,
+    coalesce(nullif(ARRAY(SELECT r FROM unnest(f.readers) AS r WHERE r = ANY (d.access)), '{}'), f.readers) AS access
+  FROM rag.documents d
+  CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(d.formerly) AS (content text, readers text[])) WITH ORDINALITY AS f (content, readers, place)
+  WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.formerly IS NOT NULL
+  ORDER BY f.content, f.place, d.external_id COLLATE "C"
+)
+SELECT found.* FROM (
+  SELECT d.content_hash, d.external_id, CASE WHEN d.access_from IS NULL THEN d.access END AS access FROM rag.documents d
+  WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.content_hash IN (
+    SELECT o.content_hash FROM rag.documents o
+    WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.access IS NOT NULL AND o.access_from IS NULL)
+  UNION ALL
+  SELECT f.content_hash, NULL, f.access FROM formerly f
+  WHERE NOT EXISTS (
+    SELECT 1 FROM rag.documents d
+    WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.content_hash = f.content_hash AND d.access IS NULL)
+) AS found
+ORDER BY found.external_id COLLATE "C" NULLS LAST
 
 -- name: access_of_passage
 SELECT d.access FROM rag.passages p JOIN rag.documents d ON d.tenant_id = p.tenant_id AND d.id = p.document_id

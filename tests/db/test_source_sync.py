@@ -402,6 +402,64 @@ async def test_a_file_that_was_moved_takes_the_readers_along_that_it_has_of_its_
     assert await ids(outsider) == {"papers/a.md", "papers/three.md"}
 
 
+@pytest.mark.parametrize("way", ["in turns", "broken off", "files"])
+async def test_files_that_trade_names_keep_their_readers_however_the_reading_is_cut(
+    services: Services, folder: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each content is read by whom it was for, though the first to be read has taken the place of the other's only document."""
+    source = await follow(services, folder, prefix="papers") if way != "files" else None
+    if source is None:
+        await ingest_files(services, "default", select_files([folder]), lambda _: None)
+    readers = {"one.md": ["group:red", "group:grey"], "two.md": ["group:grey"], "three.md": ["group:blue"]}
+    texts = {name: (folder / name).read_text() for name in (*readers, "hr/pay.md")}
+    for name, access in readers.items():
+        await change_document(
+            services, "default", await find_document_id(services, "default", f"papers/{name}"), access=access
+        )
+    traded = (("one.md", "two.md"), ("two.md", "three.md"), ("three.md", "hr/pay.md"), ("hr/pay.md", "one.md"))
+    for name, of in traded:
+        (folder / name).write_text(texts[of])
+        if source is None:
+            await ingest_files(services, "default", select_files([folder / name], base=folder.parent), lambda _: None)
+    if source:
+        monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", 0.0)
+        turns, job = 0, await sources.sync(services, source.id)
+        while not (await get_job(services, job.id)).ended:
+            await work(services)
+            await stop_waiting(services, job.id)
+            turns += 1
+            if way == "broken off" and not (await get_job(services, job.id)).ended:
+                await cancel_job(services, job.id)
+                job = await sources.sync(services, source.id)
+        assert turns >= 4
+    found = {one.external_id: one.access for one in await list_documents(services, "default")}
+    assert found["papers/one.md"] == ["group:grey"]
+    assert found["papers/two.md"] == ["group:blue"]
+    assert found["papers/three.md"] == ["group:blue"]  # of what everybody may read, in the place of what few may
+    assert found["papers/hr/pay.md"] in (["group:grey"], ["group:grey", "group:red"])
+    for name, of in traded:
+        _, text = await get_document(services, "default", await find_document_id(services, "default", f"papers/{name}"))
+        assert text == texts[of]
+
+
+async def test_a_file_that_is_emptied_keeps_its_document_and_its_readers_where_it_has_some(
+    services: Services, folder: Path
+) -> None:
+    """A file that is just being written is empty for a moment: what it holds then is for the same readers."""
+    source = await follow(services, folder)
+    one = await find_document_id(services, "default", "papers/one.md")
+    await change_document(services, "default", one, access=["group:red"])
+    for name in ("one.md", "two.md"):
+        (folder / name).write_text("")
+    source = await again(services, source.id)
+    assert await ids(services) == PAPERS - {"papers/two.md"}
+    assert source.failed == 1
+    (folder / "one.md").write_text("The wages of all.")
+    await again(services, source.id)
+    found, text = await get_document(services, "default", one)
+    assert (found.access, text) == (["group:red"], "The wages of all.")
+
+
 async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Services, folder: Path) -> None:
     source = await follow(services, folder, access={"hr": ["group:personnel"], "": ["group:staff", "group:board"]})
     await set_folder_access(services, "default", "papers/hr", ["group:board"])

@@ -9,8 +9,9 @@ from typing import TypeAlias
 from cairn.domain.document import Source
 from cairn.ingest.prepare import source_hash
 
-RestrictedContents: TypeAlias = Mapping[bytes, Mapping[str, tuple[str, ...] | None]]
-"""Documents by hash of their content and external id, with access lists of their own: of each content at least one has a list."""
+RestrictedContents: TypeAlias = Mapping[bytes, Mapping[str | None, tuple[str, ...] | None]]
+"""Documents by hash of their content and external id, with access lists of their own: of each content at least one has a list.
+None instead of an id: a document that had the content before."""
 
 
 def keep_readers(source: Source, restricted: RestrictedContents) -> Source:

@@ -62,6 +62,11 @@ TURN_SECONDS = 300.0
 for a large or slow source to its end."""
 
 
+READERS_SECONDS = 10.0
+"""How long it is taken for known which documents have access lists of their own: somebody may give one its list meanwhile, and to
+ask takes a look at each document of the collection."""
+
+
 def sync_key(source_id: UUID) -> str:
     """One synchronisation of a source at a time."""
     return f"{SYNC_SOURCE}:{source_id}"
@@ -129,6 +134,7 @@ class _Run:
         self._skipped: set[str] = set()
         self._known: Mapping[str, KnownFile] = {}
         self._restricted: RestrictedContents = {}
+        self._ask_readers = 0.0
         self._next_read = 0.0
         self._turn_ends = time.monotonic() + TURN_SECONDS
         self._left = False
@@ -139,9 +145,6 @@ class _Run:
         listed = await self._list(connector)
         async with self._database.transaction(self._principal, readonly=True) as connection:
             rows = await sources.list_known(connection, self._principal, self._source.id, self._context.job.id)
-            self._restricted = await documents.restricted_contents(
-                connection, self._principal, self._target.collection_id
-            )
         known = {
             row.path: KnownFile(
                 row.external_id,
@@ -275,6 +278,11 @@ class _Run:
                 refused.append(sources.ReadFile(path, "", None, "failed", error.detail))
         async with self._database.transaction(self._principal) as connection:
             own = await sources.claim_files(connection, self._principal, self._source, named)
+            if time.monotonic() >= self._ask_readers:
+                self._restricted = await documents.restricted_contents(
+                    connection, self._principal, self._target.collection_id
+                )
+                self._ask_readers = time.monotonic() + READERS_SECONDS
             if refused:
                 await sources.record_files(connection, self._principal, self._source.id, refused)
         own -= {file.path for file in refused}
@@ -288,15 +296,20 @@ class _Run:
         except SourceFileGone:
             return None
         except SourceFileTooLarge as error:
-            self._failed += 1
-            failed = sources.ReadFile(path, file.version, file.content_id, "failed", str(error))
-            async with self._database.transaction(self._principal) as connection:
-                await sources.record_files(connection, self._principal, self._source.id, [failed])
+            await self._fail(path, file, str(error))
             return None
         try:
             sniff(path.rpartition("/")[2], content)
         except (EmptyDocumentError, UnsupportedTypeError) as error:
-            await self._skip(path, file, error.title.lower())
+            external_id = normalise(self._source.wish.external_id(path))
+            if any(known.get(external_id) for known in self._restricted.values()):
+                # it may just be being written: what it holds next is for the same readers, whom only the document knows
+                why = (
+                    f"{error.title.lower()}; as its document is for some readers alone, it stays until the file is gone"
+                )
+                await self._fail(path, file, why)
+            else:
+                await self._skip(path, file, error.title.lower())
             return None
         self._contents[path] = file.content_id or hashlib.sha256(content).hexdigest()
         source = Source(
@@ -306,6 +319,12 @@ class _Run:
             metadata={"url": file.address},
         )
         return await asyncio.to_thread(keep_readers, source, self._restricted) if self._restricted else source
+
+    async def _fail(self, path: str, file: RemoteFile, why: str) -> None:
+        self._failed += 1
+        failed = sources.ReadFile(path, file.version, file.content_id, "failed", why)
+        async with self._database.transaction(self._principal) as connection:
+            await sources.record_files(connection, self._principal, self._source.id, [failed])
 
     async def _skip(self, path: str, file: RemoteFile, why: str) -> None:
         """Note a file that is no document, and remove the one that it was."""

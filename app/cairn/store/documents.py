@@ -227,10 +227,10 @@ async def set_access(connection: Any, collection_id: UUID, document_id: UUID, ac
 
 async def restricted_contents(
     connection: Any, principal: Principal, collection_id: UUID
-) -> dict[bytes, dict[str, tuple[str, ...] | None]]:
+) -> dict[bytes, dict[str | None, tuple[str, ...] | None]]:
     """Contents of documents that have an access list of their own, by hash (`source_hash`): all documents of the collection that
-    have this content, by external id, with their own lists, where they have one."""
-    found: dict[bytes, dict[str, tuple[str, ...] | None]] = {}
+    have this content, by external id, with their own lists, where they have one; under None that of one that had it before."""
+    found: dict[bytes, dict[str | None, tuple[str, ...] | None]] = {}
     for row in await connection.fetch(SQL["restricted_contents"], principal.tenant_id, collection_id):
         access = row["access"]
         found.setdefault(row["content_hash"], {})[row["external_id"]] = None if access is None else tuple(access)

@@ -59,6 +59,9 @@ FROM rag.chunks k, rag.embedding_models m;
 INSERT INTO rag.embedded_ahead (tenant_id, document_id, model_id, content_hash, embedding)
 SELECT e.tenant_id, e.document_id, e.model_id, decode(md5(e.chunk_id::text), 'hex'), e.embedding
 FROM rag.embeddings e LIMIT 5000;
+INSERT INTO rag.jobs (tenant_id, id, kind, status, dedupe_key)
+SELECT t.id, md5('j' || i)::uuid, 'sync_source', 'succeeded', nullif('key' || i % 500, 'key0')
+FROM rag.tenants t, generate_series(1, 20000) i;
 UPDATE rag.collections c SET chunk_count = (SELECT count(*) FROM rag.chunks k WHERE k.collection_id = c.id);
 """
 
@@ -426,6 +429,15 @@ async def test_listing_documents_reads_one_page(either: Any) -> None:
         )
         assert "documents_tenant_id_collection_id_external_id_key" in indexes(nodes)
         assert max(node["Actual Rows"] for node in nodes) <= most
+
+
+async def test_the_last_jobs_of_a_key_are_read_by_it(undone: Any) -> None:
+    """Of some thousand that have ended, and of which each caller sees those that they may."""
+    for principals in ("*", "{group:reader}"):
+        await undone.execute("SELECT set_config('app.principals', $1, true)", principals)
+        nodes = await plan(undone, load_queries("jobs")["of_key"].rstrip("; \n"), tenant(), "key7", 20)
+        assert indexes(nodes) == {"jobs_key_idx"}, nodes
+        assert (nodes[0]["Actual Rows"], scans(nodes)) == (20, set())
 
 
 async def test_documents_that_mention_a_word_are_found_by_the_index_of_words(connection: Any) -> None:

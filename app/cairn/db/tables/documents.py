@@ -162,6 +162,13 @@ documents = Table(
         nullable=True,
     ),
     col("access_from", Text, "Folder whose rule gives its access list; null: it has its own, or none.", nullable=True),
+    col(
+        "formerly",
+        JSONB,
+        "Contents that it held before while it had an access list of its own, last first: [{content: hash, readers: list}]; "
+        "null: none.",
+        nullable=True,
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "collection_id", "external_id"),
     ForeignKeyConstraint(
@@ -177,6 +184,7 @@ documents = Table(
         postgresql_where=text("access IS NOT NULL"),
     ),
     Index("documents_open_idx", "tenant_id", "collection_id", postgresql_where=text("access IS NULL")),
+    Index("documents_formerly_idx", "tenant_id", "collection_id", postgresql_where=text("formerly IS NOT NULL")),
     comment="Documents with their state; the text is in rag.document_texts.",
 )
 

@@ -229,6 +229,9 @@ jobs = Table(
         unique=True,
         postgresql_where=text("status IN ('queued', 'running')"),
     ),
+    Index(  # the last ones of a source
+        "jobs_key_idx", "tenant_id", "dedupe_key", "id", postgresql_where=text("dedupe_key IS NOT NULL")
+    ),
     comment="Durable jobs: claimed with a lease, resumed when the lease runs out, parked after too many claims.",
 )
 
