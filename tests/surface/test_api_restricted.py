@@ -238,6 +238,26 @@ def test_no_room_of_the_page_tells_of_restricted_documents(place: tuple[Api, Rea
             tells_nothing(path, shown.text, victim, sent=path)
 
 
+def test_a_conversation_that_is_withheld_is_deleted_no_more_than_one_that_does_not_exist(
+    place: tuple[Api, Readers, Victim, str],
+) -> None:
+    api, readers, victim, _ = place
+    session = victim.ids["session_id"]
+    for key in (readers.former, readers.outsider):
+        told = {one: [api.client.delete(f"/chat/{way}/{one}", headers=bearer(key)) for way in ("sessions", "history")]
+                for one in (session, "nobody-began-it")}  # fmt: skip
+        assert {one: [answer.status_code for answer in answers] for one, answers in told.items()} == {
+            session: [404, 204], "nobody-began-it": [404, 204]
+        }  # fmt: skip
+        texts = {answers[0].json()["detail"].replace(one, "it") for one, answers in told.items()}
+        assert len(texts) == 1
+        assert (
+            api.client.patch(f"/chat/sessions/{session}", json={"title": "x"}, headers=bearer(key)).status_code == 404
+        )
+    kept = api.client.get(f"/chat/sessions/{session}/messages", headers=bearer(readers.whole))
+    assert MARKER in kept.text
+
+
 def test_no_operation_tells_of_restricted_documents(place: tuple[Api, Readers, Victim, str]) -> None:
     _, readers, victim, _ = place
     asked = 0

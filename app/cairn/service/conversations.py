@@ -92,8 +92,12 @@ async def rename_conversation(services: Services, session_id: str, title: str) -
 
 def _known(found: Conversation | None, session_id: str) -> Conversation:
     if found is None:
-        raise NotFoundError(f"no conversation {session_id}; see GET /chat/sessions")
+        raise _unknown(session_id)
     return found
+
+
+def _unknown(session_id: str) -> NotFoundError:
+    return NotFoundError(f"no conversation {session_id}; see GET /chat/sessions")
 
 
 def _one_line(text: str, what: str) -> str:
@@ -116,9 +120,16 @@ async def get_history(services: Services, session_id: str, *, after: int = 0, li
     return found
 
 
+async def delete_conversation(services: Services, session_id: str) -> None:
+    """As `delete_history`. Raises InputError, NotFoundError."""
+    if not await delete_history(services, session_id):
+        raise _unknown(check_session_id(session_id))
+
+
 async def delete_history(services: Services, session_id: str) -> bool:
     """Remove a conversation: its messages, the text of its runs in traces, and cached results of what it asked. False for
-    an unknown one. What is being answered meanwhile begins it anew. Raises InputError."""
+    an unknown one, and for one that is withheld from the caller, which stays. What is being answered meanwhile begins it anew.
+    Raises InputError."""
     session_id = check_session_id(session_id)
     await services.traces.flush()
     async with services.database.transaction(services.principal) as connection:

@@ -126,8 +126,8 @@ async def rename_conversation(
 @router.delete("/chat/sessions/{session_id}", tags=["conversations"], status_code=204, summary="Delete a conversation")
 async def delete_conversation(session_id: SessionId, services: ServicesDep) -> None:
     """Its messages, and the text of its questions and answers in traces and in the retrieval cache. What is being answered
-    meanwhile begins it anew. One that does not exist is deleted already."""
-    await conversation_service.delete_history(services, session_id)
+    meanwhile begins it anew. 404 for one that does not exist or is withheld from the caller, which stays."""
+    await conversation_service.delete_conversation(services, session_id)
 
 
 def _conversation_out(found: Conversation) -> ConversationOut:
@@ -192,7 +192,8 @@ def message_out(message: SavedMessage) -> MessageOut:
     summary="Delete what was said in a conversation",
 )
 async def delete_history(session_id: SessionId, services: ServicesDep) -> None:
-    """The same as `DELETE /chat/sessions/{session_id}`."""
+    """The same as `DELETE /chat/sessions/{session_id}`, but 204 also where nobody began the conversation, as its history is
+    empty then."""
     await conversation_service.delete_history(services, session_id)
 
 
