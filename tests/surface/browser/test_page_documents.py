@@ -318,7 +318,17 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     form.get_by_label("Address", exact=True).fill("sftp://files.example.org/srv")
     expect(form.get_by_label("Fingerprint of the server's key")).to_be_visible()
     expect(form.get_by_label("Password", exact=True)).to_have_attribute("type", "password")
-    form.get_by_label("Address", exact=True).fill(address)
+    form.get_by_label("Password", exact=True).fill("open sesame")
+    for retyped, shown in (
+        ("sf", 0),
+        ("sftp://files.example.org/srv/a", 1),
+        (address, 0),
+    ):  # what was typed is not lost
+        form.get_by_label("Address", exact=True).fill(retyped)
+        expect(form.get_by_label("Password", exact=True)).to_have_count(shown)
+        if shown:
+            expect(form.get_by_label("Password", exact=True)).to_have_value("open sesame")
+    expect(form.get_by_label("Pages a second at most")).to_have_value("many")
     form.get_by_label("Pages a second at most").fill("50")
     form.get_by_role("button", name="Follow it").click()
     row = sources.get_by_role("listitem").filter(has_text=address)

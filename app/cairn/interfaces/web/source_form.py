@@ -23,11 +23,12 @@ _MULTILINE: Final = frozenset({"private_key", "service_account"})
 @dataclass
 class _KindFields:
     """Fields for the options and secrets that the kind of an address takes, drawn anew where it is another kind. What was typed
-    stays for what that takes, too."""
+    is kept while an address is retyped, which is of another kind or of none meanwhile, and given to whichever takes it, too."""
 
     text: Texts
     options: dict[str, ui.input] = field(default_factory=dict)
     secrets: dict[str, ui.input | ui.textarea] = field(default_factory=dict)
+    typed: dict[str, str] = field(default_factory=dict)
 
     def draw(self) -> None:
         self._place = ui.column().classes("w-full gap-2")
@@ -37,15 +38,15 @@ class _KindFields:
         names = sources.list_fields(address)
         if names == (list(self.options), list(self.secrets)):
             return
-        typed = self.values(self.options) | self.values(self.secrets)
+        self.typed |= {name: one.value or "" for name, one in (self.options | self.secrets).items()}
         self.options, self.secrets = {}, {}
         self._place.clear()
         with self._place:
             with ui.row().classes("w-full gap-2"):
                 for name in names[0]:
-                    self.options[name] = ui.input(self.text(f"sources.option_{name}"), value=typed.get(name, ""))
+                    self.options[name] = ui.input(self.text(f"sources.option_{name}"), value=self.typed.get(name, ""))
                 for name in names[1]:
-                    self.secrets[name] = self._draw_secret(name, typed.get(name, ""))
+                    self.secrets[name] = self._draw_secret(name, self.typed.get(name, ""))
                 for one in (*self.options.values(), *self.secrets.values()):
                     one.classes("grow basis-40")
             if names[1]:
