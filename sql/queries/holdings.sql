@@ -15,6 +15,10 @@ SELECT count(*) FILTER (WHERE d.status = 'indexed') AS documents,
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND c.name = $2 AND d.metadata @> $3
 
+-- name: restricted_of_each_list
+SELECT DISTINCT ON (d.access) d.id FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+WHERE d.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.access IS NOT NULL ORDER BY d.access, d.id LIMIT $3
+
 -- name: kinds
 SELECT d.media_type, coalesce(d.language, '') AS language, count(*) AS documents
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id

@@ -205,6 +205,21 @@ async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Se
         assert not {"nine", "Zanzibar"} & set(refused.answer.split())
 
 
+async def test_a_number_of_documents_is_for_those_who_may_read_all_that_are_counted(letters: Services) -> None:
+    """What it cites everybody may read: the number tells how many others there are."""
+    asked = "How many documents mention the cafeteria?"
+    whole, some, nobody = as_caller(letters, "hr", "board", name="eve"), as_caller(letters, "hr"), as_caller(letters)
+    for caller, session, number in ((whole, "s1", "1 of 3"), (some, "s2", "1 of 2"), (nobody, "s3", "1 of 1")):
+        told = await answered(caller, asked, collection="default", session_id=session)
+        assert number in told.answer
+        assert [one.external_id for one in told.sources] == ["open.md"]
+    await letters.traces.flush()
+    for caller, sessions in ((whole, {"s1", "s2", "s3"}), (some, {"s2", "s3"}), (nobody, {"s3"})):
+        assert {one.session_id for one in await list_conversations(caller)} == sessions
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM rag.runs") == len(sessions)
+
+
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:
     nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
     question = "By how much does the salary of Marie Dubois rise?"

@@ -144,7 +144,10 @@ async def ada(services: Services) -> AsyncIterator[tuple[Services, ApiKey]]:
     await create_key(as_caller(services, token(NAME, *ALL_SCOPES)), "search box", ["read"])
     access = {"only.md": [f"person:{NAME}"], "both.md": [f"person:{NAME}", "person:bob", f"key:{key.id}"]}
     for name, readers in access.items():
-        for text in (b"The vault is above the stairs.", b"The vault is below the stairs."):  # for whom it was is known, too
+        for text in (
+            b"The vault is above the stairs.",
+            b"The vault is below the stairs.",
+        ):  # for whom it was is known, too
             await index_now(house, "vault", [Source(name, name, text, access=tuple(readers))])
     await set_folder_access(house, "vault", "her", [f"person:{NAME}"])
     await index_now(house, "vault", [Source("her/own.md", "own.md", b"The vault has a second door.")])

@@ -148,12 +148,18 @@ class Scope:
 @dataclass(frozen=True, slots=True)
 class Library:
     """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
-    told of; `opened`: those of them whose words it has told."""
+    told of; `opened`: those of them whose words it has told; `counted`: where documents were counted, the restricted ones among
+    them, one for each access list."""
 
     database: Database
     principal: Principal
     names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
     opened: set[UUID] = field(default_factory=set)
+    counted: set[UUID] = field(default_factory=set)
+
+    async def _note_counted(self, connection: Any, collection: str) -> None:
+        """A number of documents tells of all that there are: it is for those who may read them, too."""
+        self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
 
     def _note(self, told: Iterable[Passage]) -> None:
         for passage in told:
@@ -217,6 +223,11 @@ class Library:
         """The first passage of each document in whose text a term stands."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await listing.find_proofs(connection, self.principal, documents, term)
+
+    async def holds_any(self, collection: str) -> bool:
+        """Whether there is a document."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return bool(await holdings.list_documents(connection, self.principal, collection, {}, 1))
 
     async def knows_kind(self, collection: str, kinds: Sequence[str], *, titles: bool) -> bool:
         """Whether any document says of itself that it is of a kind which is called so."""
@@ -286,6 +297,7 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
+            await self._note_counted(connection, collection)
             return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
@@ -298,6 +310,7 @@ class Library:
         """What the code of a collection says to a question; None where it is not about code that is there."""
         async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
+            await self._note_counted(connection, collection)
             return await ask_code(connection, self.principal, found[0], query) if found else None
 
     async def compute_over_table(

@@ -101,7 +101,7 @@ async def save_exchange(
             **_told_besides(answer, steps),
             **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
-        answer.drew_on,
+        (*answer.drew_on, *answer.counted),
     )
     async with database.transaction(principal) as connection:
         messages = [NewMessage("user", question, answer.run_id), said]

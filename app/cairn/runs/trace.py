@@ -79,7 +79,7 @@ def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "run
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = list(answer.drew_on) if answer else []
+    told = [*answer.drew_on, *answer.counted] if answer else []
     told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]

@@ -39,6 +39,12 @@ async def count_all(connection: Any, principal: Principal, collection: str, filt
     return Holdings(**counts, media_types=media_types, languages=languages)
 
 
+async def restricted_of_each_list(connection: Any, principal: Principal, collection: str) -> list[UUID]:
+    """Documents with an access list that the caller may read, one for each list, MOST_LISTS at most."""
+    rows = await connection.fetch(SQL["restricted_of_each_list"], principal.tenant_id, collection, MOST_LISTS)
+    return [row["id"] for row in rows]
+
+
 async def filled_collections(connection: Any, principal: Principal, limit: int) -> list[str]:
     """Names of collections with documents, the largest first."""
     return [row["name"] for row in await connection.fetch(SQL["filled"], principal.tenant_id, limit)]
@@ -46,6 +52,8 @@ async def filled_collections(connection: Any, principal: Principal, limit: int) 
 
 # --- which documents have what a message asks to be restricted to -----------------------------------------------------
 
+MOST_LISTS = 100
+"""Access lists of a collection that an answer with a number of its documents is held to, as many as searches tell apart."""
 MAX_DOCUMENTS = 10_000
 """Documents whose metadata is looked at; in larger collections a value that only others have is not found."""
 

@@ -194,7 +194,7 @@ def documents_in(event: Event) -> set[UUID]:
             return {passage.document_id for passage in passages if passage.url is None}
         case Answered(answer):
             told: tuple[Citation | Passage, ...] = (*answer.citations, *answer.sources)
-            return {one.document_id for one in told if one.url is None} | set(answer.drew_on)
+            return {one.document_id for one in told if one.url is None} | {*answer.drew_on, *answer.counted}
         case Progress(documents=documents):
             return set(documents)
     return set()

@@ -72,7 +72,7 @@ Item = dict[str, Any]
 
 async def planned(run: Run) -> Outcome:
     """Raises CairnError."""
-    if not (await run.deps.library.holdings(run.question.collection)).documents:
+    if not await run.deps.library.holds_any(run.question.collection):
         return await answer_empty(run)
     run = replace(run, report=never_back(run.report))  # an answer that is sent back was checked already
     memory = Memory(run, open_toolbox(run, PLANNED_TOOLS, (FINAL,)))
