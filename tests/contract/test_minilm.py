@@ -159,13 +159,21 @@ async def test_a_model_that_cannot_be_loaded_ahead_fails_who_needs_it(tmp_path: 
     await model.close()
 
 
-async def test_callers_take_turns_on_one_thread(model_folder: Path) -> None:
-    model = MiniLM(model_folder)
+async def test_callers_take_turns_on_as_many_threads_as_were_asked_for(model_folder: Path) -> None:
+    model = MiniLM(model_folder, threads=2)
     before = {thread.ident for thread in threading.enumerate()}
     await asyncio.gather(*(model.embed([f"text {n}"] * 40) for n in range(4)))
     added = [thread for thread in threading.enumerate() if thread.ident not in before]
-    assert len(added) == 1
+    assert len(added) == 2
     await model.close()
+
+
+async def test_batches_computed_at_once_give_the_vectors_of_one_after_the_other(model_folder: Path) -> None:
+    one, several = MiniLM(model_folder, threads=1), MiniLM(model_folder, threads=3)
+    texts = [f"text number {n} " * (n % 50) for n in range(200)]
+    assert (await one.embed(texts)).tobytes() == (await several.embed(texts)).tobytes()
+    await one.close()
+    await several.close()
 
 
 def test_batches_are_bounded_and_complete() -> None:
@@ -248,7 +256,9 @@ async def test_who_opens_the_model_beside_another_shares_what_it_loaded(model_fo
     third = MiniLM(folder)
     assert third._session in (one._session, other._session)
     assert third.tokens._tokenizer in (one.tokens._tokenizer, other.tokens._tokenizer)
-    assert MiniLM(folder, threads=1)._session is not third._session
+    assert MiniLM(folder, threads=3)._session is third._session, (
+        "how many batches there are at once is not the session's"
+    )
     await one.close()
     assert (await third.embed(["A stone."])).shape == (1, 384), "it is not closed for others"
     gone = [weakref.ref(one._session), weakref.ref(other._session)]

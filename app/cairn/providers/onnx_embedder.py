@@ -1,10 +1,13 @@
 """An embedding model on ONNX Runtime that needs no key, no network and no torch: what the local ones share.
 
-All its work is done in one thread (onnx_model.py), so a query that arrives during an ingest waits for one batch only.
+All its work is done in as many threads as there are cores, up to a few, each with a batch of its own (onnx_model.py): several
+threads on one batch wait for each other at each of its hundred products. A query that arrives during an ingest waits for the
+first batch that ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -15,12 +18,15 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 
 from cairn.errors import ProviderError
-from cairn.providers.onnx_model import Ids, ModelThread, batches, open_session, padded
+from cairn.providers.onnx_model import Ids, ModelThread, batches, open_session, padded, thread_count
 from cairn.providers.protocols import Vectors
 from cairn.providers.windows import mean
 
 Precision = Literal["int8", "fp32"]
 Side = Literal["passage", "question"]
+
+BATCH_TOKENS: Final = 512
+"""Padded tokens of one batch: what one thread computes on fits its cache."""
 
 TOKENISED_AT_ONCE: Final = 256
 """Texts: a tokenizer makes much of each token, and of a document with ten million of them that would be gigabytes."""
@@ -74,12 +80,12 @@ class OnnxEmbedder:
         self.precision = precision
         self.folder = folder
         self._file = folder / f"model.{precision}.onnx"
-        self._threads = threads
-        self._thread = ModelThread(f"The embedding model {self.name} ({precision})")
+        self._threads = threads or thread_count()
+        self._thread = ModelThread(f"The embedding model {self.name} ({precision})", self._threads)
 
     @cached_property
     def _session(self) -> Any:
-        return open_session(self._file, self._threads)
+        return open_session(self._file, 1)
 
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
@@ -103,8 +109,18 @@ class OnnxEmbedder:
                 owners += [owner] * len(parts)
         lengths = [len(ids) for ids in encoded]
         vectors = np.zeros((len(encoded), self.dimensions), np.float32)
-        for rows in batches(lengths):
-            vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
+        waiting = iter(batches(lengths, tokens=BATCH_TOKENS))
+
+        async def compute() -> None:
+            for rows in waiting:
+                vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._threads):
+                    group.create_task(compute())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
         return vectors if len(encoded) == len(texts) else mean(vectors, owners, lengths)
 
     def _encode(self, side: Side, texts: Sequence[str]) -> list[list[Ids]]:

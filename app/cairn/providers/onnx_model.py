@@ -1,7 +1,8 @@
-"""What models on ONNX Runtime share: the session, the thread that all their work is done in, batches of like length.
+"""What models on ONNX Runtime share: the session, the threads that all their work is done in, batches of like length.
 
-One worker thread does all the work of a model, batch by batch and first come, first served: two callers never compete
-for the cores, and a short call that arrives during a long one waits for the batch that is running, not for the rest.
+One worker thread, or as many as there are cores, do all the work of a model, batch by batch and first come, first served: two
+callers never compete for the cores, and a short call that arrives during a long one waits for a batch that is running, not for
+the rest.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ MOST_THREADS: Final = 4
 """More gain nothing on batches this small, and in a container the CPU count says more than the quota allows."""
 
 
+def thread_count() -> int:
+    """Of one model."""
+    return min(MOST_THREADS, os.cpu_count() or 1)
+
+
 _loaded: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
 
@@ -52,7 +58,7 @@ def _new_session(file: Path, threads: int | None) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or min(MOST_THREADS, os.cpu_count() or 1)
+    options.intra_op_num_threads = threads or thread_count()
     options.log_severity_level = 3
     # Idle threads that spin take the cores from PostgreSQL, which shares them.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -60,11 +66,11 @@ def _new_session(file: Path, threads: int | None) -> Any:
 
 
 class ModelThread:
-    """The worker thread of one model; `what` names the model in errors."""
+    """The worker thread of one model, or several; `what` names the model in errors."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, threads: int = 1) -> None:
         self._what = what
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="onnx")
+        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="onnx")
 
     async def run(self, task: Callable[[Any], T], argument: Any) -> T:
         """`task(argument)` behind what was asked before. Raises ProviderError, whatever the task raised."""
