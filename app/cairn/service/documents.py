@@ -20,6 +20,7 @@ from cairn.domain.job import Job, RecallCheck
 from cairn.domain.names import MAX_NAME, check_external_id, clean_title
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError, SettingsError, TooLargeError
 from cairn.graph.refresh import due, follow, refresh
+from cairn.ingest.embed import OnShare
 from cairn.ingest.model_choice import Writing
 from cairn.ingest.pipeline import ABANDONED, ABANDONED_SECONDS, OnOutcome, ingest
 from cairn.ingest.prepare import source_hash_aside
@@ -209,15 +210,17 @@ async def index_now(
     *,
     communities: Literal["now", "later"] = "later",
     writing: Writing | None = None,
+    on_share: OnShare | None = None,
 ) -> list[Outcome]:
     """Index and wait. Documents that cannot be read are rejected one by one. `communities`: whether those of a
     large collection are brought up to date at once, or by a job. `writing`: what most of the documents are, where the caller
-    knows. Raises RateLimitedError where the key of the caller has used up its day; what has its vectors is indexed then."""
+    knows. `on_share`: see `ingest`. Raises RateLimitedError where the key of the caller has used up its day; what has its
+    vectors is indexed then."""
     sources = _allowed(services, sources)
     found = await ensure_collection(services, collection)
     target = replace(services.target(services.principal, found.id), writing=writing)
     with metered_for_key(services):
-        outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome)
+        outcomes = await ingest(services.database, target, sources, on_outcome=on_outcome, on_share=on_share)
     if communities == "now":
         await refresh_communities(services, collection)
     else:

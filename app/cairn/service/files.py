@@ -18,6 +18,7 @@ from cairn.connectors.choose_files import SKIPPED_FOLDERS
 from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
+from cairn.ingest.embed import OnShare
 from cairn.ingest.keep_readers import RestrictedContents, keep_readers
 from cairn.ingest.loaders import format_names, sniff, supported_formats
 from cairn.ingest.model_choice import is_code, writing_of
@@ -202,12 +203,14 @@ def read_files(
 async def ingest_files(
     services: Services, collection: str, selection: Selection, step: Callable[[str], None], *, replace: bool = False,
     prune: bool = False, may_be_empty: bool = False, access: Sequence[str] | None = None, only: Collection[str] | None = None,
+    on_share: OnShare | None = None,
 ) -> IngestReport:  # fmt: skip
     """Index the files and wait; `step` is told each file when it is done, skipped or refused. The collection is created if
     need be. `replace`: files may take the place of other files, in other folders, under the same ids. `prune`: documents
     whose files are gone from the named paths go too; all of them where these `may_be_empty`. `access`: who may read them; None:
-    as they are. `only`: paths of the selection, as they are stored, that are read; the others are as they were. Raises InputError
-    for its name, ConflictError where ids belong to other files, and what ingestion raises when it cannot go on."""
+    as they are. `only`: paths of the selection, as they are stored, that are read; the others are as they were. `on_share`: see
+    `ingest`. Raises InputError for its name, ConflictError where ids belong to other files, and what ingestion raises when it
+    cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
     named = None if access is None else check_access(access)
     reading = dataclasses.replace(
@@ -226,7 +229,7 @@ async def ingest_files(
     if reading.files:
         writing = writing_of(is_code(found.path.name) for found in reading.files)
         outcomes = await index_now(
-            services, collection, sources, lambda outcome: step(outcome.external_id), writing=writing
+            services, collection, sources, lambda outcome: step(outcome.external_id), writing=writing, on_share=on_share
         )
     gone = await find_gone(services, collection, selection, may_be_empty=may_be_empty)
     if prune:

@@ -65,9 +65,16 @@ async def ingest_selection(
     opened: Services, collection: str, selection: Selection, *, replace: bool = False, prune: bool = False,
     access: Sequence[str] | None = None,
 ) -> IngestReport:  # fmt: skip
-    """Index the files with a progress bar."""
+    """Index the files with a progress bar, which says of a large one how much of it is read or embedded."""
     with progress("Indexing", len(selection.files)) as step:
-        return await ingest_files(opened, collection, selection, step, replace=replace, prune=prune, access=access)
+
+        async def tell(external_id: str, share: float | None) -> None:
+            if share is not None:
+                step(external_id, share)
+
+        return await ingest_files(
+            opened, collection, selection, step, replace=replace, prune=prune, access=access, on_share=tell
+        )
 
 
 async def _fetch(opened: Services, collection: str, urls: Sequence[str], as_json: bool) -> int:

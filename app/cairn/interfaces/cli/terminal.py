@@ -6,9 +6,9 @@ import json
 import logging
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 from rich.console import Console
@@ -22,7 +22,13 @@ from cairn.settings import SettingsStore, read_environment
 if TYPE_CHECKING:
     from cairn.wiring import Services
 
-Step = Callable[[str], None]
+
+class Step(Protocol):
+    """Says that one more is done; or, with `share`, that so much of this one is, 0 to 1."""
+
+    def __call__(self, item: str, share: float | None = None) -> None: ...
+
+
 """One more item is done; the text names it."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -101,8 +107,9 @@ def progress(label: str, total: int | None) -> Iterator[Step]:
     with Progress(*columns, console=STDERR, transient=True, disable=not STDERR.is_terminal) as bar:
         task = bar.add_task(label, total=total, item="")
 
-        def step(item: str) -> None:
-            bar.update(task, advance=1, item=printable(item if len(item) <= 40 else f"…{item[-39:]}"))
+        def step(item: str, share: float | None = None) -> None:
+            shown = printable(item if len(item) <= 40 else f"…{item[-39:]}")
+            bar.update(task, advance=share is None, item=shown if share is None else f"{shown} {share:.0%}")
 
         yield step
 
