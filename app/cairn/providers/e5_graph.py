@@ -49,6 +49,7 @@ class PackedWeights:
         self.scores = self._array("<f4", count)
         text = raw[self._at : self._at + size]
         self._at += size
+        self.special = {self.begin, self.end, self.pad, self.unknown, count - 1}
         self.pieces = [text[first:last].decode() for first, last in pairwise(ends)]
         _, size = self._take("iI")
         self._at += size
@@ -94,8 +95,7 @@ class PackedWeights:
 def sentencepiece_model(model: PackedWeights) -> bytes:
     """The pieces as a ModelProto of SentencePiece, written by hand: pieces = 1 {text 1, score 2, type 3}, trainer_spec = 2 {model
     type, ids}, normalizer_spec = 3, which does nothing but mark spaces."""
-    special = {model.begin, model.end, model.pad, len(model.pieces) - 1}
-    kinds = (2 if n == model.unknown else 3 if n in special else 1 for n in range(len(model.pieces)))
+    kinds = (2 if n == model.unknown else 3 if n in model.special else 1 for n in range(len(model.pieces)))
     pieces = b"".join(
         _field(1, _field(1, piece.encode()) + _field(2, float(score)) + _field(3, kind))
         for piece, score, kind in zip(model.pieces, model.scores, kinds, strict=True)

@@ -57,6 +57,10 @@ class WordPieces:
         tokenizer.no_padding()
         return tokenizer
 
+    def load(self) -> None:
+        """See `Tokeniser.load`."""
+        self._tokenizer.get_vocab_size()
+
     def encode(self, texts: Sequence[str], *, framed: bool) -> list[Ids]:
         """Token ids of each text, whole; `framed` adds [CLS] and [SEP]."""
         clean = [normalise(text) for text in texts]  # a lone surrogate cannot pass into the tokenizer

@@ -38,6 +38,10 @@ class Tokeniser(Protocol):
     @property
     def name(self) -> str: ...
 
+    def load(self) -> None:
+        """Be ready for many texts, now instead of when they come."""
+        ...
+
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Of each text, whole."""
         ...
@@ -89,10 +93,11 @@ class OnnxEmbedder:
 
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
-        self._thread.begin(lambda: (self._session, self.tokens.ids(["warm"])))
+        self._thread.begin(lambda: (self._session, self.tokens.load()))
 
     async def warm(self) -> None:
-        """Load the model now (0.3 to 0.7 s) instead of at the first call. Raises ProviderError."""
+        """Load the model now (0.3 to 0.7 s) instead of at the first call, for one of many. Raises ProviderError."""
+        await self._thread.run(lambda _: self.tokens.load(), None)
         await self.embed(["warm"])
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
