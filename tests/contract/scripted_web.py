@@ -36,7 +36,7 @@ class ScriptedWeb:
         self._http.daemon_threads = True
         self.trust: ssl.SSLContext | None = None
         if tls_for:
-            self.trust = _serve_tls(self._http, tls_for)
+            self.trust = ssl.create_default_context(cadata=serve_tls(self._http, tls_for))
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
@@ -86,8 +86,8 @@ def _page(content: str | bytes) -> Reply:
     return Reply(content.encode(), headers={"Content-Type": "text/html; charset=utf-8"})
 
 
-def _serve_tls(server: ThreadingHTTPServer, names: Sequence[str]) -> ssl.SSLContext:
-    """Let it speak TLS; what trusts its certificate."""
+def serve_tls(server: ThreadingHTTPServer, names: Sequence[str]) -> str:
+    """Let it speak TLS; its certificate."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -109,4 +109,4 @@ def _serve_tls(server: ThreadingHTTPServer, names: Sequence[str]) -> ssl.SSLCont
         (Path(folder) / "pem").write_bytes(private + public)
         context.load_cert_chain(Path(folder) / "pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    return ssl.create_default_context(cadata=public.decode())
+    return public.decode()
