@@ -38,7 +38,8 @@ COMMENT ON FUNCTION rag.keep_withheld IS
   'Notes which restricted documents of the current tenant runs have found, before passages of these go.';
 
 -- What was asked of a restricted document names what nobody else may know of, and when the document is gone nothing withholds it:
--- conversations and runs that stand on it go with it.
+-- conversations and runs that stand on it go with it. A conversation that only says how many documents there are stays; what it says of
+-- that is blanked.
 CREATE OR REPLACE FUNCTION rag.forget_withheld(documents uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
@@ -48,7 +49,11 @@ BEGIN
   secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
   IF secret = '{}' THEN RETURN; END IF;
   PERFORM keep_withheld(secret);
-  told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
+  told := ARRAY(
+    SELECT DISTINCT m.session_id FROM messages m
+    WHERE m.tenant_id = tenant AND m.document_ids && secret AND EXISTS (
+      SELECT 1 FROM unnest(m.document_ids) AS held (id)
+      WHERE held.id = ANY (secret) AND NOT coalesce(m.metadata -> 'counted' ? held.id::text, false)));
   asked := ARRAY(
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.document_ids && secret OR r.session_id = ANY (told))
     UNION SELECT r.id FROM resumable_runs r

@@ -20,7 +20,7 @@ from cairn.domain.principal import Caller
 from cairn.errors import ForbiddenError, InputError, NotFoundError
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.audit import list_events
-from cairn.service.conversations import list_conversations
+from cairn.service.conversations import get_history, list_conversations
 from cairn.service.documents import (
     delete_collection,
     ensure_collection,
@@ -218,6 +218,18 @@ async def test_a_number_of_documents_is_for_those_who_may_read_all_that_are_coun
         assert {one.session_id for one in await list_conversations(caller)} == sessions
         async with caller.database.transaction(caller.principal, readonly=True) as connection:
             assert await connection.fetchval("SELECT count(*) FROM rag.runs") == len(sessions)
+    pay = DocumentFilter(external_ids=["pay.md"])
+    assert (
+        await delete_documents(letters, "default", pay)
+    ).deleted == 1  # what was said around the number is not of it
+    assert {one.session_id for one in await list_conversations(whole)} == {"s1", "s2", "s3"}
+    for session, text in (("s1", ""), ("s2", ""), ("s3", "1 of 1")):
+        [question, answer] = await get_history(letters, session)
+        assert question.turn.content == asked
+        assert answer.turn.content.startswith(text)
+        assert bool(answer.turn.content) == bool(text)
+    async with letters.database.transaction(letters.principal, readonly=True) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM rag.runs WHERE answer::text LIKE '%of 3%'") == 0
 
 
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:

@@ -101,7 +101,8 @@ async def save_exchange(
             **_told_besides(answer, steps),
             **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
-        (*answer.drew_on, *answer.counted),
+        answer.drew_on,
+        answer.counted,
     )
     async with database.transaction(principal) as connection:
         messages = [NewMessage("user", question, answer.run_id), said]

@@ -24,7 +24,8 @@ _IDS = ("document_id", "passage_id", "chunk_id")
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message to be saved. `notes` go into its metadata beside the sources. `drew_on`: documents whose names or words it
-    may have besides those of its sources."""
+    may have besides those of its sources. `counted`: those that it only counts, so it goes with them, and not what was said
+    around it."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -32,6 +33,7 @@ class NewMessage:
     sources: tuple[SourceRef, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     drew_on: tuple[UUID, ...] = ()
+    counted: tuple[UUID, ...] = ()
 
 
 async def add(
@@ -113,7 +115,13 @@ def _conversation(row: Any) -> Conversation:
 
 def _documents(message: NewMessage) -> list[UUID]:
     return list(
-        dict.fromkeys((*(source.document_id for source in message.sources if source.url is None), *message.drew_on))
+        dict.fromkeys(
+            (
+                *(source.document_id for source in message.sources if source.url is None),
+                *message.drew_on,
+                *message.counted,
+            )
+        )
     )
 
 
@@ -122,7 +130,10 @@ def _metadata(message: NewMessage) -> dict[str, Any]:
                for source in message.sources]  # fmt: skip
     if message.role != "assistant":
         return dict(message.notes)
-    return {**message.notes, "sources": sources, "drew_on": [str(document) for document in message.drew_on]}
+    drawn, counted = (set(map(str, ids)) for ids in (message.drew_on, message.counted))
+    counted -= drawn.union(source["document_id"] for source in sources)
+    more = {"counted": sorted(counted)} if counted else {}
+    return {**message.notes, **more, "sources": sources, "drew_on": sorted(drawn | counted)}
 
 
 def _turn(row: Any, changed: Sequence[int] = ()) -> Turn:
@@ -136,4 +147,4 @@ def _source(stored: Mapping[str, Any]) -> SourceRef:
 
 
 def _notes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in metadata.items() if name not in ("sources", "drew_on")}
+    return {name: value for name, value in metadata.items() if name not in ("sources", "drew_on", "counted")}
