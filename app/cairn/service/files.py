@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from cairn.connectors.choose_files import SKIPPED_FOLDERS
 from cairn.domain.access import check_access
@@ -30,6 +31,9 @@ from cairn.wiring import Services
 
 _HEAD = 65_536
 """Bytes of a file too large to take that are read to see whether it is a document at all."""
+
+LAST_BYTES: Final = 1_000_000
+"""Files that have these are read after all others: one can take minutes, in which nothing else could be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +217,8 @@ async def ingest_files(
     cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
     named = None if access is None else check_access(access)
-    reading = dataclasses.replace(
-        selection, files=[file for file in selection.files if only is None or origin_of(file.path) in only]
-    )
+    wanted = [file for file in selection.files if only is None or origin_of(file.path) in only]
+    reading = dataclasses.replace(selection, files=large_last(wanted))
     if not replace:
         await refuse_taken(services, collection, reading.files)
 
@@ -244,6 +247,18 @@ async def ingest_files(
         gone=() if prune else tuple(gone.values()),
         removed=tuple(gone.values()) if prune else (),
     )
+
+
+def large_last(files: Sequence[SelectedFile]) -> list[SelectedFile]:
+    """In the same order else."""
+
+    def is_large(found: SelectedFile) -> bool:
+        try:
+            return found.path.stat().st_size >= LAST_BYTES
+        except OSError:
+            return False  # who reads it says what is wrong
+
+    return sorted(files, key=is_large)
 
 
 def _rejected(found: SelectedFile, error: CairnError) -> Rejected:

@@ -69,7 +69,7 @@ async def ingest_selection(
     with progress("Indexing", len(selection.files)) as step:
 
         async def tell(external_id: str, share: float | None) -> None:
-            if share is not None:
+            if share is not None and share < 1:
                 step(external_id, share)
 
         return await ingest_files(
