@@ -159,12 +159,12 @@ async def test_a_model_that_cannot_be_loaded_ahead_fails_who_needs_it(tmp_path: 
     await model.close()
 
 
-async def test_callers_take_turns_on_as_many_threads_as_were_asked_for(model_folder: Path) -> None:
+async def test_callers_take_turns_on_no_more_threads_than_were_asked_for(model_folder: Path) -> None:
     model = MiniLM(model_folder, threads=2)
     before = {thread.ident for thread in threading.enumerate()}
     await asyncio.gather(*(model.embed([f"text {n}"] * 40) for n in range(4)))
     added = [thread for thread in threading.enumerate() if thread.ident not in before]
-    assert len(added) == 2
+    assert 1 <= len(added) <= 2, "the second one is made where the first has work"
     await model.close()
 
 

@@ -1,8 +1,8 @@
 """An embedding model on ONNX Runtime that needs no key, no network and no torch: what the local ones share.
 
-All its work is done in as many threads as there are cores, up to a few, each with a batch of its own (onnx_model.py): several
-threads on one batch wait for each other at each of its hundred products. A query that arrives during an ingest waits for the
-first batch that ends.
+All its work is done in a few threads, each with a batch of its own (onnx_model.py): while one batch comes together at the end of
+one of its hundred products, another goes on. What is one batch alone, such as a question, is shared by the cores. A question that
+arrives during an ingest waits for the first batch that ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Precision = Literal["int8", "fp32"]
 Side = Literal["passage", "question"]
 
 BATCH_TOKENS: Final = 512
-"""Padded tokens of one batch: what one thread computes on fits its cache."""
+"""Padded tokens of one batch: half of what a model has that computes one at a time, since two are under way."""
 
 TOKENISED_AT_ONCE: Final = 256
 """Texts: a tokenizer makes much of each token, and of a document with ten million of them that would be gigabytes."""
@@ -84,12 +84,13 @@ class OnnxEmbedder:
         self.precision = precision
         self.folder = folder
         self._file = folder / f"model.{precision}.onnx"
-        self._threads = threads or thread_count()
-        self._thread = ModelThread(f"The embedding model {self.name} ({precision})", self._threads)
+        self._threads = threads
+        self._at_once = threads or thread_count()
+        self._thread = ModelThread(f"The embedding model {self.name} ({precision})", self._at_once)
 
     @cached_property
     def _session(self) -> Any:
-        return open_session(self._file, 1)
+        return open_session(self._file, self._threads)
 
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
@@ -122,7 +123,7 @@ class OnnxEmbedder:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self._threads):
+                for _ in range(self._at_once):
                     group.create_task(compute())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
