@@ -238,6 +238,44 @@ async def test_what_a_process_did_not_use_in_a_second_it_gives_back(
     assert usage.requests == 2 + 5 + 5, "made, lost, and the last block: what was given back is so once"
 
 
+async def test_whoever_has_used_up_the_limit_waits_for_nobody_to_hear_it(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database hangs; what another process gave back is there as soon as it has answered."""
+    key = new_id()
+    caller = as_key(services, key, requests_per_minute=2)
+    asked, hangs, transaction = 0, asyncio.Event(), services.permits._database.transaction
+
+    @contextlib.asynccontextmanager
+    async def hanging(*arguments: Any, **more: Any) -> AsyncIterator[Any]:
+        nonlocal asked
+        asked += 1
+        await hangs.wait()
+        async with transaction(*arguments, **more) as connection:
+            yield connection
+
+    async def refused_at_once() -> bool:
+        allowed = [await taken(caller) for _ in range(3)]
+        permits = services.permits._of_keys[services.principal.tenant_id, key]
+        permits.ends = 0.0  # the second is over
+        monkeypatch.setattr(services.permits._database, "transaction", hanging)
+        for _ in range(20):
+            with contextlib.suppress(RateLimitedError):
+                services.permits.check(caller.principal)
+                return False  # where a minute has gone by meanwhile
+            await asyncio.sleep(0)
+        assert allowed == [True, True, False]
+        return True
+
+    assert await within_a_minute(refused_at_once)
+    assert asked == 1
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("DELETE FROM rag.key_requests WHERE key_id = $1", key)
+    hangs.set()
+    await until(lambda: taken(caller))
+    monkeypatch.undo()
+
+
 async def test_where_nothing_can_be_counted_a_process_counts_its_own_in_the_same_way(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,13 +30,22 @@ async def port(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
     async def app(scope: dict[str, object], receive: object, send: object) -> None:
         asked = Request(scope, receive)  # type: ignore[arg-type]
+        if asked.url.path == "/full":
+            has_task = asyncio.current_task() is not None
+            await PlainTextResponse(f"full, {'later' if has_task else 'at once'}|")(scope, receive, send)  # type: ignore[arg-type]
+            return
         if asked.url.path == "/slow":
             await asyncio.sleep(HEAD_SECONDS * 1.5)
         text = f"{asked.url.path}?{asked.url.query} {(await asked.body()).decode()}|"
         await PlainTextResponse(text)(scope, receive, send)  # type: ignore[arg-type]
 
     config = uvicorn.Config(
-        app, port=0, lifespan="off", log_config=None, http=punctual(lambda: HEAD_SECONDS), timeout_keep_alive=5
+        app,
+        port=0,
+        lifespan="off",
+        log_config=None,
+        timeout_keep_alive=5,
+        http=punctual(lambda: HEAD_SECONDS, lambda scope: scope["path"] == "/full"),
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server._serve())
@@ -103,3 +112,27 @@ async def test_a_head_without_end_is_refused(port: int, piece: bytes) -> None:
     async with connected(port) as (reader, writer):
         writer.write(GET[:-2] + b"a: " + piece * (MAX_HEAD_BYTES // len(piece) + 1))
         assert (await reader.read(12)) == b"HTTP/1.1 400"
+
+
+FULL = b"POST /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
+
+
+async def test_what_is_refused_is_answered_in_the_turn_in_which_it_came(port: int) -> None:
+    said = b"at once|" if parser_name() == "httptools" else b"later|"
+    async with connected(port) as (reader, writer):
+        for sent in (FULL, FULL[:-4], b"body" + FULL):
+            writer.write(sent)
+            assert (await reader.readuntil(b"|")).endswith(said)
+        writer.write(GET)
+        assert (await reader.readuntil(b"|")).endswith(b"\r\n\r\n/x y?a=1 |"), "the connection goes on"
+
+
+async def test_refusals_behind_each_other_all_come_and_in_their_order(port: int) -> None:
+    """Behind a slow request, so many that each within the one before would be too deep for Python."""
+    many = MAX_HEAD_BYTES // len(FULL) - 2
+    async with connected(port) as (reader, writer):
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n" + FULL * many + GET)
+        assert (await reader.readuntil(b"|")).endswith(b"/slow? |")
+        for _ in range(many):
+            assert b"full, " in await reader.readuntil(b"|")
+        assert (await reader.readuntil(b"|")).endswith(b"/x y?a=1 |")

@@ -57,7 +57,7 @@ from cairn.interfaces.http import (
     usage,
     widget,
 )
-from cairn.interfaces.http.admission import AdmissionMiddleware, RefuseWhenFull
+from cairn.interfaces.http.admission import AdmissionMiddleware, RefuseUsedUp, RefuseWhenFull, find_full
 from cairn.interfaces.http.authenticate import AuthenticateMiddleware, check_listen
 from cairn.interfaces.http.bodies import BodiesMiddleware
 from cairn.interfaces.http.browser import BrowserMiddleware
@@ -135,6 +135,7 @@ def create_app(environment: Environment, settings: SettingsStore, *, worker: boo
     # each goes around those before it: the last one is outermost
     app.add_middleware(AdmissionMiddleware, running=running)
     app.add_middleware(BodiesMiddleware, running=running)
+    app.add_middleware(RefuseUsedUp, running=running)
     app.add_middleware(AuthenticateMiddleware, running=running, keys=environment.auth == "keys")
     app.add_middleware(
         BrowserMiddleware, running=running, keys=environment.auth == "keys", names=environment.allowed_hosts
@@ -183,7 +184,7 @@ async def _serve(environment: Environment, settings: SettingsStore, worker: bool
             app, environment.host, environment.port, lifespan="off", log_config=None, access_log=False,
             server_header=False, proxy_headers=False,  # api.trustProxy says whom to believe
             timeout_graceful_shutdown=GRACEFUL_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            http=punctual(lambda: settings.current.api.head_seconds),
+            http=punctual(lambda: settings.current.api.head_seconds, lambda scope: find_full(scope, running) is not None),
         )  # fmt: skip
         log.info("serving", url=f"http://{environment.host}:{environment.port}", docs="/docs", parser=parser_name())
         server, loop = _Server(config), asyncio.get_running_loop()

@@ -1,11 +1,12 @@
 """A place for each request before it is worked on, and a quick no where there is none (cairn/runs/limits/admission.py).
 
-Two layers. The outer one refuses what would find its queue full, before anything else is done for it: refusing must cost next
-to nothing, or refusing many costs those that are served. The inner one, behind keys and bodies, waits for the place and holds it
-until the answer is on its way. Questions take their place where their run begins (cairn/service/ask.py), since a run may outlive
-its request; until then the inner layer has them counted, so that of hundreds that come at once only those that find room are
-worked on. Not in the outer layer: who has no key, or sends no body, must not take room. Health, metrics and what problems mean
-are always answered.
+Three layers. The outer one refuses what would find its queue full, before anything else is done for it: refusing must cost next
+to nothing, or refusing many costs those that are served. The second, behind keys, refuses unread whose key has made all its
+requests of a minute; routes count them (rate_limits.py). The inner one, behind keys and bodies, waits for the place and holds
+it until the answer is on its way. Questions take their place where their run begins (cairn/service/ask.py), since a run may
+outlive its request; until then the inner layer has them counted, so that of hundreds that come at once only those that find
+room are worked on. Not in the outer layer: who has no key, or sends no body, must not take room. Health, metrics and what
+problems mean are always answered.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.domain.ids import new_id
+from cairn.domain.principal import Principal
 from cairn.errors import CairnError, OverloadedError
 from cairn.interfaces.http import problems
-from cairn.interfaces.http.authorize import PRINCIPAL
+from cairn.interfaces.http.authorize import PRINCIPAL, is_allowed
 from cairn.interfaces.http.browser import secure
 from cairn.interfaces.http.policy import Kind, RoutePolicy, policy_for
 from cairn.interfaces.http.running import Running
@@ -35,8 +38,17 @@ _LOG_SECONDS: Final = 1.0
 _ALWAYS: Final = ("/health/", "/metrics", "/problems/")
 
 
+def find_full(scope: Mapping[str, Any], running: Running) -> tuple[Kind, Callable[[], OverloadedError]] | None:
+    """What kind of work a request would find full, and how to refuse it; None where it finds room, or is not counted."""
+    if running.databases is None or (policy := _counted(scope)) is None:
+        return None
+    # whose request it is, and so which queue it would find full, is not known yet
+    gates = [services.admission.gates[policy.kind] for services in running.databases.open.values()]
+    return (policy.kind, gates[0].refusal) if all(gate.is_full for gate in gates) else None
+
+
 class RefuseWhenFull:
-    """The outermost layer."""
+    """The outermost layer. It refuses without waiting for anything, so that connections.py need not make a task of it."""
 
     def __init__(self, app: ASGIApp, running: Running) -> None:
         self.app = app
@@ -45,13 +57,10 @@ class RefuseWhenFull:
         self._logged = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        databases = self.running.databases
-        if scope["type"] == "http" and databases is not None and (policy := _counted(scope)) is not None:
-            # whose request it is, and so which queue it would find full, is not known yet
-            gates = [services.admission.gates[policy.kind] for services in databases.open.values()]
-            if all(gate.is_full for gate in gates):
-                await self._refuse(scope, policy.kind, gates[0].refusal(), send)
-                return
+        if full := find_full(scope, self.running):
+            kind, refusal = full
+            await self._refuse(scope, kind, refusal(), send)
+            return
         await self.app(scope, receive, send)
 
     async def _refuse(self, scope: Scope, kind: Kind, error: OverloadedError, send: Send) -> None:
@@ -72,6 +81,25 @@ class RefuseWhenFull:
         if time.monotonic() - self._logged > _LOG_SECONDS:
             log.warning("requests.refused", refused=self._refused, kind=kind)
             self._refused, self._logged = 0, time.monotonic()
+
+
+class RefuseUsedUp:
+    """Behind keys, before bodies."""
+
+    def __init__(self, app: ASGIApp, running: Running) -> None:
+        self.app = app
+        self.running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Principal | None = scope.get("state", {}).get(PRINCIPAL)
+        policy = policy_for(scope["method"], scope["path"]) if scope["type"] == "http" and caller is not None else None
+        if caller is not None and policy is not None and is_allowed(caller, policy):
+            try:
+                self.running.serving(caller).permits.check(caller)
+            except CairnError as error:
+                await problems.response_of(scope, error)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 class AdmissionMiddleware:
@@ -120,7 +148,7 @@ class AdmissionMiddleware:
             await self.app(scope, receive, passing)
 
 
-def _counted(scope: Scope) -> RoutePolicy | None:
+def _counted(scope: Mapping[str, Any]) -> RoutePolicy | None:
     if scope["type"] != "http" or scope["path"].startswith(_ALWAYS):
         return None
     policy = policy_for(scope["method"], scope["path"])

@@ -50,9 +50,13 @@ def check_scope(request: HTTPConnection, policy: RoutePolicy) -> None:
     """Raises UnauthenticatedError, ForbiddenError."""
     if policy.scope is None:
         return
-    principal = principal_of(request)
-    if policy.scope != "any" and policy.scope not in principal.caller.scopes:
-        raise ForbiddenError(policy.scope)
+    if not is_allowed(principal_of(request), policy):
+        raise ForbiddenError(str(policy.scope))
+
+
+def is_allowed(principal: Principal, policy: RoutePolicy) -> bool:
+    """Whether a caller whom a route has to know may use it."""
+    return policy.scope == "any" or policy.scope in principal.caller.scopes
 
 
 def is_admin(request: HTTPConnection) -> bool:

@@ -191,6 +191,9 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_POLICY: Final = b"content-security-policy"
+_OWN: Final = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+_OWN_NAMES: Final = frozenset({_POLICY, *(name for name, _ in _OWN)})
 
 
 _KEPT: Final = "public, max-age=3600"
@@ -205,11 +208,10 @@ def content_policy(path: str) -> str:
 def secure(message: Message, scope: Scope, running: Running) -> None:
     """Give the beginning of a response the headers that every one has, errors too. Answers are not kept by caches unless they
     say so themselves: they are one caller's."""
+    own = [*_OWN, (_POLICY, content_policy(scope["path"]).encode())]
+    message["headers"] = [one for one in message["headers"] if one[0] not in _OWN_NAMES] + own
     headers = MutableHeaders(scope=message)
     cors.share(headers, scope, running.settings.current.api.allowed_origins)
-    headers["Content-Security-Policy"] = content_policy(scope["path"])
-    for name, value in _HEADERS.items():
-        headers[name] = value
     if scope["path"] in FOR_ANY_PAGE:
         headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     kept = message.get("status") == 200 and PAGE_FILES.match(scope["path"])

@@ -1,4 +1,5 @@
-"""Connections: one that does not send the head of a request in time is closed, so that silent ones do not pile up.
+"""Connections: one that does not send the head of a request in time is closed, so that silent ones do not pile up; and what is
+refused whatever it says is answered in the turn of the event loop in which it came.
 
 Uvicorn has no such deadline (its own begins when the first answer was given). It has two parsers: httptools, in C, is taken
 where it is installed (it comes with the page), and h11 elsewhere.
@@ -7,7 +8,7 @@ where it is installed (it comes with the page), and h11 elsewhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import h11
@@ -36,6 +37,7 @@ class _Punctual(_Uvicorns):  # type: ignore[misc]
     """The deadline, for either protocol of uvicorn."""
 
     head_seconds: ClassVar[Callable[[], float]]
+    refuses: ClassVar[Callable[[Mapping[str, Any]], bool]]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -88,6 +90,7 @@ if httptools_impl is not None:
     class PunctualHttpTools(_Punctual, httptools_impl.HttpToolsProtocol):
         _head: int | None = None
         """Bytes of the head that is coming; None: none is."""
+        _refusing = False
 
         def on_message_begin(self) -> None:
             self._head = 0
@@ -96,6 +99,22 @@ if httptools_impl is not None:
         def on_headers_complete(self) -> None:
             self._head = None
             super().on_headers_complete()
+
+        def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+            """Uvicorn's makes a task, whose turn comes behind those of all that is served. A refusal waits for nothing where the
+            connection takes it at once; of many that came together behind a slow request every other one has a task, so that
+            they do not nest."""
+            waits = self._refusing or self.transport.get_write_buffer_size()
+            if waits or not type(self).refuses(cycle.scope):
+                super()._start_asgi_task(cycle, app)
+                return
+            self._refusing = True
+            try:
+                cycle.run_asgi(app).send(None)
+            except StopIteration:
+                pass
+            finally:
+                self._refusing = False
 
         def _is_in_head(self) -> bool:
             return self._head is not None and (self.cycle is None or self.cycle.response_complete)
@@ -113,7 +132,11 @@ def parser_name() -> str:
     return "h11" if httptools_impl is None else "httptools"
 
 
-def punctual(head_seconds: Callable[[], float]) -> type[asyncio.Protocol]:
-    """The protocol class with its deadline, which is asked for each time, for uvicorn."""
+def punctual(
+    head_seconds: Callable[[], float], refuses: Callable[[Mapping[str, Any]], bool] = lambda _: False
+) -> type[asyncio.Protocol]:
+    """The protocol class with its deadline, which is asked for each time, for uvicorn. `refuses`: whether the application answers
+    a request, of this scope, at once and without waiting for anything (httptools alone asks)."""
     base: type[asyncio.Protocol] = PunctualH11 if httptools_impl is None else PunctualHttpTools
-    return type(base.__name__, (base,), {"head_seconds": staticmethod(head_seconds)})
+    own = {"head_seconds": staticmethod(head_seconds), "refuses": staticmethod(refuses)}
+    return type(base.__name__, (base,), own)

@@ -2,6 +2,8 @@
 
 A process takes permits of the second in blocks from PostgreSQL (rag.lease_requests) and gives them out itself, so that most
 requests of a busy key ask no database. What it has not given out when the second is over it gives back with the next block.
+Of a key that has used up its limit the process knows when there is more, and refuses until then without waiting for anybody;
+whether another process has given something back is asked beside (docs/adr/0143-refused-unread.md).
 """
 
 from __future__ import annotations
@@ -14,13 +16,17 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+import structlog
+
 from cairn.domain.principal import Principal
 from cairn.domain.usage import Lease, RateStanding
-from cairn.errors import RateLimitedError, ReadOnlyError
+from cairn.errors import CairnError, RateLimitedError, ReadOnlyError
 from cairn.runs.limits.effective import limits_of
 from cairn.settings import LimitSettings
 from cairn.store import limits as store
 from cairn.store.session import Database
+
+log = structlog.get_logger(__name__)
 
 BLOCKS: Final = 20
 """Statements that a process needs at most for the requests of a key in one second."""
@@ -48,11 +54,22 @@ class _Permits:
     more_at: float = 0.0
     alone: dict[int, int] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    asking: asyncio.Task[None] | None = None
 
     def answers(self, limit: int) -> bool:
         """Whether a request can be let in or refused by what is known here."""
         known = self.limit == limit and time.monotonic() < self.ends
         return known and (self.held > 0 or not self.left_for_all)
+
+    def is_used_up(self, limit: int) -> bool:
+        """Whether it was when the process last asked, and nothing has come free since, unless another one gave it back."""
+        return self.limit == limit and not self.held and not self.left_for_all and time.monotonic() < self.more_at
+
+    def refusal(self, limit: int) -> RateLimitedError:
+        return RateLimitedError(
+            f"this key may make {limit:,} requests in any minute, and has made them", policy="requests", limit=limit,
+            retry_after=max(0.0, self.more_at - time.monotonic()), window=60,
+        )  # fmt: skip
 
     def lease_alone(self, limit: int, block: int, given_back: int) -> Lease:
         """As rag.lease_requests does for all processes."""
@@ -76,25 +93,48 @@ class RequestPermits:
         self._settings = settings
         self._of_keys: OrderedDict[Key, _Permits] = OrderedDict()
 
+    def check(self, principal: Principal) -> None:
+        """Count nothing and wait for nobody. Raises RateLimitedError where the limit is known to be used up."""
+        if (known := self._limited(principal)) is None:
+            return
+        limit, permits = known
+        if permits.is_used_up(limit):
+            if not permits.answers(limit) and permits.asking is None:
+                permits.asking = asyncio.create_task(self._ask_beside(principal, permits, limit))
+            raise permits.refusal(limit)
+
     async def take(self, principal: Principal) -> RateStanding | None:
         """Count a request; where the caller stands then, None where it has no limit. Raises RateLimitedError."""
+        self.check(principal)
+        if (known := self._limited(principal)) is None:
+            return None
+        limit, permits = known
+        await self._ask(principal, permits, limit)
+        if not permits.held:
+            raise permits.refusal(limit)
+        permits.held -= 1
+        return RateStanding(limit, permits.held + permits.left_for_all, max(0.0, permits.more_at - time.monotonic()))
+
+    def _limited(self, principal: Principal) -> tuple[int, _Permits] | None:
+        """The limit of a key, and what the process has of it; None where it has no limit."""
         key = principal.caller.key_id
         limit = None if key is None else limits_of(principal, self._settings()).requests_per_minute
-        if key is None or limit is None:
-            return None
-        permits = self._permits((principal.tenant_id, key))
+        return None if key is None or limit is None else (limit, self._permits((principal.tenant_id, key)))
+
+    async def _ask(self, principal: Principal, permits: _Permits, limit: int) -> None:
+        """The database, unless the permits answer: those that come together ask once."""
         if not permits.answers(limit):
             async with permits.lock:
                 if not permits.answers(limit):
-                    await self._lease(principal, key, permits, limit)
-        seconds = max(0.0, permits.more_at - time.monotonic())
-        if not permits.held:
-            raise RateLimitedError(
-                f"this key may make {limit:,} requests in any minute, and has made them", policy="requests", limit=limit,
-                retry_after=seconds, window=60,
-            )  # fmt: skip
-        permits.held -= 1
-        return RateStanding(limit, permits.held + permits.left_for_all, seconds)
+                    await self._lease(principal, permits, limit)
+
+    async def _ask_beside(self, principal: Principal, permits: _Permits, limit: int) -> None:
+        try:
+            await self._ask(principal, permits, limit)
+        except CairnError as error:  # until there is more nobody needs the answer; who comes then asks again
+            log.warning("limits.not_asked", problem=error.detail)
+        finally:
+            permits.asking = None
 
     def _permits(self, key: Key) -> _Permits:
         permits = self._of_keys.setdefault(key, _Permits())
@@ -103,7 +143,9 @@ class RequestPermits:
             self._of_keys.popitem(last=False)
         return permits
 
-    async def _lease(self, principal: Principal, key: UUID, permits: _Permits, limit: int) -> None:
+    async def _lease(self, principal: Principal, permits: _Permits, limit: int) -> None:
+        key = principal.caller.key_id
+        assert key is not None
         asked, block = time.monotonic(), max(1, limit // BLOCKS)
         given_back, permits.held = permits.held, 0  # once, also where no answer comes
         try:
