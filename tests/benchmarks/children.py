@@ -56,8 +56,8 @@ class Child:
             self.process.kill()
 
 
-def loader(port: int, bodies: Sequence[Mapping[str, Any]]) -> Child:
-    """The load generator of http_load.py, told its queries."""
+def loader(port: int, bodies: Sequence[Mapping[str, Any]], key: str = "") -> Child:
+    """The load generator of http_load.py, told its queries, and whose they are."""
     child = Child([sys.executable, Path(__file__).with_name("http_load.py"), str(port)])
-    child.tell({"bodies": list(bodies)})
+    child.tell({"bodies": list(bodies), "key": key})
     return child

@@ -98,27 +98,25 @@ class Serving:
 
 @pytest.fixture
 def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextManager[Serving]]:
-    """Starts `cairn serve`; with `queries`, their vectors take the place of the model."""
+    """Starts `cairn serve`; with `queries`, their vectors take the place of the model. `environment`: variables of its own."""
 
     @contextmanager
-    def start(dsn: str, queries: list[Query] | None = None) -> Iterator[Serving]:
+    def start(dsn: str, queries: list[Query] | None = None, **environment: str) -> Iterator[Serving]:
         command = [sys.executable, "-m", "cairn", "serve"]
         if queries is not None:
             file = tmp_path / "queries.npz"
             np.savez(file, texts=[query.text for query in queries], vectors=np.stack([q.vector for q in queries]))
             command = [sys.executable, str(REPO / "tests" / "benchmarks" / "serve_ready.py"), str(file)]
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         own = {"CAIRN_DATABASE_URL": dsn, "CAIRN_PORT": str(port), "CAIRN_HOME": str(tmp_path),
-               "CAIRN_MODEL_DIR": str(model_folder), "PYTHONPATH": str(REPO / "app")}  # fmt: skip
+               "CAIRN_MODEL_DIR": str(model_folder), "PYTHONPATH": str(REPO / "app"), **environment}  # fmt: skip
         started = time.perf_counter()
         with (tmp_path / "log").open("wb") as log:
             process = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log, cwd=tmp_path)
         try:
             while httpx_ready(port) is False:
                 assert process.poll() is None, (tmp_path / "log").read_text()
-                assert time.perf_counter() - started < 60, (tmp_path / "log").read_text()
+                assert time.perf_counter() - started < 600, (tmp_path / "log").read_text()
                 time.sleep(0.01)
             yield Serving(process.pid, port, time.perf_counter() - started)
         finally:
@@ -126,6 +124,12 @@ def serve(tmp_path: Path, model_folder: Path) -> Callable[..., AbstractContextMa
             process.wait(20)
 
     return start
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def httpx_ready(port: int) -> bool:

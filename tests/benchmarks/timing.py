@@ -195,6 +195,34 @@ def scheduled_seconds(*pids: int) -> float:
     return total / 1e9
 
 
+@dataclass(frozen=True)
+class Spent:
+    """Seconds until some moment: on the processor and waiting for one, by threads of a process."""
+
+    at: float
+    ran: dict[str, float]
+    queued: dict[str, float]
+
+    def held_since(self, before: Spent, loop: str) -> float:
+        """How long the thread `loop` was kept by the process itself, at most: what it computed, and what another thread did while
+        it stood still, which may have had the interpreter. Waiting for a processor is the machine's."""
+        ran = {thread: now - before.ran.get(thread, 0.0) for thread, now in self.ran.items()}
+        computed, queued = ran.pop(loop), self.queued[loop] - before.queued[loop]
+        still = max(0.0, self.at - before.at - computed - queued)
+        return computed + min(still, max(ran.values(), default=0.0))
+
+
+def look(pid: int) -> Spent:
+    """At the threads of a process, without what it started."""
+    ran, queued = dict[str, float](), dict[str, float]()
+    for one in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):
+            ran[one.parent.name], queued[one.parent.name] = (
+                int(number) / 1e9 for number in one.read_text().split()[:2]
+            )
+    return Spent(time.perf_counter(), ran, queued)
+
+
 def processor_seconds(*pids: int) -> float:
     """Processor time that these processes and all below them have used, those that have ended included (Linux).
 
