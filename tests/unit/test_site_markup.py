@@ -184,3 +184,43 @@ def test_who_holds_the_rights_of_a_file_is_a_remark_everywhere() -> None:
 )
 def test_any_text_is_read(parts: list[str]) -> None:
     plain_markup("".join(parts))
+
+
+def test_a_tab_that_says_nothing_has_no_name() -> None:
+    text = plain_markup(
+        '=== "Empty"\n\n    <!-- a picture -->\n\n=== ":material-linux: Linux"\n\n    Use apt.\n\n'
+        '=== "macOS"\n\n    ```\n    brew\n    ```\n\n'
+        '<Tabs>\n<TabItem value="a" label="None"></TabItem>\n<TabItem value="windows">Use winget.</TabItem>\n</Tabs>\n'
+    )
+    assert [line for line in text.split("\n") if line.strip()] == [
+        "**Linux**", "Use apt.", "**macOS**", "```", "brew", "```", "**windows**", "Use winget.",
+    ]  # fmt: skip
+
+
+def test_a_note_in_a_tab_is_named_by_both() -> None:
+    text = plain_markup("::::tab Linux\n:::note\nUse apt.\n:::\n::::\n")
+    assert text.split() == ["**Linux**", "Note:", "Use", "apt."]
+
+
+def test_pictures_that_have_names_and_keys_are_what_they_say() -> None:
+    assert plain_markup("| :material-check: | :x: |\n") == "| ✓ | ✗ |\n"
+    assert plain_markup(':material-clock: Soon, `:material-x:`, press ++ctrl+alt+f++ or ++"Pick it"++ in C++.\n') == (
+        "Soon, `:material-x:`, press Ctrl+Alt+F or Pick it in C++.\n"
+    )
+    assert plain_markup("a++b++c and i++ < n\n") == "a++b++c and i++ < n\n"
+
+
+def test_the_place_of_what_is_read_from_code_is_left_out() -> None:
+    text = plain_markup("# A\n\n::: pkg.module.Class\n    options:\n      members:\n      - run\n\nIt runs.\n")
+    assert text.split() == ["#", "A", "It", "runs."]
+
+
+def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
+    text = plain_markup(
+        '{{< tabs >}}\n{{% tab header="Linux" %}}\nUse apt.\n{{% /tab %}}\n{{< tab "Empty" >}}\n{{< /tab >}}\n{{< /tabs >}}\n\n'
+        '{% tab title="macOS" %}\nUse brew.\n{% endtab %}\n\n{{< note >}}\nIt is loud.\n{{< /note >}}\n\n'
+        "```jinja\n{% if x %}\n```\n\n    {% if y %}\n"
+    )
+    assert [line for line in text.split("\n") if line.strip()] == [
+        "**Linux**", "Use apt.", "**macOS**", "Use brew.", "Note: It is loud.", "```jinja", "{% if x %}", "```", "    {% if y %}",
+    ]  # fmt: skip

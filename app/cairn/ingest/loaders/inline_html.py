@@ -40,6 +40,7 @@ _KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_VOID
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 _RUNNING: Final = frozenset(("p", "dd", "figcaption"))
 """Elements that hold running text, whose lines a site may set in as it likes."""
+_EMPTY_TAB: Final = re.compile(r"\s{0,200}</TabItem\s{0,9}>")
 _SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
 _PERMALINK: Final = re.compile(
@@ -149,6 +150,9 @@ class _Walk:
             self.running = name in _RUNNING and not closes
         if tag["name"][0].isupper() and not tag["name"].isupper():
             named = attributes.get("label") or attributes.get("title") or attributes.get("summary")
+            if tag["name"] == "TabItem":  # Docusaurus shows its value where it has no label
+                empty = _EMPTY_TAB.match(self.text, tag.end())
+                named = None if empty else named or attributes.get("value")
             self._break("\n\n")
             if named and not closes:
                 self._write(f"{render.run_in(unescape(named))}\n\n")

@@ -25,6 +25,7 @@ from cairn.ingest.loaders.sphinx_words import (
     CODE_BLOCKS,
     HEADED,
     LEFT_OUT,
+    TABS,
     VERSIONS,
     WRAPPERS,
     role_text,
@@ -133,7 +134,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         if name in WRAPPERS:
             return self._body(with_argument=name in ARGUMENT_IS_TEXT)
         if name in HEADED:
-            return [*_heading(self.argument, self._inline(self.argument)), *self._body()]
+            body = self._body()
+            return [] if name in TABS and not body else [*_heading(self.argument, self._inline(self.argument)), *body]
         # of an unknown one, such as `py:function::` or `option::`, the argument is what its content is about
         return [*_heading(self.argument, self._signature()), *self._facts(), *self._body()]
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from cairn.ingest.loaders import render
+from cairn.ingest.loaders.attribute_lists import without_attributes
 from cairn.ingest.loaders.inline_html import PREFORMATTED, closed_elements, preformatted, without_html
 from cairn.ingest.loaders.sphinx_words import (
     ADMONITIONS,
@@ -22,6 +23,7 @@ from cairn.ingest.loaders.sphinx_words import (
     CODE_BLOCKS,
     HEADED,
     LEFT_OUT,
+    TABS,
     VERSIONS,
     WRAPPERS,
     role_text,
@@ -58,6 +60,23 @@ _ALSO: Final = {
     "bug": "Bug",
     "failure": "Failure",
 }
+_DOCSTRINGS: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,20}")
+"""What mkdocstrings puts the documentation of code in the place of, behind `:::`."""
+_ICON: Final = r"(?:material|octicons|fontawesome|simple)-[a-z0-9-]{1,60}|white_check_mark|heavy_check_mark|x"
+_SIGN: Final = re.compile(
+    rf"(?P<code>`[^`\n]*`)|:(?P<icon>{_ICON}):(?P<gap>[ \t]?)"
+    r"|(?<!\w)\+\+(?:\"(?P<key>[^\"\n]{1,60})\"|(?P<keys>[a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5}))\+\+"
+)
+"""A picture that has a name, and keys."""
+_YES: Final = re.compile(r"check")
+_NO: Final = re.compile(r"-close|-cross|-x(?:-|$)|^x$")
+_SHORTCODE: Final = re.compile(
+    r" {0,3}\{[{%][<%]?-?[ \t]{0,9}(?P<end>/|end)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n]{0,1000})?)"
+    r"[>%]?[%}]\}[ \t]{0,9}$"
+)
+"""Of Hugo and Jekyll, `{{< name ... >}}` and `{% name ... %}`, alone on a line."""
+_CALLED: Final = re.compile(r"(?:(?P<name>[\w-]{1,40})[ \t]{0,3}[=:][ \t]{0,3})?[\"'](?P<said>[^\"'\n]{1,200})[\"']")
+_TITLES: Final = ("title", "header", "name", "label", "text", "")
 _LANGUAGE_NAMES: Final = """r python julia sql bash sh shell js javascript ojs observable ts typescript rust go java scala c cpp
     rcpp ruby perl stan html css yaml json haskell octave matlab powershell sas stata"""
 _LANGUAGES: Final = frozenset(_LANGUAGE_NAMES.split())
@@ -77,6 +96,7 @@ _MYST: Final = re.compile(
 """A directive, a target or a role."""
 _MARKS: Final = (
     "<", "{", ":::", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
+    "++", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
 
@@ -95,7 +115,15 @@ def plain_markup(text: str) -> str:
 
 def _said(text: str, closed: Collection[str] = ()) -> str:
     plain = "".join(_ROLE.sub(_shown, text[start:end]) for start, end in stretches(text)) if "{" in text else text
+    if ":" in plain or "++" in plain:
+        plain = "".join(_SIGN.sub(_read_sign, plain[start:end]) for start, end in stretches(plain))
     return without_html(plain, closed)
+
+
+def _read_sign(match: re.Match[str]) -> str:
+    if icon := match["icon"]:
+        return f"✓{match['gap']}" if _YES.search(icon) else f"✗{match['gap']}" if _NO.search(icon) else ""
+    return match["code"] or match["key"] or "+".join(key.capitalize() for key in match["keys"].split("+"))
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -144,6 +172,7 @@ class _Blocks:
         self.open: list[str] = []  # marks of the blocks that are open
         self.prose: list[str] = []
         self.label = ""  # of the block that begins, for its first words
+        self.tabs: list[tuple[int, str]] = []  # how deep they are and what they are called, before they say anything
         self.in_options = False
         self.at_top = True
         self.no_comment_ends = False
@@ -201,11 +230,12 @@ class _Blocks:
             return None
         mark, info = found["mark"], found["info"].strip()
         if not info and self.open and self.open[-1][0] == mark[0] and len(mark) >= len(self.open[-1]):
-            self.open.pop()
+            self._close()
             return self._passed(line)
         directive = _DIRECTIVE.fullmatch(info)
         if directive and directive["name"].lower() not in _LANGUAGES and directive["name"][0] != ".":
             return self._directive(line, mark, directive["name"], directive["title"])
+        self._name_tabs()
         self._begin_block()
         start = self.at
         self.at += len(line)
@@ -220,18 +250,60 @@ class _Blocks:
         mark, info = found["mark"], found["info"].strip()
         if not info:
             while self.open and self.open[-1][0] != ":":
-                self.open.pop()
+                self._close()
             if self.open:
-                self.open.pop()
+                self._close()
             return self._passed(line)
         if directive := _DIRECTIVE.fullmatch(info):
             return self._directive(line, mark, directive["name"], directive["title"])
+        if _DOCSTRINGS.fullmatch(info):
+            return self._docstrings(line)
         if named := _CONTAINER.fullmatch(info):
             title = named["bracket"] or named["title"]
             return self._directive(line, mark, named["name"], "" if title.startswith("{") else title, is_container=True)
         if info.startswith("{"):  # of Pandoc: only classes
             return self._directive(line, mark, "container", "")
         return None
+
+    def _close(self) -> None:
+        self.open.pop()
+        self.tabs = [(depth, name) for depth, name in self.tabs if depth <= len(self.open)]
+
+    def _name_tabs(self) -> None:
+        """A tab is named where it says something."""
+        self.prose += (f"\n{name}\n\n" for _, name in self.tabs)
+        self.tabs = []
+
+    def _docstrings(self, line: str) -> str:
+        """Left out with its options, which are set in."""
+        self._begin_block()
+        self.at += len(line)
+        while self.at < len(self.text) and (not (line := self._line()).strip() or line.startswith(("    ", "\t"))):
+            self.at += len(line)
+        self.prose.append("\n")
+        return ""
+
+    def _shortcode(self, line: str) -> bool:
+        """Whether a line is a shortcode alone. A tab is named by it, a note labelled; what others stand for is not known here."""
+        found = _SHORTCODE.match(line.rstrip("\n"))
+        if found is None:
+            return False
+        self._begin_block()
+        self.at += len(line)
+        self.prose.append("\n")
+        name = found["name"].lower()
+        said = {(one["name"] or "").lower(): one["said"] for one in _CALLED.finditer(found["rest"])}
+        if found["end"]:
+            if self.open and self.open[-1] == f"%{name}":
+                self._close()
+        elif name in TABS or name == "tabitem":
+            self.open.append(f"%{name}")
+            if title := next((said[key] for key in _TITLES if key in said), ""):
+                self.tabs.append((len(self.open), render.run_in(title)))
+        else:
+            kinds = (name, *said.values(), *found["rest"].lower().split())
+            self.label = next((label for kind in kinds if (label := ADMONITIONS.get(kind) or _ALSO.get(kind))), "")
+        return True
 
     def _passed(self, line: str) -> str:
         self.at += len(line)
@@ -247,7 +319,10 @@ class _Blocks:
         if not is_container and (name in CODE_BLOCKS or kind == "code-cell"):
             body = _without_options(self._until(mark) or "")
             language = "" if name == "math" or not title.replace("-", "").replace("+", "").isalnum() else title
-            return f"{render.fence(body, language)}\n" if body.strip() else ""
+            if not body.strip():
+                return ""
+            self._name_tabs()
+            return f"{render.fence(body, language)}\n"
         if not is_container and (name in LEFT_OUT or name in ("image", "raw") or kind.startswith("auto")):
             self._until(mark)
             return ""
@@ -255,6 +330,7 @@ class _Blocks:
             header = _header_rows(body := self._until(mark) or "")
             rows = _listed_rows(body) if name == "list-table" else _csv_rows(body)
             block = render_table(rows, header_rows=header) if rows else ""
+            self._name_tabs()
             self.prose.append(f"\n{title}\n\n{block}\n\n" if title else f"\n{block}\n\n")
             return ""
         self.open.append(mark)
@@ -277,6 +353,8 @@ class _Blocks:
             self._labelled(f"{title}\n")
         elif title and name in ARGUMENT_IS_TEXT:
             self.prose.append(f"\n{title}\n\n")
+        elif title and name in TABS:
+            self.tabs.append((len(self.open), render.run_in(title)))
         elif title and (is_container or name in HEADED):
             self.prose.append(f"\n{render.run_in(title)}\n\n")
         elif title and name not in WRAPPERS:
@@ -287,11 +365,14 @@ class _Blocks:
 
     def _begin_block(self) -> None:
         if self.label:
+            self._name_tabs()
             self.prose.append(f"{self.label}:\n\n")
             self.label = ""
         self.at_top = self.in_options = False
 
     def _labelled(self, line: str) -> None:
+        if line.strip():
+            self._name_tabs()
         if self.label and line.strip():
             if _NO_PARAGRAPH.match(line):
                 self.prose.append(f"{self.label}:\n\n")
@@ -324,6 +405,8 @@ class _Blocks:
             elif self.label:
                 self._begin_block()
             self.at = end.end()
+            if block:
+                self._name_tabs()
             return f"{block}\n\n" if block else ""
         return None
 
@@ -337,11 +420,13 @@ class _Blocks:
         if any(mark.match(line.rstrip("\n")) for mark in marks):
             self.at += len(line)
             return
+        if bare.startswith(("{{<", "{{%", "{%")) and self._shortcode(line):
+            return
         if self.at_top and _EXPORT.match(line):
             self._skip_statement()
             return
         self.at_top = self.at_top and not bare
-        self._labelled(self._uncommented(line))
+        self._labelled(without_attributes(self._uncommented(line), self.text, self.at))
 
     def _uncommented(self, line: str) -> str:
         """The line without comments; reading goes on behind it, or behind the comment that begins in it."""

@@ -36,6 +36,8 @@ _HEADED_NAMES: Final = """admonition topic sidebar rubric tab tab-item group-tab
     collapse panel collapsible"""
 HEADED: Final = frozenset(_HEADED_NAMES.split())
 """Their argument is a heading over their content."""
+TABS: Final = frozenset(("tab", "tab-item", "group-tab"))
+"""Of these it is none where there is no content: what they hold may be a picture."""
 _CODE_ROLES_NAMES: Final = """literal code samp file command program envvar option meth func class attr mod module exc data obj
     const function method type confval setting macro member struct enum enumerator var expr keyword token ini dir
     regexp mailheader mimetype"""
