@@ -60,6 +60,12 @@ WHERE (mark ->> 0)::integer >= $3
 ORDER BY start
 LIMIT $4
 
+-- name: text_between
+-- The text of a version of a document between two places, in code points; none of a version that is no more.
+SELECT substring(t.text FROM $4::integer + 1 FOR $5::integer - $4::integer)
+FROM rag.document_texts t
+WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.version = $3
+
 -- name: chunks_at
 -- Of each place of a passage the chunk that begins last at or before it, else the first of the passage.
 SELECT DISTINCT ON (place.n) place.n, k.id

@@ -88,7 +88,7 @@ def test_a_section_leads_to_a_list_within_three_hundred_characters(length: int, 
 
 @pytest.mark.parametrize(("length", "shown"), [(300, True), (301, False)])
 def test_a_command_of_three_hundred_characters_is_shown_above_what_is_said_of_it(length: int, shown: bool) -> None:
-    part = f"Do it:\n\n```\n{'x' * (length - 1)}\n```\n\nRun it at night.\n\nMasts are blue."
+    part = f"Do it:\n\n```\n{'x' * (length - 1)}\n```\n\n{'Run it at night. ' * 60}\n\nMasts are blue."
     content = in_long_section(part)
     at = content.index("Masts are blue.")
     assert bool(surroundings(content, (at, at + 15)).lead) is shown

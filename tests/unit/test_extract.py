@@ -338,6 +338,15 @@ async def test_a_way_is_shown_with_the_command_that_its_section_leads_to(questio
     assert ("serve --host=:8125" in text[context.start : context.end]) == shows_command
 
 
+async def test_numbers_go_up_as_they_are_read() -> None:
+    weights = ("nine tonnes in Riga", "7 tonnes in its hall", "5 tonnes", "six tonnes in Oslo")
+    text = "# Kestrel\n\n" + "\n\nIt hums.\n\n".join(f"The Kestrel turbine weighs {one}." for one in weights)
+    for place in ("in its hall", "in Oslo", ""):
+        draft = await ask(f"How many tonnes does the Kestrel turbine weigh {place}?", passage(text))
+        numbers = [int(n) for n in re.findall(r"\[(\d)\]", draft.text)]
+        assert numbers == sorted(numbers) == [one.n for one in draft.citations]
+
+
 async def test_further_quotations_in_what_is_shown_are_marked_there() -> None:
     text = (
         "The Kestrel turbine was built in Riga in 1931.\n\nIn Riga the Kestrel turbine was built by Ozols and Berzins."

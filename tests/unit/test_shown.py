@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cairn.answer.shown import MOST_SHOWN, as_markdown, can_mark, surroundings
 from cairn.language.blocks import blocks_in
+from cairn.language.outbound import filtered
 
 FILLER = "\n\n".join(
     f"Paragraph {n} speaks of granite, slate and chalk, at some length. It ends here." for n in range(20)
@@ -132,7 +133,11 @@ OPTIONS = (
 
 def test_what_is_said_of_an_option_is_shown_below_the_command_that_its_section_is_about() -> None:
     text = shown(in_long_section(OPTIONS), "Specify `-i` for new ones alone.")
-    assert text == "```\nrecord [-i]\n```\n\n…\n\nSpecify `-i` for new ones alone. [1] It is slow."
+    assert text == "```\nrecord [-i]\n```\n\nRun it at night.\n\nSpecify `-i` for new ones alone. [1] It is slow."
+    far = OPTIONS.replace("Run it at night.", "Run it at night. " * 60)
+    assert shown(in_long_section(far), "Specify `-i` for new ones alone.") == (
+        "```\nrecord [-i]\n```\n\n…\n\nSpecify `-i` for new ones alone. [1] It is slow."
+    )
     assert shown(in_long_section(OPTIONS), "Run it at night.").startswith(
         "```\nrecord [-i]\n```\n\nRun it at night. [1]"
     )
@@ -159,8 +164,8 @@ def test_no_other_command_is_shown_above_it(part: str, quote: str) -> None:
 def test_a_fact_is_shown_without_the_command() -> None:
     quoted = OPTIONS.index("Specify"), OPTIONS.index("Specify") + len("Specify `-i` for new ones alone.")
     long = f"{OPTIONS} {'It is old. ' * 90}"
-    assert surroundings(long, quoted).lead
-    assert surroundings(long, quoted, said_briefly=True).lead is None
+    assert "record" in as_markdown(surroundings(long, quoted))
+    assert "record" not in as_markdown(surroundings(long, quoted, said_briefly=True))
 
 
 def test_a_link_that_goes_over_two_lines_is_none_when_it_is_shown() -> None:
@@ -320,7 +325,7 @@ NESTED: Final = "\n".join(
 def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
     text = shown(in_long_section(NESTED), "Stone 20 lies on the ridge")
     first, item, cut, *lines, last = text.split("\n")
-    assert (first, item, cut, last) == ("- …", "- Stones of the ridge:", "  - …", "  - …")
+    assert (first, item, cut, last) == ("- First", "- Stones of the ridge:", "  - …", "  - …")
     assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge(?: \[1\])?, and is as old as it", line) for line in lines)
     assert 10 < len(lines) < 20
     assert len(text) <= MOST_SHOWN + 40
@@ -373,7 +378,9 @@ def test_steps_without_room_are_told_by_how_they_begin() -> None:
     )
     assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n3. …")
     last = "Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool."
-    assert shown(in_long_section(STEPS), last).startswith("2. …\n3. Scour it")
+    assert shown(in_long_section(STEPS), last).startswith(
+        "There are four steps:\n\n1. Empty it. Pour the water of the last journey out of the kettle, to the last drop. …\n2. "
+    )
 
 
 def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:
@@ -464,3 +471,72 @@ def test_blocks_are_ordered_and_whatever_is_quoted_is_shown(text: str, data: st.
         made = as_markdown(around, {end: "[1]"} if can_mark(around, (start, end)) else {})
         assert "\0" not in made
         assert made.count("[1]") == can_mark(around, (start, end))
+
+
+SETUP = "To set it up:\n\n" + "\n".join(
+    f"{n}. Do step {n}:\n\n    ```\n    run <x{n}>\n    ```\n\n    {'More is said of it here. ' * 8}"
+    for n in range(1, 8)
+)
+
+
+def test_of_steps_that_there_is_no_room_for_the_command_is_told() -> None:
+    text = shown(in_long_section(SETUP), "Do step 1:")
+    assert text.count("run <x") == 7
+    assert text.endswith("7. Do step 7:\n   ```\n   run <x7>\n   ```")
+
+
+def test_code_in_a_list_is_code_to_whoever_lets_it_out() -> None:
+    """A fence that is set in further is none outside of a list, and what stands in it would be taken for tags."""
+    text = shown(in_long_section(SETUP), "Do step 1:")
+    assert filtered(text, None)[0] == text
+
+
+def test_of_a_list_that_is_shown_from_its_middle_the_beginning_is_told() -> None:
+    items = "\n".join(f"- `--keep-{n}` keeps {n}. {'More is said of it here. ' * 8}" for n in range(8))
+    text = shown(in_long_section(f"These options are there:\n\n{items}"), "`--keep-6` keeps 6.")
+    assert text.startswith("These options are there:\n\n- `--keep-0` keeps 0. More is said")
+    assert text.count("- `--keep-") == 8
+
+
+@pytest.mark.parametrize("label", ["**macOS**", "### macOS", "Run it like this:"])
+def test_what_only_names_what_follows_does_not_end_what_is_shown(label: str) -> None:
+    part = f"Setting up is short.\n\n### Ways\n\n**Linux**\n\n```\napt\n```\n\n{label}\n\n```\n{'brew ' * 200}\n```"
+    text = as_markdown(
+        surroundings(
+            in_long_section(f"## Setup\n\n{part}"), at(in_long_section(f"## Setup\n\n{part}"), "Setting up is short.")
+        )
+    )
+    assert text.endswith("```\napt\n```")
+
+
+def at(content: str, quote: str) -> tuple[int, int]:
+    return content.index(quote), content.index(quote) + len(quote)
+
+
+def test_terms_that_are_announced_are_shown_with_all_that_is_said_of_each() -> None:
+    terms = "\n\n".join(f"**`--{name}`**\n\nIt is {name}:\n\n```\nrun --{name}\n```" for name in ("a", "b", "c"))
+    content = in_long_section(f"The options are the following.\n\n{terms}")
+    assert as_markdown(surroundings(content, at(content, "The options are the following."))).count("run --") == 3
+
+
+@pytest.mark.parametrize(("lines", "whole"), [(120, True), (200, False)])
+def test_code_is_shown_whole_or_says_that_it_is_not(lines: int, whole: bool) -> None:
+    code = "\n".join(f"line {n:03}" for n in range(lines))
+    content = in_long_section(f"Run it:\n\n```\n{code}\n```")
+    text = as_markdown(surroundings(content, at(content, "line 100")))
+    assert ("line 000" in text and f"line {lines - 1:03}" in text) is whole
+    assert text.startswith("…\n\n```") is not whole
+    assert text.endswith("```\n\n…") is not whole
+
+
+def test_a_row_is_shown_without_where_its_links_lead() -> None:
+    table = "| A | B |\n| --- | --- |\n| [x](y.md) | `[z](w)`, <name>[^1] |"
+    content = in_long_section(table)
+    text = as_markdown(surroundings(content, at(content, "| [x](y.md) | `[z](w)`, <name>[^1] |"), row=True))
+    assert text.endswith("| x | `[z](w)`, `<name>` |")
+
+
+def test_a_placeholder_is_code() -> None:
+    assert shown(in_long_section("Run it on <your host> or sftp:<user>@<host>:/srv now."), "Run it") == (
+        "Run it [1] on `<your host>` or `sftp:<user>@<host>:/srv` now."
+    )

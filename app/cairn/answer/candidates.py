@@ -105,7 +105,7 @@ def _units(rank: int, passage: Passage) -> Iterator[Candidate]:
         level = _leads(unit, text, content)
         follows = ordered[at + 1][0] if at + 1 < len(ordered) else None
         below = at > 0 and ordered[at - 1][0].kind == "heading"
-        if (not level or _announces(unit, text, follows)) and not _is_fragment(
+        if (not level or _announces(passage, unit, text, follows)) and not _is_fragment(
             passage, unit, text, below_heading=below
         ):
             if lead is None:
@@ -168,9 +168,11 @@ def _leads(unit: Unit, text: str, content: str) -> int:
     return ANNOUNCES if text.rstrip("\"'”’»)*_ ").endswith(("?", "？", ":")) else 0
 
 
-def _announces(unit: Unit, text: str, follows: Unit | None) -> bool:
-    """Whether it says in words what the list, code or table behind it shows, with which it is one."""
-    if unit.kind not in ("prose", "item") or follows is None or follows.kind not in ("item", "code", "row"):
+def _announces(passage: Passage, unit: Unit, text: str, follows: Unit | None) -> bool:
+    """Whether it says in words what the list, code or table behind it shows, with which it is one. Behind the end of a passage
+    that stands in its document."""
+    ends = follows is None and passage.url is None
+    if unit.kind not in ("prose", "item") or not (ends or (follows and follows.kind in ("item", "code", "row"))):
         return False
     return text.endswith(":") and len(text.split()) >= FEWEST_WORDS
 

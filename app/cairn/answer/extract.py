@@ -31,6 +31,7 @@ from cairn.answer.confidence import (
     Confidence,
     estimate_confidence,
 )
+from cairn.answer.denial import asks_what_is_not, may_deny, with_same_side_first
 from cairn.answer.evidence import (
     COLUMN,
     FEATURES,
@@ -59,7 +60,7 @@ from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_ca
 from cairn.answer.refusal import refusal
 from cairn.answer.row_asked import is_one_of_many
 from cairn.answer.sections_below import Section, as_list, sections_announced
-from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings
+from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import Landmark, is_code_type
 from cairn.domain.passage import Passage
@@ -85,6 +86,10 @@ SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 
 MarksBehind = Callable[[Passage, int], Awaitable[Sequence[Landmark]]]
 """Where sections begin in the document of a passage, from a place of the document on."""
+TextBetween = Callable[[Passage, int, int], Awaitable[str | None]]
+"""The text of the document of a passage between two of its places; None where it cannot be had."""
+BEYOND: Final = 1500  # bound: tests/unit/test_extract_beyond.py
+"""Characters of the document that are read before or behind a passage which cuts off what is shown: more than is shown of it."""
 
 
 async def extract(
@@ -100,6 +105,7 @@ async def extract(
     calibration: Calibration = UNCALIBRATED,
     by: ReadBy | None = None,
     behind: MarksBehind | None = None,
+    between: TextBetween | None = None,
 ) -> Draft:
     """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
@@ -122,6 +128,7 @@ async def extract(
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
+    order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
@@ -132,13 +139,15 @@ async def extract(
     part = other_row or is_one_of_many(terms, found[order[0]])
     if part or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
-    if not _is_enough(confidence, terms.asked, enough, features.read):
+    opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
+    if opposite or not _is_enough(confidence, terms.asked, enough, features.read):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
     below = await _sections_below(best, passages, terms.asked, behind)
-    draft = quoted_draft(best, further, passages, first, language, terms.asked, below)
+    wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
+    draft = quoted_draft(best, further, passages, first, language, terms.asked, below, wide)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
@@ -174,6 +183,12 @@ def may_show_sum(best: Excerpt, asked: Asked, passages: Sequence[Passage]) -> bo
     return may_say_sum(f"{best.shown}\n{as_markdown(around)}")
 
 
+def _may_show_denial(best: Excerpt, candidate: Candidate, passages: Sequence[Passage]) -> bool:
+    """Whether what is shown of it, or stands above it, may say that something is not so."""
+    around = surroundings(passages[best.rank].content, best.spans[-1], row=best.kind == "row")
+    return may_deny(f"{candidate.in_context}\n{as_markdown(around)}")
+
+
 async def _sections_below(
     best: Excerpt, passages: Sequence[Passage], asked: Asked, behind: MarksBehind | None
 ) -> Sequence[Section]:
@@ -189,6 +204,37 @@ async def _sections_below(
     ):
         return ()
     return sections_announced(passage, quoted, await behind(passage, passage.start + quoted[1]))
+
+
+async def _with_what_is_cut_off(
+    best: Excerpt, passages: Sequence[Passage], asked: Asked, between: TextBetween | None
+) -> Passage:
+    """The passage of the quotation, with more of its document where it cuts off what is shown: passages are cut by their length,
+    so that a list may begin behind the one that announces it, and code in one goes on in the next. Not where less would be shown:
+    a section may turn out to be long."""
+    passage = passages[best.rank]
+    if between is None or best.kind == "row" or is_code_type(passage.media_type):
+        return passage
+    around = surroundings(passage.content, best.spans[-1], said_briefly=asked.said_briefly)
+    before, behind = wants_more(passage.content, around)
+    start, end = passage.start, passage.start + len(passage.content)
+    first = max(start - BEYOND, 0) if before else start
+    last = end + BEYOND if behind else end
+    if (first, last) == (start, end):
+        return passage
+    text = await between(passage, first, last)
+    if not text or text[start - first : end - first] != passage.content:
+        return passage
+    if 0 < first < start:  # the beginning of a line
+        cut = text.find("\n", 0, start - first) + 1 or start - first
+        text, first = text[cut:], first + cut
+    if len(text) == last - first and last > end:  # its end
+        text = text[: text.rfind("\n", end - first) + 1 or end - first]
+    wide = replace(passage, content=text, start=first)
+    shown = surroundings(text, best.moved(start - first).spans[-1], said_briefly=asked.said_briefly).span
+    return (
+        wide if shown[0] + first <= around.span[0] + start and around.span[1] + start <= shown[1] + first else passage
+    )
 
 
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
@@ -434,16 +480,19 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 
 def quoted_draft(
     best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked,
-    below: Sequence[Section] = (),
+    below: Sequence[Section] = (), wide: Passage | None = None,
 ) -> Draft:  # fmt: skip
     """The best quotation with what stands around it, or with the sections that it announces where not all of them are shown
     around it; and the further ones marked there, or on a line each where they stand elsewhere. The number of the first is
-    `first`."""
-    numbers = list(accumulate((len(one.spans) for one in (best, *further)), initial=first))[1:-1]
-    elsewhere = list(zip(further, numbers, strict=True))
-    cited = list(_citations((best, *further), passages, first))
+    `first`, and the others go up as they are read: what is shown before the best quotation is not cited once more. `wide`: its
+    passage, perhaps with more of the document before and behind it."""
+    if wide and wide is not passages[best.rank]:
+        moved = passages[best.rank].start - wide.start
+        best, *further = (one.moved(moved) if one.rank == best.rank else one for one in (best, *further))
+        passages = [wide if at == best.rank else one for at, one in enumerate(passages)]
     passage = passages[best.rank]
     text = best.cited(first)
+    around, inside, elsewhere = None, list[tuple[int, Excerpt]](), list(further)
     if not is_code_type(passage.media_type):
         row = best.kind == "row"
         around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly)
@@ -451,17 +500,25 @@ def quoted_draft(
         if below:
             introduction = passage.content[: max(below[0].start - passage.start, 0)]
             around = surroundings(introduction, best.spans[-1], said_briefly=asked.said_briefly)
-        marks = {} if row else {best.spans[0][1]: best.marks(first)}
-        for one, n in zip(further, numbers, strict=True):
-            if (place := _place_in(around, one, passages, passage)) is not None:
-                marks[place] = one.marks(n)
-                elsewhere.remove((one, n))
-        text = f"{text}\n\n{as_markdown(around, marks)}" if row else as_markdown(around, marks)
+        places = [(_place_in(around, one, passages, passage), one) for one in further]
+        elsewhere = [one for place, one in places if place is None]
+        read_from = 0 if row else best.spans[0][1]
+        inside = sorted(
+            ((at, one) for at, one in places if at is not None and at > read_from), key=lambda pair: pair[0]
+        )
+    quoted = [best, *(one for _, one in inside), *elsewhere]
+    numbers = list(accumulate((len(one.spans) for one in quoted), initial=first))
+    cited = list(_citations(quoted, passages, first))
+    if around:
+        marks = {} if best.kind == "row" else {best.spans[0][1]: best.marks(first)}
+        marks |= {at: one.marks(n) for (at, one), n in zip(inside, numbers[1:], strict=False)}
+        text = f"{text}\n\n{as_markdown(around, marks)}" if best.kind == "row" else as_markdown(around, marks)
         cited[0] = replace(cited[0], context=_context(around, cited[0], passage, below))
         text += as_list(below)
     if elsewhere:
         say = replies(language)
-        lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in elsewhere]
+        told = zip(elsewhere, numbers[1 + len(inside) :], strict=False)
+        lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in told]
         text += "\n\n" + "\n".join((say.also, *lines))
     return Draft(text, tuple(cited), True, 1.0)
 

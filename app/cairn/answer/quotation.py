@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -61,6 +61,10 @@ class Excerpt:
             unit.kind,
             shown if unit.kind == "code" else without_markup(shown),
         )
+
+    def moved(self, by: int) -> Excerpt:
+        """In a passage that begins so many characters earlier."""
+        return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans)) if by else self
 
     def cited(self, n: int) -> str:
         """As a paragraph of an answer."""
@@ -214,6 +218,7 @@ _LINKS: Final = (
     (re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)"), r"\1"),
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
     (re.compile(r"\[edit\]"), ""),
+    (re.compile(r"(?<=\S)\[\^[\w.-]{1,60}\]"), ""),
     (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
     (
         re.compile(
@@ -240,12 +245,21 @@ def without_markup(text: str) -> str:
     text = without_white(_HYPHENATED.sub("", text))
     for pattern, instead in (*_LINKS, *_EMPHASIS, (_CODE, r"\1"), *_LAYOUT):
         text = pattern.sub(instead, text)
-    return text.strip()
+    return placeholders_as_code(text.strip())
 
 
 def with_code_only(text: str) -> str:
     """A line as it reads, what it has as code still between its backticks: there, nothing is markup. No NUL stands in it but as
     a mark of the caller's, which stays."""
+    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_LAYOUT))
+
+
+def row_as_read(line: str) -> str:
+    """The line of a row of a table, as one, without links, emphasis and tags."""
+    return _outside_of_code(line, (*_LINKS, *_EMPHASIS))
+
+
+def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]]) -> str:
     code: list[str] = []
 
     def take(found: re.Match[str]) -> str:
@@ -253,9 +267,23 @@ def with_code_only(text: str) -> str:
         return f"\0{len(code) - 1}\0"
 
     text = _CODE.sub(take, text)
-    for pattern, instead in (*_LINKS, *_EMPHASIS, *_LAYOUT):
+    for pattern, instead in changes:
         text = pattern.sub(instead, text)
+    text = placeholders_as_code(text)
     return _TAKEN.sub(lambda found: code[int(found[1])], without_white(text))
+
+
+_PLACEHOLDER: Final = re.compile(
+    r"(?P<code>`[^`\n]{1,300}`)"
+    r"|(?<![\w./=:@`\0-])(?:[\w./=:@-]{0,60}<[A-Za-z][\w .|-]{0,60}>){1,9}(?:[\w./=:@-]{0,60}\w)?"
+)
+"""A word with a name in angle brackets, which somebody is to replace."""
+
+
+def placeholders_as_code(text: str) -> str:
+    """`tar <file>` with the placeholder as code: outside of code a name in angle brackets is a tag to whoever shows it, and is
+    taken apart before it goes out (docs/adr/0050)."""
+    return _PLACEHOLDER.sub(lambda found: found["code"] or f"`{found[0]}`", text) if "<" in text else text
 
 
 _TAKEN: Final = re.compile(r"\0(\d+)\0")

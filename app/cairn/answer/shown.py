@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Final
 
-from cairn.answer.quotation import with_code_only, without_white
+from cairn.answer.quotation import row_as_read, with_code_only, without_white
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
 from cairn.language.code_fences import opens_fence
 from cairn.language.lexicon import any_of, every
@@ -33,6 +33,8 @@ FEWEST_BEGUN: Final = 2  # measured: tests/unit/test_shown.py
 """Sentences of an item that are shown where there is no room for all of it: the first is often its name alone."""
 OUTLINED: Final = 600  # bound: tests/unit/test_edges_shown.py
 """Characters of what items begin with that there is no room for: of five steps it is worth knowing what each one is."""
+LONGEST_STEP: Final = 200  # bound: tests/unit/test_edges_shown.py
+"""Of code in an item that is told with the sentence that announces it, fences included."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
@@ -54,7 +56,8 @@ WINDOW: Final = 4000  # bound: tests/unit/test_edges_shown.py
 class ShownPart:
     """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of. `above`: a term, or what an
     item begins with, that stands before it, and that it says something of; `lead`: the code that its section is about.
-    `outlined`: what is left out at the end of a list is told by the first sentence of each item."""
+    `outlined`: what is left out of a list is told by the first sentence of each item; `introduced`: what introduces a list
+    that is not shown from its beginning."""
 
     content: str
     span: Span
@@ -62,6 +65,7 @@ class ShownPart:
     above: Span | None = None
     lead: Block | None = None
     outlined: bool = False
+    introduced: Span | None = None
 
 
 def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
@@ -99,10 +103,29 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
         if announces(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
+    span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
+    if lead and lead.end <= span[0] and span[1] - lead.start <= MOST_SHOWN:
+        span, lead = (lead.start, span[1]), None
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
     inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
     lead = lead if lead and lead.end <= start else None
-    return ShownPart(content, (start, span[1]), inside, above, lead, outlined=not said_briefly)
+    introduced = None if row or said_briefly else _introduction_above(text, blocks, at, start)
+    return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced)
+
+
+def _without_empty_end(text: str, blocks: Sequence[Block], end: int, quoted: int) -> int:
+    """Where what is shown ends without headings, terms and labels behind the quotation of which nothing is shown."""
+    shown = [block for block in blocks if quoted <= block.start < end]
+    while shown and (
+        shown[-1].kind == "heading" or _is_run_in(text, shown[-1]) or _only_announces(text, shown[-1], end)
+    ):
+        block = shown.pop()
+        end = min(end, max(quoted, block.start - len(text[: block.start]) + len(text[: block.start].rstrip())))
+    return end
+
+
+def _only_announces(text: str, block: Block, end: int) -> bool:
+    return block.kind == "prose" and block.end - block.start <= LABEL and text[block.start : end].rstrip().endswith(":")
 
 
 def _near(content: str, quoted: Span) -> str:
@@ -114,6 +137,17 @@ def _near(content: str, quoted: Span) -> str:
         start = content.find("\n", start, quoted[0]) + 1 or start
         content = " " * (start - 1) + "\n" + content[start:]
     return content
+
+
+def wants_more(content: str, around: ShownPart) -> tuple[bool, bool]:
+    """Whether what is shown is cut off where the content begins, or where it ends: code, a list, or what a sentence announces.
+    A passage is a part of a document, and the next one may begin between a line that ends in ":" and its list."""
+    first, last = around.blocks[0], around.blocks[-1]
+    starts, ends = not content[: first.start].strip(), not content[max(around.span[1], last.end) :].strip()
+    announced = last.kind in ("list", "code") or (
+        last.kind == "prose" and announces(content, (_last_sentence(content, last), last.end))
+    )
+    return starts and first.kind in ("list", "code"), ends and announced
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
@@ -209,12 +243,30 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
             break
         if block.kind in ("list", "code", "table"):
             return _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
-        if _is_term(text, blocks, number):
-            end = blocks[at].end
-            while _is_term(text, blocks, number) and blocks[number + 1].end - start <= MOST_ANNOUNCED:
-                end, number = blocks[number + 1].end, number + 2
-            return end
+        if _is_run_in(text, block) or _is_term(text, blocks, number):
+            return _terms_announced(text, blocks, number, start) or blocks[at].end
     return blocks[at].end
+
+
+def _terms_announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int | None:
+    """Where the last of the terms from a block on ends that there is room for, each with all that is said of it; None where not
+    even the first fits. Of the last term of a section it is a paragraph with the code or list behind it."""
+
+    def names(number: int) -> bool:
+        return _is_run_in(text, blocks[number]) or _is_term(text, blocks, number)
+
+    end: int | None = None
+    while at < len(blocks) and names(at):
+        behind = at + 1
+        while behind < len(blocks) and blocks[behind].kind != "heading" and not names(behind):
+            behind += 1
+        if behind == len(blocks) or blocks[behind].kind == "heading":
+            said = range(at + 2, behind)
+            behind = next((number for number in said if blocks[number].kind == "prose"), behind)
+        if behind == at + 1 or blocks[behind - 1].end - start > MOST_ANNOUNCED:
+            break
+        end, at = blocks[behind - 1].end, behind
+    return end
 
 
 def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
@@ -283,6 +335,15 @@ def _introduction(text: str, before: Block, block: Block) -> int:
     return before.start if len(said) <= INTRODUCTION else _last_sentence(text, before)
 
 
+def _introduction_above(text: str, blocks: Sequence[Block], at: int, start: int) -> Span | None:
+    """What introduces the list of which what is shown begins in the middle."""
+    if not blocks[at].items or start <= blocks[at].start or not at or blocks[at - 1].kind != "prose":
+        return None
+    begins = _introduction(text, blocks[at - 1], blocks[at])
+    ends = blocks[at - 1].end
+    return (begins, ends) if begins < ends and announces(text, (begins, ends)) else None
+
+
 def _last_sentence(text: str, block: Block) -> int:
     """Where the last sentence of a paragraph begins."""
     pieces = _pieces(text, block)
@@ -349,6 +410,8 @@ def _around(text: str, block: Block, quoted: Span, room: int) -> Span:
     """As much of a block around the quotation as there is room for; of a long paragraph the sentence before and the one behind,
     unless it is a list of steps."""
     sentences = block.kind == "prose" and len(_STEP.findall(text, block.start, block.end)) < 2
+    if block.kind == "code" and block.end - block.start <= MOST_ANNOUNCED:
+        return block.start, block.end
     if block.table:
         room -= block.table.header_span[1] - block.table.header_span[0]
     if block.end - block.start <= (INTRODUCTION if sentences else room):
@@ -451,6 +514,8 @@ def as_markdown(around: ShownPart, marks: Mapping[int, str] | None = None) -> st
     parts = [_shown(around, block, places) for block in around.blocks]
     if around.above and not any(block.start <= around.above[0] < block.end for block in around.blocks):
         parts.insert(0, f"**{with_code_only(around.content[slice(*around.above)]).strip('*')}**")
+    if around.introduced:
+        parts.insert(0, "\n".join(_lines(around.content[slice(*around.introduced)])))
     if around.lead:
         code = as_code(around.content[slice(*around.lead.body)], around.lead.language)
         between = around.content[around.lead.end : around.span[0]].strip()
@@ -475,8 +540,12 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
     start, end = max(block.start, around.span[0]), min(block.end, around.span[1])
     places = [place for place in places if start < place <= end]
     if block.kind == "code":
-        code = as_code(around.content[max(block.body[0], start) : min(block.body[1], end)], block.language)
-        return "\n".join((code, " ".join(_MARK for _ in places))) if places else code
+        first, last = max(block.body[0], start), min(block.body[1], end)
+        code = as_code(around.content[first:last], block.language)
+        before = "…\n\n" if around.content[block.body[0] : first].strip() else ""
+        behind = "\n\n…" if around.content[last : block.body[1]].strip() else ""
+        marks = "\n" + " ".join(_MARK for _ in places) if places else ""
+        return f"{before}{code}{marks}{behind}"
     if block.table:
         return _table(around.content, block, (start, end))
     text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
@@ -490,34 +559,50 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
     pieces = _items(around.content, block)
     above = around.above if around.above and block.start <= around.above[0] < span[0] else None
     begins = above[0] if above else span[0]
+    behind = [piece for piece in pieces if span[1] <= piece[0]]
+    outline = _outline(around.content, behind, OUTLINED) if around.outlined else []
     if before := [piece for piece in pieces if piece[1] <= begins]:
-        yield _cut(around.content[slice(*before[-1])].lstrip())
+        told = around.outlined and _outline(around.content, before, OUTLINED - sum(map(len, outline)))
+        yield from told or [_cut(around.content[slice(*before[-1])].lstrip())]
     if above:
         yield from _lines(around.content[slice(*above)])
         if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
             yield _cut(around.content[slice(*left_out[-1])])
     begun = any(start < span[1] < end for start, end in pieces)
     yield from (f"{line} …" if begun and at == len(lines) else line for at, line in enumerate(lines, 1))
-    left_out = [piece for piece in pieces if span[1] <= piece[0]]
-    if around.outlined and (outline := _outline(around.content, left_out)):
+    if outline:
         yield from outline
-    elif left_out:
-        first = around.content[slice(*left_out[0])]
+    elif behind:
+        first = around.content[slice(*behind[0])]
         yield _cut(first if lines and lines[-1].startswith(" ") else first.lstrip())
 
 
-def _outline(content: str, pieces: Sequence[Span]) -> list[str]:
-    """Items by the sentence that they begin with, and the next one where that is short; none where there is no room for all."""
-    found: list[str] = []
-    for start, end in pieces:
-        if not is_item(content[start:end]):
-            return []
-        begins = _parts_of_item(content, (start, end))[0]
-        sentences = [start + to for _, to in split_sentences(content[slice(*begins)])] or [begins[1]]
-        ends = next((to for to in sentences if to - start >= LABEL), sentences[-1])
-        line = " ".join(filter(None, _lines(content[start:ends])))
-        found.append(line if ends == end else f"{line} …")
-    return found if sum(map(len, found)) <= OUTLINED else []
+def _outline(content: str, pieces: Sequence[Span], room: int) -> list[str]:
+    """Items by the sentence that they begin with, and the next one where that is short; none where there is no room for all. With
+    the code that the sentence announces where there is room for that, too: of a step it is the command."""
+    for longest in (LONGEST_STEP, 0):
+        found: list[str] = []
+        for start, end in pieces:
+            if not is_item(content[start:end]):
+                return []
+            found += _begun_item(content, (start, end), longest)
+        if sum(map(len, found)) <= room:
+            return found
+    return []
+
+
+def _begun_item(content: str, item: Span, longest: int) -> Iterator[str]:
+    """Lines of what an item begins with. `longest`: of the code right behind it."""
+    begins, *rest = _parts_of_item(content, item)
+    sentences = [item[0] + to for _, to in split_sentences(content[slice(*begins)])] or [begins[1]]
+    ends = next((to for to in sentences if to - item[0] >= LABEL), sentences[-1])
+    line = " ".join(filter(None, _lines(content[item[0] : ends])))
+    code = content[slice(*rest[0])] if rest and ends == begins[1] else ""
+    if code and opens_fence(code) and len(code) <= longest:
+        yield line
+        yield from _lines(code)
+    else:
+        yield line if ends == item[1] else f"{line} …"
 
 
 def _cut(piece: str) -> str:
@@ -547,22 +632,22 @@ def _table(content: str, block: Block, span: Span) -> str:
     header = content[start:end] or "|" + "  |" * len(block.table.rows[0].cells)
     dashes = "" if start < end else "\n|" + " --- |" * len(block.table.rows[0].cells)
     rows = [row for row in block.table.rows if span[0] <= row.start and row.end <= span[1]]
-    lines = [content[slice(*_line(content, row.start, row.end))].strip() for row in rows]
+    lines = [row_as_read(content[slice(*_line(content, row.start, row.end))]) for row in rows]
     return "\n".join([header.strip() + dashes, *lines])
 
 
 def _lines(text: str) -> Iterator[str]:
     """Paragraphs and items on a line each, empty ones between paragraphs. Code in items stays as it is, its fences closed."""
     line, blank, owed = "", False, 0
-    indent, fence = 0, ""
+    indent, fence, shown_at = 0, "", 0
     for raw in text.split("\n"):
         if fence:
             owed += raw.count(_MARK)
-            yield raw.replace(f" {_MARK}", "")
+            yield _less_indented(raw.replace(f" {_MARK}", ""), indent - shown_at)
             if opens_fence(raw).startswith(fence):
                 fence = ""
                 if owed:
-                    yield " " * indent + _MARK * owed
+                    yield " " * shown_at + _MARK * owed
                 owed = 0
             continue
         said = raw.strip().lstrip("> ")
@@ -571,7 +656,8 @@ def _lines(text: str) -> Iterator[str]:
                 yield _as_read(line)
             line, blank, fence = "", False, mark
             indent = len(raw) - len(raw.lstrip())
-            yield raw
+            shown_at = min(indent, DEEPEST_FENCE)
+            yield _less_indented(raw, indent - shown_at)
         elif not said or is_rule(said):
             blank = blank or bool(line)
         else:
@@ -586,11 +672,15 @@ def _lines(text: str) -> Iterator[str]:
                     yield ""
             line, blank, indent = " " * (deep if item or indent else 0) + said, False, deep
     if fence:
-        yield " " * indent + fence
+        yield " " * shown_at + fence
         if owed:
-            yield " " * indent + _MARK * owed
+            yield " " * shown_at + _MARK * owed
     if line:
         yield _as_read(line)
+
+
+def _less_indented(line: str, by: int) -> str:
+    return line[min(by, len(line) - len(line.lstrip(" "))) :]
 
 
 def _as_read(line: str) -> str:
@@ -598,6 +688,8 @@ def _as_read(line: str) -> str:
     return " " * (len(line) - len(line.lstrip(" "))) + with_code_only(line)
 
 
+DEEPEST_FENCE: Final = 3  # bound: tests/unit/test_edges_shown.py
+"""Blanks before a fence, beyond which it is none to whoever reads Markdown outside of a list, and what stands in it no code."""
 SET_IN: Final = 3  # measured: tests/unit/test_edges_shown.py
 """Blanks by which a line is set in that says what the line above it names."""
 HYPHEN: Final = "\u2010"

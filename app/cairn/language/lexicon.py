@@ -543,6 +543,8 @@ class AskedKinds(_Section):
     """How a definition of `{}` is asked for."""
     announces: Patterns = ()
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
+    leaves_out: Patterns = ()
+    """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     several: Patterns = ()
     """Questions for several things: which kinds, what are the areas, list the ways."""
     commands: Patterns = ()

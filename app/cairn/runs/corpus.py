@@ -372,6 +372,11 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             return await passages.marks_behind(connection, self.principal, document, start, MOST_MARKS)
 
+    async def text_between(self, document: UUID, version: int, start: int, end: int) -> str | None:
+        """The text of a version of a document between two places; None of a version that is no more."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            return await passages.text_between(connection, self.principal, document, version, start, end)
+
     async def chunks_at(self, places: Sequence[tuple[UUID, int]]) -> list[UUID | None]:
         """The chunk in which each place stands, a passage and a code point of its document."""
         async with self.database.transaction(self.principal, readonly=True) as connection:

@@ -60,6 +60,16 @@ async def marks_behind(connection: Any, principal: Principal, document: UUID, st
     return [Landmark(row["start"], row["page"], tuple(row["headings"])) for row in rows]
 
 
+async def text_between(
+    connection: Any, principal: Principal, document: UUID, version: int, start: int, end: int
+) -> str | None:
+    """The text of a version of a document between two places; None of a version that is no more."""
+    found: str | None = await connection.fetchval(
+        SQL["text_between"], principal.tenant_id, document, version, start, end
+    )
+    return found
+
+
 async def chunks_at(connection: Any, principal: Principal, places: Sequence[tuple[UUID, int]]) -> list[UUID | None]:
     """Of each place, a passage and a code point of its document, the chunk that it stands in; None where there is none."""
     ids, starts = [passage_id for passage_id, _ in places], [at for _, at in places]

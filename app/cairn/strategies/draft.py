@@ -319,6 +319,7 @@ async def _extract(
             return await extract(
                 asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=least,
                 calibration=calibration, by=await reader_for(run, asked, read), behind=partial(marks_behind, run),
+                between=partial(text_between, run),
             )  # fmt: skip
 
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
@@ -336,6 +337,13 @@ async def _extract(
 async def marks_behind(run: Run, passage: Passage, start: int) -> Sequence[Landmark]:
     """Where sections begin in the document of a passage, from a place on; none of a page of the web."""
     return () if passage.url else await run.deps.library.marks_behind(passage.document_id, start)
+
+
+async def text_between(run: Run, passage: Passage, start: int, end: int) -> str | None:
+    """The text of the document of a passage between two places; of a page of the web there is no more than was read."""
+    if passage.url:
+        return None
+    return await run.deps.library.text_between(passage.document_id, passage.version, start, end)
 
 
 def said_before(run: Run) -> str:

@@ -1,0 +1,66 @@
+"""Whether a question asks for what is not so ("What must I not do?"), and whether a text may say it. Pure. (docs/adr/0140)
+
+A list of what is supported has all words of a question for what is not supported, but says the opposite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from cairn.answer.answer_type import Asked, denies
+from cairn.answer.candidates import Candidate
+from cairn.answer.evidence import Measured
+from cairn.language.identify import by_words
+from cairn.language.lexicon import any_of, languages
+from cairn.language.linear import bounded
+from cairn.language.text import fold_line
+
+_WORD: Final = re.compile(r"\w+")
+_ASKING: Final = {
+    one.code: one.questions.words - one.questions.first_only - one.questions.yes_no for one in languages()
+}
+_NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
+_LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
+OPENING: Final = 3  # measured: tests/unit/test_denial.py
+"""Words in which one stands that asks for things: "in which cases may I not ..."."""
+
+
+def asks_what_is_not(question: str, asked: Asked) -> bool:
+    """Whether things are asked for of which something is denied; neither a way nor a reason ("Why can I not ...?")."""
+    words = _WORD.findall(fold_line(question))
+    if asked.reason or asked.way or _NO_NEGATION & {*pairwise(words)}:
+        return False
+    code = by_words(question)
+    asking = any(not one.isdisjoint(words[:OPENING]) for spoken, one in _ASKING.items() if code in (None, spoken))
+    return asking and denies(question, code)
+
+
+def may_deny(text: str) -> bool:
+    """Whether words of a text may say that something is not so, or left out."""
+    return denies(text) or bool(_LEAVES_OUT.search(text))
+
+
+def with_same_side_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, asked: Asked, near: float
+) -> list[int]:
+    """Where the best place is on the other side than what is asked for, the first one first that is not, and nearly as good: it
+    lists what is so where what is not so is asked for, or stands below a line that denies what the question does not."""
+    if asks_what_is_not(question, asked):
+        fits = [may_deny(found[at].in_context) for at in order]
+    elif asked.several and not may_deny(question):
+        fits = [not denies(_announcement(found[at])) for at in order]
+    else:
+        return list(order)
+    floor = scores[order[0]] - near
+    first = next((at for at, fit in zip(order, fits, strict=True) if fit and scores[at] >= floor), order[0])
+    return [first, *(at for at in order if at != first)]
+
+
+def _announcement(one: Candidate) -> str:
+    """The line that announces what a candidate is one of, or the candidate where it is such a line."""
+    if one.announces:
+        return one.text
+    return one.path.rpartition(". ")[2] if one.path.endswith(":") else ""
