@@ -31,7 +31,6 @@ from cairn.answer.confidence import (
     Confidence,
     estimate_confidence,
 )
-from cairn.answer.denial import asks_what_is_not, may_deny, with_same_side_first
 from cairn.answer.evidence import (
     COLUMN,
     FEATURES,
@@ -45,6 +44,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
+from cairn.answer.other_sides import asks_what_is_not, may_deny, supposes, with_same_side_first, with_statement_first
 from cairn.answer.question_form import about_the_same, verdict
 from cairn.answer.quotation import (
     MOST_CHARS,
@@ -129,6 +129,7 @@ async def extract(
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
+    order = with_statement_first(order, found, scores, terms.asked, NEAR)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
@@ -137,7 +138,8 @@ async def extract(
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     part = other_row or is_one_of_many(terms, found[order[0]])
-    if part or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
+    supposed = terms.asked.anything and supposes(found[order[0]].text)
+    if part or supposed or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
     if opposite or not _is_enough(confidence, terms.asked, enough, features.read):

@@ -545,6 +545,8 @@ class AskedKinds(_Section):
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
     leaves_out: Patterns = ()
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
+    supposes: Patterns = ()
+    """Words that say that a sentence is an example, or only supposed."""
     several: Patterns = ()
     """Questions for several things: which kinds, what are the areas, list the ways."""
     commands: Patterns = ()

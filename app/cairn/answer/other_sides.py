@@ -1,6 +1,6 @@
-"""Whether a question asks for what is not so ("What must I not do?"), and whether a text may say it. Pure. (docs/adr/0140)
+"""What has the words of a question and does not answer it: what is so, where what is not so is asked for, and examples. Pure.
 
-A list of what is supported has all words of a question for what is not supported, but says the opposite.
+A list of what is supported has all words of "What is not supported?", and says the opposite (docs/adr/0140).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _ASKING: Final = {
 }
 _NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
 _LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
-OPENING: Final = 3  # measured: tests/unit/test_denial.py
+_SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!\w)", re.IGNORECASE)
+OPENING: Final = 3  # measured: tests/unit/test_other_sides.py
 """Words in which one stands that asks for things: "in which cases may I not ..."."""
 
 
@@ -57,6 +58,23 @@ def with_same_side_first(
     floor = scores[order[0]] - near
     first = next((at for at, fit in zip(order, fits, strict=True) if fit and scores[at] >= floor), order[0])
     return [first, *(at for at in order if at != first)]
+
+
+def with_statement_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, asked: Asked, near: float
+) -> list[int]:
+    """Where a fact is asked for, and the best place only gives an example or supposes something, the first one first that does
+    not, and is nearly as good."""
+    if not asked.anything or not supposes(found[order[0]].text):
+        return list(order)
+    floor = scores[order[0]] - near
+    first = next((at for at in order if scores[at] >= floor and not supposes(found[at].text)), order[0])
+    return [first, *(at for at in order if at != first)]
+
+
+def supposes(text: str) -> bool:
+    """Whether words of a text say that it is an example, or only supposed."""
+    return bool(_SUPPOSES.search(text))
 
 
 def _announcement(one: Candidate) -> str:

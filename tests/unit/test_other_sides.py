@@ -1,12 +1,13 @@
-"""What must not be done is not answered by a list of what may be."""
+"""What must not be done is not answered by a list of what may be, and no fact by an example."""
 
 from __future__ import annotations
 
 import pytest
 
 from cairn.answer.answer_type import read_asked
-from cairn.answer.denial import asks_what_is_not, may_deny
+from cairn.answer.confidence import SURE
 from cairn.answer.extract import name_others
+from cairn.answer.other_sides import asks_what_is_not, may_deny, supposes
 from tests.unit.test_extract import ask, passage
 
 ALLOWED = "# Segments\n\nThese segments of a version are supported when updating:\n\n- major\n- minor\n- micro\n"
@@ -63,3 +64,27 @@ async def test_what_is_supported_is_not_answered_by_what_is_not() -> None:
     draft = await ask("Which segments of a version are supported when updating?", passage(DENIED), passage(ALLOWED))
     assert "major" in name_others(draft, "en").text.partition("Or perhaps")[0]
     assert "epoch" not in draft.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Suppose it is 9 kg.",
+        "For example, 9 kg.",
+        "Angenommen, es wiegt 9 kg.",
+        "Par exemple 9 kg.",
+        "Ad esempio 9 kg.",
+    ],
+)
+def test_an_example_is_told(text: str) -> None:
+    assert supposes(text)
+    assert not supposes("It weighs 9 kg, as examples show.")
+
+
+async def test_a_fact_is_not_taken_from_an_example_where_it_is_stated() -> None:
+    example = "Suppose the Kestrel turbine of the hall weighs 9 tonnes."
+    stated = "The Kestrel turbine in the hall weighs 7 tonnes."
+    question = "How many tonnes does the Kestrel turbine of the hall weigh?"
+    draft = await ask(question, passage(example), passage(stated))
+    assert draft.citations[0].quote == stated
+    assert (await ask(question, passage(example))).confidence < SURE
