@@ -498,7 +498,7 @@ def test_of_a_list_that_is_shown_from_its_middle_the_beginning_is_told() -> None
     assert text.count("- `--keep-") == 8
 
 
-@pytest.mark.parametrize("label", ["**macOS**", "### macOS", "Run it like this:"])
+@pytest.mark.parametrize("label", ["**macOS**", "### macOS", "Run it like this:", "1. Run it:"])
 def test_what_only_names_what_follows_does_not_end_what_is_shown(label: str) -> None:
     part = f"Setting up is short.\n\n### Ways\n\n**Linux**\n\n```\napt\n```\n\n{label}\n\n```\n{'brew ' * 200}\n```"
     text = as_markdown(

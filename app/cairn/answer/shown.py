@@ -125,7 +125,9 @@ def _without_empty_end(text: str, blocks: Sequence[Block], end: int, quoted: int
 
 
 def _only_announces(text: str, block: Block, end: int) -> bool:
-    return block.kind == "prose" and block.end - block.start <= LABEL and text[block.start : end].rstrip().endswith(":")
+    """Whether a block is one sentence or item, which announces what does not follow."""
+    one = len(_pieces(text, block)) == 1 if block.kind == "prose" else len(block.items) == 1
+    return one and end - block.start <= INTRODUCTION and text[block.start : end].rstrip().endswith(":")
 
 
 def _near(content: str, quoted: Span) -> str:
