@@ -73,6 +73,16 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
     assert not answer.answer.startswith("Harrow Farms reported")
 
 
+async def test_a_word_is_no_slip_for_another_one(services: Services) -> None:
+    """"Reset" is a word, and "brokre" is none."""
+    rests = {"rest.md": "# Rest\n\nEvery machine has a rest of an hour. The rest of the boxes is packed on Fridays.\n"}
+    await index(services, "absent", {**DOCUMENTS, **rests})
+    told = await answered(services, "How do I reset the machine?", collection="absent")
+    assert "Read as" not in told.answer
+    slip = await answered(services, "Which option chooses the brokre?", collection="absent")
+    assert "Read as “broker”." in slip.answer
+
+
 async def test_a_name_that_is_not_shown_makes_no_sure_answer(services: Services) -> None:
     """It stands in the passage, far above what is quoted."""
     await index(services, "absent", DOCUMENTS)

@@ -26,6 +26,17 @@ def test_short_messages_in_four_languages(message: str, language: str) -> None:
     assert detect(message, "xx") == language
 
 
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("Come cambio la lingua?", "it"), ("Come posso usare meno memoria", "it"), ("Posso tornare indietro?", "it"),
+        ("come on", "de"), ("Come to Paris", "en"), ("come back to the point", "en"), ("Como cambio mi clave", "es"),
+    ],
+)  # fmt: skip
+def test_a_word_that_opens_a_question_tells_its_language(message: str, language: str) -> None:
+    assert detect(message, "en" if language == "en" else "de") == language
+
+
 @pytest.mark.parametrize("message", ["BM25", "pg_stat_io", "Apple", "2020", "", "?", "🙂", "Siemens AG"])
 def test_what_says_nothing_keeps_the_default(message: str) -> None:
     assert detect(message, "fr") == "fr"

@@ -101,8 +101,8 @@ FEW: Final = 2
 """Words of a message whose language one of them does not tell."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_LETTERS_WORTH, _ELISION_WORTH = 0.75, 1.0
-"""Evidence, in words, of letters and elided articles of a language."""
+_LETTERS_WORTH, _ELISION_WORTH, _OPENING_WORTH = 0.75, 1.0, 1.5
+"""Evidence, in words, of letters and elided articles of a language, and of a word that opens a question in it."""
 
 
 def detect(message: str, default: str = "en") -> str:
@@ -124,6 +124,7 @@ def by_words(message: str) -> str | None:
         return None
     spoken = lexicon.language(best).identify.words
     known = sum(word in spoken or fold(word) in STOP_WORDS[best] for word in words)
+    known += words[0] in lexicon.language(best).identify.opening if words else 0
     return best if known >= SPARSE * len(words) or len(words) < 3 else None
 
 
@@ -147,6 +148,9 @@ def _evidence(message: str, words: list[str]) -> dict[str, float]:
     for word in words:
         for code, weight in weights.get(word, weights.get(fold(word), {})).items():
             evidence[code] += weight
+    for one in lexicon.languages() if len(words) > FEW or "?" in message else ():
+        if words and words[0] in one.identify.opening:
+            evidence[one.code] += _OPENING_WORTH
     for pattern, code, weight in _marks():
         if pattern.search(message):
             evidence[code] += weight

@@ -107,6 +107,8 @@ class Identify(_Section):
     words: Written = NONE
     """Question words and the like, which count double; folded too, but for those in `accented`."""
     accented: Written = NONE
+    opening: Written = NONE
+    """Words that say so where they begin a question, and are words of other languages elsewhere: Italian "come"."""
     letters: str = ""
     """Letters that speak for the language."""
     own: str = ""

@@ -27,9 +27,11 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.language.lexicon import DEFAULT
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.metered import Meter
+from cairn.providers.minilm import MiniLM
 from cairn.providers.protocols import Embedder, Vectors
 from cairn.query.filters import Restricted, Wish, restrict
 from cairn.query.table_question import bind
@@ -93,6 +95,13 @@ class Searcher:
         except (ProviderError, SettingsError):
             return None
         return found if isinstance(found, E5) else None
+
+    def has_word(self, collection: str, word: str, language: str) -> bool:
+        """Whether a local model has a word whole in its vocabulary, as it has common words and hardly any slip of the finger
+        (docs/adr/0141-asked-in-another-language.md): MiniLM those of English, the model of many languages others too."""
+        judge, many = self.deps.judge, self.embedder_across(collection) if language != DEFAULT else None
+        known = [model.tokens for model in (judge, many) if isinstance(model, (MiniLM, E5))]
+        return any(tokens.count(spelled) == 1 for tokens in known for spelled in {word, word.lower()})
 
     def reader(self, collection: str) -> AnswerReader | None:
         """What finds in passages what answers, where that is installed, and on; it belongs to the model of prose."""

@@ -34,17 +34,18 @@ class Respelled:
 
 
 async def respelled(run: Run, text: str, passages: Sequence[Passage]) -> Respelled | None:
-    """None where there is nothing to correct: above all where the passages that were found have all its words. That the documents
-    could not be looked through is reported."""
+    """None where there is nothing to correct: above all where the passages that were found have all its words. A word that is one
+    anyway ("reset") is never corrected. That the documents could not be looked through is reported."""
     words = {raw: word for raw, word in spelled_terms(text) if SHORTEST <= len(word) <= LONGEST and word.isalpha()}
     known = {word for passage in passages for word in terms(seen(passage))} | asking_words(text)
     words = {raw: word for raw, word in words.items() if word not in known}
     read = " ".join(known)
     words = {raw: word for raw, word in words.items() if not mentioned(_as_subject(word), read)}
+    library, searcher, collection = run.deps.library, run.deps.searcher, run.question.collection
+    words = {raw: word for raw, word in words.items() if not searcher.has_word(collection, raw, run.plan.words_in)}
     words = dict(list(words.items())[:MOST_WORDS])
     if not words:
         return None
-    library, collection = run.deps.library, run.question.collection
     meant: dict[str, str] = {}
     try:
         # by statistics, which for most questions spares reading the collection
