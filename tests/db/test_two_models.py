@@ -202,6 +202,36 @@ async def test_it_goes_the_other_way_round_too(choosing: Services) -> None:
     assert "Le document cité" not in same.answer
 
 
+MACHINES = {
+    "machines.md": "# Machines\n\n"
+    + "\n\n".join(
+        f"## Machine {n}\n\nMachine {n} is made of steel. It stands in hall {n}. It is cleaned once a week with a soft cloth. "
+        + "Nobody is to touch it while it runs, and everybody who works near it wears gloves. " * 9
+        for n in range(1, 9)
+    )
+    + "\n\n## Emergencies\n\n"
+    + "A machine that is in danger of fire is left alone. Everybody goes out by the nearest door. " * 8
+    + "The red lever beside the door stops all machines at once.\n",
+}
+
+
+async def test_ten_passages_are_read_for_it_and_their_nearest_places_compared(choosing: Services) -> None:
+    """The sentence that answers stands behind more places than are compared."""
+    await fill(choosing, MACHINES, "machines")
+    answer = await answered(choosing, "Mit welchem Hebel hält man alle Maschinen sofort an?", collection="machines")
+    assert "The red lever" in answer.answer, answer.answer
+    assert len(answer.sources) == 10
+    same = await answered(choosing, "Which lever stops all machines at once?", collection="machines")
+    assert len(same.sources) == 5
+
+
+async def test_what_is_refused_in_another_language_is_not_said_to_be_unmentioned(english: Services) -> None:
+    answer = await answered(english, "Welche Zahnräder hat die Windmühle?", collection="manual")
+    assert answer.answered == "no"
+    assert "Diese Dokumente sind auf Englisch." in answer.answer
+    assert not [why for why in answer.insufficiencies if "mentioned" in why], answer.insufficiencies
+
+
 async def test_what_no_document_says_is_refused_in_any_language(english: Services) -> None:
     for question in ("Quelle est la hauteur de la tour Eiffel ?", "Wer hat den Faust geschrieben?"):
         answer = await answered(english, question, collection="manual")

@@ -102,3 +102,15 @@ async def test_places_are_compared_under_the_title_of_their_document(title: str,
         "Was kostet die Kestrel?", "de", [passage("She costs 14 EUR.", title=title, headings=("Fees",))], embedder
     )
     assert embedder.seen[0] == f"{begins}She costs 14 EUR."
+
+
+async def test_of_many_places_those_in_the_nearest_chunks_are_compared_wherever_these_stand() -> None:
+    text = " ".join(f"Ship number {n} was built of oak." for n in range(60))
+    far, near = text.index("Ship number 10"), text.index("Ship number 50")
+    embedder = Remembering()
+    await extract_across(
+        "Wo wurde die Kestrel gebaut?", "de", [passage(text)], embedder,
+        chunks=[[(0, far, 0.3), (far, near, 0.1), (near, len(text), 0.5)]],
+    )  # fmt: skip
+    seen = [one for one in embedder.seen if one.startswith("Ship")]
+    assert [int(one.split()[2]) for one in seen] == [*range(22), *range(50, 60)]

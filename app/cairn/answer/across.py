@@ -25,7 +25,7 @@ from cairn.answer.confidence import (
     Calibration,
     Confidence,
 )
-from cairn.answer.evidence import COLUMN, Measured, measure, question_terms
+from cairn.answer.evidence import COLUMN, Measured, QuestionTerms, measure, question_terms
 from cairn.answer.extract import (
     may_show_sum,
     not_found,
@@ -36,7 +36,7 @@ from cairn.answer.extract import (
     with_sum_first,
 )
 from cairn.answer.quotation import lead_over_others, quote
-from cairn.answer.reading import UNREAD, as_stretch, choose_places
+from cairn.answer.reading import UNREAD, Chunks, as_stretch, choose_places, nearest_cosines
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
@@ -46,7 +46,9 @@ from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, embed_questions
 
 MOST_EMBEDDED: Final = 32  # bound: tests/unit/test_edges_answer.py
-"""Places that are compared, those of the best passages first; each costs some milliseconds."""
+"""Places that are compared, those in the nearest chunks; each costs some milliseconds."""
+READ_ACROSS: Final = 10  # bound: tests/db/test_two_models.py
+"""Passages that places are taken from: words of another language bring the right one less often to the first five."""
 EVEN: Final = 0.05  # measured: tests/unit/test_edges_answer.py
 """Added to the spread of cosines, so that few places that are alike do not make the best one stand out."""
 ALONE_AHEAD, ALONE_APART = 0.1, 0.4  # measured: tests/unit/test_edges_answer.py
@@ -78,6 +80,24 @@ Floats = NDArray[np.float64]
 def is_foreign(question_language: str, passage: Passage) -> bool:
     """Whether a passage is clearly written in another language than the question."""
     return written_in(passage) not in (None, question_language)
+
+
+def foreign_among(question_language: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Passages in another language than the question. Those whose language is not clear (tables, lists of commands) are what most
+    of the others are."""
+    told = [(passage, written_in(passage)) for passage in passages]
+    clear = [code for _, code in told if code]
+    abroad = 2 * sum(code != question_language for code in clear) > len(clear)
+    return [
+        passage
+        for passage, code in told
+        if (code != question_language if code else abroad and not is_code_type(passage.media_type))
+    ]
+
+
+def most_are_foreign(question_language: str, passages: Sequence[Passage]) -> bool:
+    """Whether most are in another language than the question, whose words they cannot have."""
+    return 2 * len(foreign_among(question_language, passages)) > len(passages)
 
 
 def written_in(passage: Passage) -> str | None:
@@ -112,6 +132,19 @@ def evidence_of(
     }
 
 
+def nearest_places(found: list[Candidate], chunks: Chunks | None) -> list[Candidate]:
+    """As many as are compared, in their order: those in the nearest chunks, where these are known, else the first."""
+    if len(found) <= MOST_EMBEDDED or not chunks:
+        return found[:MOST_EMBEDDED]
+    nearest = np.argsort(-nearest_cosines(found, chunks), kind="stable")[:MOST_EMBEDDED]
+    return [found[at] for at in sorted(map(int, nearest))]
+
+
+def without_words(terms: QuestionTerms) -> QuestionTerms:
+    """Nothing is said to be missing but numbers and what is written with some: words stand there in another language."""
+    return replace(terms, missing=tuple(one for one in terms.missing if any(map(str.isdigit, one))))
+
+
 async def extract_across(
     question: str,
     language: str,
@@ -122,13 +155,15 @@ async def extract_across(
     known: str = "",
     calibration: Calibration = UNCALIBRATED,
     reader: AnswerReader | None = None,
+    chunks: Chunks | None = None,
 ) -> Draft:
     """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
     stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
-    near enough. See `extract` for the rest. Raises ProviderError."""
-    found = unsaid(candidates(passages), known)[:MOST_EMBEDDED]
+    near enough. `chunks`: cosines of the question and the chunks of each passage. See `extract` for the rest. Raises
+    ProviderError."""
+    found = nearest_places(unsaid(candidates(passages), known), chunks)
     found = saying_what_it_costs(question, found) if reader else found
-    terms = question_terms(question, found)
+    terms = without_words(question_terms(question, found))
     if not found or not terms.words:
         return not_found(question, passages, terms)
     vectors = await embedder.embed([one.under(passages[one.rank].title) for one in found])

@@ -43,6 +43,9 @@ READ: Final[dict[str, float]] = {"words": 0.28, "cosine": 4.18, "rank": -0.55, "
 quotation_choice.py; docs/adr/0095-a-reader-of-our-own.md)."""
 
 Floats = NDArray[np.float64]
+Chunks = Sequence[Sequence[tuple[int, int, float]]]
+"""Of each passage the cosine of the question and each of its chunks, by the model of the collection (start and end in the
+passage's content, cosine), none where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,13 @@ def cut_stretches(text: str) -> list[tuple[Unit, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class ReadBy:
-    """The reader with what it needs to know of the passages: the cosine of the question and each of their chunks, by the model of
-    the collection (start and end in the passage's content, cosine), none where there are none."""
+    """The reader with what it needs to know of the passages."""
 
     reader: AnswerReader
-    chunks: Sequence[Sequence[tuple[int, int, float]]]
+    chunks: Chunks
 
 
-def nearest_cosines(found: Sequence[Candidate], chunks: Sequence[Sequence[tuple[int, int, float]]]) -> Floats:
+def nearest_cosines(found: Sequence[Candidate], chunks: Chunks) -> Floats:
     """Of each candidate that of the nearest chunk that it stands in; the mean of all where it stands in none. Less the highest of
     all, so that they say how far behind it is."""
     cosines = np.full(len(found), np.nan)

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Final
 from uuid import UUID
 
+from cairn.answer.across import READ_ACROSS, most_are_foreign
 from cairn.domain.graph import joined_contexts
 from cairn.domain.passage import Passage, SearchResult
 from cairn.domain.trace import BELOW_TOP_K, LegTrace
@@ -44,6 +45,9 @@ async def gather(
     top_k = half_up(factor * max(run.settings.answer.retrieved, run.settings.rag.top_k))
     read = read or half_up(factor * run.settings.rag.top_k)
     main, degraded = await _main(run, top_k, purpose)
+    across = run.deps.chat is None and run.deps.searcher.embedder_across(run.question.collection) is not None
+    if across and most_are_foreign(run.plan.words_in, main.passages[:read]):
+        read = max(read, READ_ACROSS)  # costs nothing: they are found already, and as many places are compared
     material = Material(
         run.plan.text, main.passages[:read], best_confidence(main), main.visible_passages, degraded=degraded, graph=main.graph,
         more={"effective_top_k": top_k},

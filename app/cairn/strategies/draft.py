@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cairn.answer.across import extract_across, is_foreign, written_in
+from cairn.answer.across import extract_across, foreign_among, most_are_foreign, written_in
 from cairn.answer.advice import places, rephrase
 from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import FOUND, NAMED_ENOUGH, SURE
@@ -56,7 +56,7 @@ from cairn.strategies.check import (
 )
 from cairn.strategies.document_names import without_names
 from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
-from cairn.strategies.reading import reader_for
+from cairn.strategies.reading import near_chunks, reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
 from cairn.strategies.sides import not_of_others
@@ -208,7 +208,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
     began = time.perf_counter()
     material = replace(material, question=without_orders(material.question))
     draft = await _extracted(run, material)
-    if not material.parts and not _most_are_foreign(run, material.passages):
+    if not material.parts and not most_are_foreign(run.plan.words_in, material.passages):
         material, draft = await _reread(run, material, draft)
     run.record.spent("answer", began)
     sources = tuple({passage.passage_id: passage for passage in (*material.shown, *_quotable(material))}.values())
@@ -250,11 +250,6 @@ async def _reread(run: Run, material: Material, draft: Draft) -> tuple[Material,
     second = await _extracted(run, again)
     better = not draft.found or meant.name or second.confidence >= draft.confidence
     return (again, replace(second, text=f"{second.text}\n\n{note}")) if second.found and better else (material, draft)
-
-
-def _most_are_foreign(run: Run, passages: Sequence[Passage]) -> bool:
-    """Whether most are in another language than the question, whose words they cannot have."""
-    return 2 * sum(is_foreign(run.plan.words_in, passage) for passage in passages) > len(passages)
 
 
 def _quotable(material: Material) -> list[Passage]:
@@ -302,8 +297,9 @@ async def _extract(
 ) -> Draft:
     """`most`: quotations, where not as many as the settings say."""
     across_model = run.deps.searcher.embedder_across(run.question.collection)
-    foreign = [passage for passage in passages if is_foreign(run.plan.words_in, passage)] if across_model else []
-    if absent := await find_absent(run, text, passages, translated=2 * len(foreign) > len(passages)):
+    foreign = foreign_among(run.plan.words_in, passages) if across_model else []
+    translated = 2 * len(foreign) > len(passages)
+    if absent := await find_absent(run, text, passages, translated=translated):
         return not_mentioned(absent, run.plan.language)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
@@ -329,9 +325,9 @@ async def _extract(
         return draft
     across = await extract_across(
         asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration,
-        reader=run.deps.searcher.reader(run.question.collection),
+        reader=run.deps.searcher.reader(run.question.collection), chunks=await near_chunks(run, asked, foreign),
     )  # fmt: skip
-    return across if draft is None or across.found else draft
+    return across if draft is None or across.found or translated else draft
 
 
 async def marks_behind(run: Run, passage: Passage, start: int) -> Sequence[Landmark]:
@@ -373,8 +369,8 @@ async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
-    spoken = Counter(written_in(passage) for passage in read).most_common(1)
-    note = replies(run.plan.language).documents_in.get(spoken[0][0] or "", "") if spoken else ""
+    spoken = Counter(filter(None, map(written_in, read))).most_common(1)
+    note = replies(run.plan.language).documents_in.get(spoken[0][0], "") if spoken else ""
     return replace(draft, text=" ".join(filter(None, (said, note, advice))))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cairn.answer.reading import ReadBy
+from cairn.answer.reading import Chunks, ReadBy
 from cairn.domain.passage import Passage
 from cairn.runs.context import Run
 
@@ -14,10 +14,13 @@ from cairn.runs.context import Run
 async def reader_for(run: Run, question: str, passages: Sequence[Passage]) -> ReadBy | None:
     """None where it is off or not installed. Vectors are those that are stored, of the collection's own model; pages of the web
     and documents of collections that another model serves have none. Raises CairnError."""
+    reader = run.deps.searcher.reader(run.question.collection)
+    return None if reader is None else ReadBy(reader, await near_chunks(run, question, passages))
+
+
+async def near_chunks(run: Run, question: str, passages: Sequence[Passage]) -> Chunks:
+    """How near the question is to the chunks of each passage. Raises CairnError."""
     searcher = run.deps.searcher
-    reader = searcher.reader(run.question.collection)
-    if reader is None:
-        return None
     chunks: list[list[tuple[int, int, float]]] = [[] for _ in passages]
     embedder, model = searcher.embedder_across(run.question.collection), searcher.serving(run.question.collection)
     if embedder and passages:
@@ -29,4 +32,4 @@ async def reader_for(run: Run, question: str, passages: Sequence[Passage]) -> Re
                 start = passages[at].start
                 cosine = float(chunk.vector.to_numpy().astype(np.float32) @ asked)
                 chunks[at].append((chunk.start - start, chunk.end - start, cosine))
-    return ReadBy(reader, chunks)
+    return chunks
