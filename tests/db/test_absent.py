@@ -74,7 +74,7 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
 
 
 async def test_a_word_is_no_slip_for_another_one(services: Services) -> None:
-    """"Reset" is a word, and "brokre" is none."""
+    """ "Reset" is a word, and "brokre" is none."""
     rests = {"rest.md": "# Rest\n\nEvery machine has a rest of an hour. The rest of the boxes is packed on Fridays.\n"}
     await index(services, "absent", {**DOCUMENTS, **rests})
     told = await answered(services, "How do I reset the machine?", collection="absent")

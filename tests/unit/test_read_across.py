@@ -30,7 +30,7 @@ def test_what_was_read_is_weighed_and_the_rest_comes_last() -> None:
 @pytest.mark.parametrize(("said", "share"), [(6.0, 1.0), (7.0, 1.0), (5.9, 5.9 / 6), (-3.0, -0.5), (-9.0, -1.0)])
 def test_its_word_makes_an_answer_more_or_less_probable(said: float, share: float) -> None:
     silent, read = estimate_across(VALUES), estimate_across(VALUES, said)
-    assert odds(read.present) - odds(silent.present) == pytest.approx(2.4 * share)
+    assert odds(read.present) - odds(silent.present) == pytest.approx(4.0 * share)
     assert odds(read.right) - odds(silent.right) == pytest.approx(1.3 * share)
 
 
@@ -114,3 +114,48 @@ async def test_of_many_places_those_in_the_nearest_chunks_are_compared_wherever_
     )  # fmt: skip
     seen = [one for one in embedder.seen if one.startswith("Ship")]
     assert [int(one.split()[2]) for one in seen] == [*range(22), *range(50, 60)]
+
+
+class Doubtful(ReaderOf):
+    """One whose word on each stretch is `sure` log odds."""
+
+    def __init__(self, sure: float) -> None:
+        super().__init__("")
+        self.sure = sure
+
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
+        return [StretchReading(self.sure, one.units) for one in await super().read(question, stretches)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "names_all", "sure", "shown"),
+    [
+        ("Wie viele Masten hat die Kestrel?", "The Kestrel is a ship of oak.", True, -0.01, False),
+        ("Wie viele Masten hat die Kestrel?", "The Kestrel is a ship of oak.", True, 0.01, True),
+        ("Wie viele Masten hat die Kestrel?", "The Kestrel has 3 masts.", True, -0.01, True),
+        ("Woraus ist die Kestrel?", "She is a ship of oak.", False, -0.01, False),
+        ("Woraus ist die Kestrel?", "She is a ship of oak.", False, 0.01, True),
+    ],
+    ids=["no number", "trusted without one", "a number", "no name", "trusted without one"],
+)
+async def test_what_the_reader_doubts_has_the_names_of_the_question_and_what_it_asks_for(
+    question: str, text: str, names_all: bool, sure: float, shown: bool
+) -> None:
+    draft = await extract_across(
+        question,
+        "de",
+        [passage(text)],
+        WordEmbedder(),
+        calibration=SURE,
+        reader=Doubtful(sure),
+        names_all=lambda _: names_all,
+    )
+    assert draft.found is shown
+
+
+async def test_a_guess_is_shown_with_what_else_may_answer() -> None:
+    passages = [passage("Her first voyage went to Riga in 1931."), passage("The Kestrel is a ship of oak.")]
+    draft = await extract_across(
+        "Wann fuhr die Kestrel zuerst?", "de", passages, WordEmbedder(), calibration=SURE, reader=ReaderOf("1931")
+    )
+    assert [shown for _, shown in draft.others] == ["The Kestrel is a ship of oak."]

@@ -9,39 +9,42 @@ model that thresholds elsewhere were fitted to knows English alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.answer.answer_type import Asked
+from cairn.answer.answer_type import Asked, holds_asked
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import (
     FACT_DOUBTED,
-    PRESENT_ENOUGH,
+    RIGHT_ENOUGH,
     UNCALIBRATED,
     Calibration,
     Confidence,
 )
 from cairn.answer.evidence import COLUMN, Measured, QuestionTerms, measure, question_terms
 from cairn.answer.extract import (
+    OTHERS,
     may_show_sum,
     not_found,
+    other_places,
     quoted_draft,
     saying_what_it_costs,
     selection_features,
     unsaid,
     with_sum_first,
 )
-from cairn.answer.quotation import lead_over_others, quote
+from cairn.answer.quotation import Excerpt, lead_over_others, quote
 from cairn.answer.reading import UNREAD, Chunks, as_stretch, choose_places, nearest_cosines
+from cairn.answer.shown import as_markdown, surroundings
 from cairn.domain.answer import Draft
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import passage_language
-from cairn.language.lexicon import replies
+from cairn.language.tokens import terms as words_of
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, embed_questions
 
@@ -71,8 +74,15 @@ STRETCH, PLACE = 1.5, 0.5
 the best place holds the answer to .83, to .74 without it (docs/adr/0119-what-is-not-said.md)."""
 MOST_SURE: Final = 6.0  # measured: tests/unit/test_read_across.py
 # measured: tests/unit/test_read_across.py
-PRESENT_READ, RIGHT_READ = 2.4, 1.3
-"""Log odds of PRESENT and RIGHT for the reader's word on the stretch that is quoted, as a share of MOST_SURE."""
+PRESENT_READ, RIGHT_READ = 4.0, 1.3
+"""Log odds of PRESENT and RIGHT for the reader's word on the stretch that is quoted, as a share of MOST_SURE. A question that
+names what a manual is about is near to all of it, whatever it asks: the reader tells that better
+(docs/adr/0141-asked-in-another-language.md)."""
+ENOUGH: Final = 0.25  # measured: tests/unit/test_edges_answer.py
+"""Probability that the documents answer from which a quotation is shown."""
+BESIDE: Final = 0.0  # measured: tests/unit/test_read_across.py
+"""Log odds of the reader below which nothing is shown that lacks a name of the question, or the kind of thing asked for: names
+may be spelled otherwise, and things said in words, but then the reader takes it for an answer."""
 
 Floats = NDArray[np.float64]
 
@@ -156,11 +166,12 @@ async def extract_across(
     calibration: Calibration = UNCALIBRATED,
     reader: AnswerReader | None = None,
     chunks: Chunks | None = None,
+    names_all: Callable[[Passage], bool] = lambda _: True,
 ) -> Draft:
-    """The best quotation `[1]` of passages in other languages than `language`, that of the question, and in which language it
-    stands; where there is a `reader`, of the places that are nearest the one that it takes for an answer. Not found where none is
-    near enough. `chunks`: cosines of the question and the chunks of each passage. See `extract` for the rest. Raises
-    ProviderError."""
+    """The best quotation `[1]` of passages in other languages than `language`, that of the question; where there is a `reader`,
+    of the places that are nearest the one that it takes for an answer. Not found where none is near enough. `chunks`: cosines of
+    the question and the chunks of each passage; `names_all`: whether a passage has all names of the question as they are spelled
+    there. See `extract` for the rest. Raises ProviderError."""
     found = nearest_places(unsaid(candidates(passages), known), chunks)
     found = saying_what_it_costs(question, found) if reader else found
     terms = without_words(question_terms(question, found))
@@ -177,21 +188,30 @@ async def extract_across(
     reads = 0.0 if reading is None else float(reading.stretch[order[0]])
     confidence = calibration.apply(estimate_across(values, reads))
     features = selection_features(terms, passages, found, measured, scores, order, values["cosine"])
-    if not _is_enough(confidence, terms.asked, None if reading is None else reads):
-        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     best = quote(order[0], found, scores, terms, passages)
+    lacks = reads < BESIDE and not (_shows_asked(best, terms, passages) and names_all(passages[best.rank]))
+    if lacks or not _is_enough(confidence, terms.asked, None if reading is None else reads):
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
     confidence = confidence if may_show_sum(best, terms.asked, passages) else confidence.unsure()
     draft = quoted_draft(best, (), passages, first, language, terms.asked)
-    said = replies(language).written_in
-    note = said.get(written_in(passages[best.rank]) or "") or said.get("other", "")
-    return replace(draft, text=f"{draft.text}\n\n{note}".rstrip(), confidence=confidence.value, evidence=features)
+    others = other_places(draft, (best,), order, found, scores, terms, passages, OTHERS) if reading else ()
+    return replace(draft, confidence=confidence.value, evidence=features, others=others, across=True)
+
+
+def _shows_asked(best: Excerpt, terms: QuestionTerms, passages: Sequence[Passage]) -> bool:
+    """Whether what is shown of it may be a thing of the kind asked for."""
+    around = surroundings(passages[best.rank].content, best.spans[-1], said_briefly=terms.asked.said_briefly)
+    text = f"{best.shown}\n{as_markdown(around)}"
+    return holds_asked(terms.asked, terms.text, text, frozenset(words_of(text))) is not False
 
 
 def _is_enough(confidence: Confidence, asked: Asked, read: float | None) -> bool:
-    """Whether the quotation is shown: as within one language, a guess that the reader doubts (`read`: its log odds) says no
-    number, time, sum or name (docs/adr/0133-whole-lists.md)."""
+    """Whether the quotation is shown: as within one language, nothing that was read and is hardly right, and a guess that the
+    reader doubts (`read`: its log odds) says no number, time, sum or name (docs/adr/0133-whole-lists.md)."""
+    if read is not None and confidence.value < RIGHT_ENOUGH:
+        return False
     fact = asked.anything and not asked.way
-    return confidence.present >= (FACT_DOUBTED if fact and confidence.is_doubted(read) else PRESENT_ENOUGH)
+    return confidence.present >= (FACT_DOUBTED if fact and confidence.is_doubted(read) else ENOUGH)
 
 
 @dataclass(frozen=True, slots=True)

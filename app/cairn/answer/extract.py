@@ -154,7 +154,7 @@ async def extract(
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
     worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
-    others = _others(draft, (best, *further), worth, found, scores, terms, passages, limit)
+    others = other_places(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
 
@@ -411,7 +411,7 @@ def _also(
     return chosen[1:]
 
 
-def _others(
+def other_places(
     draft: Draft, quoted: Sequence[Excerpt], order: Sequence[int], found: Sequence[Candidate], scores: Measured,
     terms: QuestionTerms, passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
@@ -608,6 +608,7 @@ def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
         confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
         insufficiencies=(*(f"Not answered by the documents: {part.question}" for part in missing), *reasons),
         evidence=answered[0].draft.evidence,
+        across=any(part.draft.across for part in answered),
     )
 
 

@@ -109,7 +109,8 @@ class Draft:
     answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
     was wrong with a model's reply (cut off, repeating itself), for the answer's own list. `evidence`: what speaks for the
     first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
-    `others`: what else may answer, best first, and how each reads; named where this is not sure.
+    `others`: what else may answer, best first, and how each reads; named where this is not sure. `across`: it quotes documents
+    in another language than the question's.
     """
 
     text: str
@@ -120,6 +121,7 @@ class Draft:
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
     others: tuple[tuple[Citation, str], ...] = ()
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ from cairn.strategies.check import (
     unsupported_sentences,
 )
 from cairn.strategies.document_names import without_names
-from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
+from cairn.strategies.missing_names import About, beginnings_of, find_absent, named_in, only_about_what_is_asked
 from cairn.strategies.reading import near_chunks, reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
@@ -216,7 +216,7 @@ async def quote_from(run: Run, material: Material) -> Outcome:
         draft = await advise(run, draft, sources)
     elif draft.confidence < (SURE if read_asked(material.question).said_briefly else FOUND):
         draft = name_others(draft, run.plan.language)
-    if draft.found and run.plan.asked_in:
+    if draft.found and (run.plan.asked_in or draft.across):
         draft = _as_it_stands(draft, sources, run.plan.language)
     return Outcome(
         draft, "extractive", sources, material.confidence, coverage_of(len(sources), max(len(sources), material.visible)),
@@ -225,7 +225,8 @@ async def quote_from(run: Run, material: Material) -> Outcome:
 
 
 def _as_it_stands(draft: Draft, sources: Sequence[Passage], language: str) -> Draft:
-    """With a line which says that the quotation is in another language than the one that was asked for, as it may be."""
+    """With a line which says in which language the quotation is, where that is another one than the question's, or than the one
+    that was asked for."""
     cited = {one.passage_id for one in draft.citations[:1]}
     spoken = next((written_in(one) for one in sources if one.passage_id in cited), None)
     said = replies(language).written_in
@@ -323,9 +324,12 @@ async def _extract(
     if across_model is None or not foreign or (draft and draft.found):
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
+    named = [one for one in named_in(run, asked) if one.sure and not one.may_be_word]
+    about = About(named, await beginnings_of(run, named, foreign))
     across = await extract_across(
         asked, run.plan.language, foreign, across_model, first=first, known=material.known, calibration=calibration,
         reader=run.deps.searcher.reader(run.question.collection), chunks=await near_chunks(run, asked, foreign),
+        names_all=lambda passage: not about.lacking([passage]),
     )  # fmt: skip
     return across if draft is None or across.found or translated else draft
 
