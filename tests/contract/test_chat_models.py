@@ -15,7 +15,7 @@ from cairn.errors import CircuitOpenError, ProviderError, ProviderResponseError,
 from cairn.providers.circuit import Circuit, Limits
 from cairn.providers.openai_chat import DEFAULT_CHAT_MODEL, OpenAIChat
 from cairn.providers.protocols import ChatModel, Completion, Delta, Message, Usage
-from tests.waiting import patience
+from tests.waiting import patience, until
 
 KEY = "sk-secret-7f3a"
 ASK = [Message("system", "Be brief."), Message("user", "one two three four")]
@@ -235,8 +235,9 @@ async def test_nobody_listens() -> None:
 
 async def test_a_cancelled_stream_leaves_the_client_usable(chat: ChatModel, server: ScriptedServer) -> None:
     server.script("stall_late")
-    task = asyncio.create_task(stream(chat))
-    await asyncio.sleep(0.2)
+    heard: list[Delta] = []
+    task = asyncio.create_task(stream(chat, heard))
+    await until(lambda: heard)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -107,7 +107,7 @@ async def running(worker: Worker) -> AsyncIterator[asyncio.Event]:
 
 
 async def forever(context: JobContext) -> dict[str, Any]:
-    await asyncio.sleep(3600)
+    await asyncio.Event().wait()
     return {}
 
 
@@ -651,10 +651,19 @@ async def test_an_idle_worker_is_woken_by_the_commit(world: World) -> None:
     async def handler(context: JobContext) -> dict[str, Any]:
         return {}
 
-    async with running(world.worker(handler, pollSeconds=60)):
-        await asyncio.sleep(0.5)
+    async def listens() -> bool:
+        return bool(
+            await owner.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'"
+            )
+        )
+
+    owner = await asyncpg.connect(world.dsn)
+    async with running(world.worker(handler, pollSeconds=3600)):
+        await until(listens)
         job = await world.enqueue()
-        await until(lambda: status_is(world, job, "succeeded"), 5)
+        await until(lambda: status_is(world, job, "succeeded"))
+    await owner.close()
 
 
 async def test_polling_finds_work_without_a_notification(world: World) -> None:
@@ -662,8 +671,7 @@ async def test_polling_finds_work_without_a_notification(world: World) -> None:
         return {}
 
     async with running(world.worker(handler, pollSeconds=0.2)):
-        await asyncio.sleep(0.3)
-        job = await world.enqueue(delay=timedelta(seconds=0.5))
+        job = await world.enqueue(delay=timedelta(seconds=0.5))  # of its commit is told while it is not due
         await until(lambda: status_is(world, job, "succeeded"), 5)
 
 

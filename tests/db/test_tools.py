@@ -283,7 +283,7 @@ class _Given(Arguments):
 async def _broken(box: Toolbox, asked: Any) -> ToolResult:
     match asked.how:
         case "slow":
-            await asyncio.sleep(30)
+            await asyncio.Event().wait()
         case "expected":
             raise CairnError("the database at 10.0.0.1 is gone")
     raise RuntimeError("password=hunter2")

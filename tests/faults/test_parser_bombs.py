@@ -213,7 +213,7 @@ async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> No
     parent = start_python(script)
     try:
         child = await wait_for_number(Path(f"/proc/{parent.pid}/task/{parent.pid}/children"))
-        await asyncio.sleep(0.7)  # it has read its input and is at work
+        await until(lambda: processor_seconds(child) > 2)  # its start takes a tenth of that: it is at work
         assert alive(child)
     finally:
         parent.send_signal(signal.SIGKILL)
@@ -233,6 +233,11 @@ async def wait_for_number(file: Path) -> int:
 
 def numbers_in(file: Path) -> list[int]:
     return [int(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def processor_seconds(pid: int) -> float:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def alive(pid: int) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -143,6 +144,62 @@ def test_no_test_waits_for_a_fixed_time() -> None:
         f"{path.relative_to(ROOT)}:{line}" for path, nodes in nodes_of_tests().items() for line in fixed_waits(nodes)
     }
     assert found == set()
+
+
+LONGEST_PAUSE = 0.25
+"""In seconds: what is shorter lies between two looks."""
+SLEEPS = {
+    "tests/faults/soak/": "its users have a pace, and faults come by chance",
+    "tests/waiting.py ": "between two looks",
+    "tests/citus.py open_cluster": "between two tries to drop a database that Citus has still open",
+    "tests/db/test_analyst_limits.py test_owner_servers_and_strangers_are_left_alone": "a transaction becomes old",
+    "tests/db/test_replica_reads.py test_a_standby_that_was_promoted_is_never_used_again": "looks go by",
+    "tests/faults/by_seed/rim.py StruckConnection": "a statement hangs",
+    "tests/faults/database_proxy.py DatabaseProxy": "a slow network",
+    "tests/faults/kill_rounds.py Round": "it kills by chance",
+    "tests/faults/test_embedded_kill.py test_a_starter_killed_at_any_moment_of_the_first_start": "it kills at moments",
+    "tests/faults/test_embedded_kill.py test_killing_one_of_two_owners_leaves_the_other_its_server": "looks go by",
+    "tests/faults/test_worker_kill.py test_a_job_that_ends_during_an_outage_keeps_its_result": "an outage lasts",
+    "tests/faults/worker_process.py work": "a job lasts as long as its test says, and others are killed in it",
+    "tests/migration/test_owner.py test_analysts_are_watched_and_what_is_missing_is_told": "sessions become old",
+    "tests/migration/test_releases.py read_until": "between two questions",
+    "tests/surface/keyed.py settled": "between two looks at all tables",
+    "tests/surface/test_api_admission.py test_a_body_that_comes_steadily_has_its_time": "a slow client",
+    "tests/surface/test_api_admission.py test_an_open_connection_may_be_silent_between_requests": "silence",
+    "tests/unit/test_budget.py Deaf": "a model that answers in an hour",
+}
+"""What may sleep for longer, or for as long as somebody says: a fault lasts, or something becomes old. No test fails since that
+was too short or too long. By the start of path and outermost name."""
+
+
+def sleeps(path: Path, module: ast.Module) -> Iterator[str]:
+    """Path, outermost name and line of what sleeps for longer than between two looks."""
+    for outer in module.body:
+        for node in ast.walk(outer):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="sleep"), args=[argument, *_]) if (
+                    longest(argument) > LONGEST_PAUSE
+                ):
+                    yield f"{path.relative_to(ROOT)} {getattr(outer, 'name', '')}:{node.lineno}"
+
+
+def longest(argument: ast.expr) -> float:
+    match argument:
+        case ast.Constant(value=int() | float() as seconds):
+            return seconds
+        case ast.IfExp(body=one, orelse=other):
+            return max(longest(one), longest(other))
+    return inf
+
+
+def test_no_test_sleeps_but_what_holds_a_fault_or_lets_something_become_old() -> None:
+    found = {
+        place
+        for path, (module, *_) in nodes_of_tests().items()
+        for place in sleeps(path, module)  # type: ignore[arg-type]
+    }
+    assert {place for place in found if not place.startswith(tuple(SLEEPS))} == set()
+    assert {known for known in SLEEPS if not any(place.startswith(known) for place in found)} == set()
 
 
 def test_what_tests_import_is_no_conftest_that_pytest_loads_again() -> None:
