@@ -29,9 +29,9 @@ from cairn.graph.refresh import KIND as COMMUNITIES
 from cairn.ingest.chunkers import find_chunkers
 from cairn.ingest.chunkers import warm as warm_splitters
 from cairn.ingest.embed import Target
-from cairn.ingest.enrichment import ENRICH
 from cairn.ingest.loaders import find_loaders
 from cairn.ingest.model_choice import ChooseModel, Writing
+from cairn.ingest.model_jobs import ENRICH
 from cairn.ingest.reweight import KIND as REWEIGHT
 from cairn.jobs import graph_model, reindex, reread, vector_indexes
 from cairn.jobs.communities import refresh_communities
@@ -352,16 +352,8 @@ async def _open_database(
     async with AsyncExitStack() as stack:
         embedded = None if environment.database_url else await _embedded(environment, stack)
         owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
-        await migrate(owner_dsn)
-        if embedded:
-            await ensure_server_login(owner_dsn)
+        await _prepare_database(owner_dsn, settings.current, models, with_login=embedded is not None)
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
-        serving = {models.name: models.embedder, models.judge_name: models.judge}
-        wanted = {name: await _dimensions(embedder) for name, embedder in serving.items()}
-        if models.started_with.rag.embedding_model == AUTO:
-            # with its index now: not amid the first ingestion that needs it
-            wanted.setdefault(chosen_model_name(models.started_with, code=False), e5.DIMENSIONS)
-        await ensure_models(owner_dsn, wanted, settings.current.vector)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
         )
@@ -412,6 +404,19 @@ async def _open_database(
             embedded,
             models,
         )
+
+
+async def _prepare_database(owner_dsn: str, settings: Settings, models: SharedModels, *, with_login: bool) -> None:
+    """What only the owner may do: the schema, the login that serves, the columns and indexes of the models."""
+    await migrate(owner_dsn)
+    if with_login:
+        await ensure_server_login(owner_dsn)
+    serving = {models.name: models.embedder, models.judge_name: models.judge}
+    wanted = {name: await _dimensions(embedder) for name, embedder in serving.items()}
+    if models.started_with.rag.embedding_model == AUTO:
+        # with its index now: not amid the first ingestion that needs it
+        wanted.setdefault(chosen_model_name(models.started_with, code=False), e5.DIMENSIONS)
+    await ensure_models(owner_dsn, wanted, settings.vector)
 
 
 def _load_tables() -> None:

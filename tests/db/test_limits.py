@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,7 +32,7 @@ from cairn.errors import (
     RateLimitedError,
     TenantFullError,
 )
-from cairn.ingest.enrichment import ENRICH
+from cairn.ingest.model_jobs import ENRICH
 from cairn.ingest.pipeline import ingest
 from cairn.jobs.documents import INDEX_UPLOADS
 from cairn.runs.limits import requests as requests_module
@@ -51,7 +52,7 @@ from tests.db.runs import LEAVE, answered, change, fill
 from tests.db.tenants import talking_to, tenant_of
 from tests.documents import text_source
 from tests.sharing import ALONE, SHARED
-from tests.waiting import until
+from tests.waiting import patience, until
 
 pytestmark = SHARED
 
@@ -331,14 +332,17 @@ async def slots_are_free(services: Services) -> bool:
         return not await connection.fetchval("SELECT count(*) FROM rag.run_slots")
 
 
-async def test_a_run_gives_its_slot_back_however_it_ends(chatty: Services, talking: Talking) -> None:
+async def test_a_run_gives_its_slot_back_however_it_ends(
+    chatty: Services, talking: Talking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.runs.limits.slots._LEASE", timedelta(hours=1))  # given back, and not over
     await fill(chatty)
     caller = as_key(chatty, new_id(), concurrent_runs=1)
     release = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def slow(_: str) -> str:
-        asyncio.run_coroutine_threadsafe(release.wait(), loop).result(30)
+        asyncio.run_coroutine_threadsafe(release.wait(), loop).result(patience())
         return "Employees have 30 days of leave per year [1]."
 
     talking.said["generate"] = slow

@@ -9,7 +9,7 @@ from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from test_reindex_kill import Yard, provider, yard
 
-from cairn.ingest.extraction import enqueue
+from cairn.ingest.model_jobs import MODEL, enqueue
 from cairn.service.jobs import get_job
 from tests.documents import index_texts
 from tests.waiting import until
@@ -29,7 +29,7 @@ async def test_a_killed_worker_repeats_one_call_at_most(yard: Yard, provider: Sc
     provider.script(good, good, good, Reply("stall"), *[good] * total)
     async with services.database.transaction(services.principal) as connection:
         collection_id = await connection.fetchval("SELECT id FROM rag.collections")
-        job = await enqueue(connection, services.principal, collection_id)
+        job = await enqueue(connection, services.principal, MODEL, collection_id)
     process = yard.start(**SETTINGS)
 
     async def asked_four_times() -> bool:

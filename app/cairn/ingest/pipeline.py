@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -43,10 +43,9 @@ from cairn.ingest.embed import (
     in_use,
     is_large,
 )
-from cairn.ingest.enrichment import order_enrichment
-from cairn.ingest.extraction import order_extraction
 from cairn.ingest.give_back import FROM_CHARS, give_back_soon
 from cairn.ingest.loaders import REVISION
+from cairn.ingest.model_jobs import order_model_jobs
 from cairn.ingest.outlines import OutlineReader, outline_reader
 from cairn.ingest.parse import parse, with_stated_metadata
 from cairn.ingest.prepare import prepare, source_hash_aside, titled_as_before
@@ -195,34 +194,47 @@ async def _ingest(
             for _ in range(STORING):
                 storing.create_task(embedded.work(store))
         await bulk.end()
-        await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
-        await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
-        if any(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes):
-            await order_extraction(database, target)
-            await order_enrichment(database, target)
+        new = any(isinstance(outcome, Indexed) and not outcome.duplicate for outcome in outcomes)
+        await _order_what_follows(database, target, new=new)
 
     async def store(items: list[Embedded]) -> None:
         for outcome in await _publish(database, target, items):
             report(outcome)
 
-    renewing = asyncio.create_task(_keep_alive(database, target, begun, bulk))
     try:
-        async with asyncio.TaskGroup() as group:
+        async with _kept_alive(database, target, begun, bulk), asyncio.TaskGroup() as group:
             loading = group.create_task(load_all())
             group.create_task(embed_all(loading))
             group.create_task(store_all())
     except BaseExceptionGroup as errors:
         raise _first(errors) from None
     finally:
-        renewing.cancel()
-        await asyncio.wait([renewing])
-        with suppress(CairnError):  # after a failure: else the renewal lapses
-            await bulk.end()
         if read >= FROM_CHARS:
             give_back_soon()
     if failures:
         raise failures[0]
     return outcomes
+
+
+async def _order_what_follows(database: Database, target: Target, *, new: bool) -> None:
+    """Once all is stored: weights and indexes where they are due; `new`: and what models are to read of new documents."""
+    await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
+    await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
+    if new:
+        await order_model_jobs(database, target)
+
+
+@asynccontextmanager
+async def _kept_alive(database: Database, target: Target, begun: Collection[str], bulk: BulkRun) -> AsyncIterator[None]:
+    """Within it others see that this run lives, and what it works on."""
+    renewing = asyncio.create_task(_keep_alive(database, target, begun, bulk))
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        await asyncio.wait([renewing])
+        with suppress(CairnError):  # after a failure: else the renewal lapses
+            await bulk.end()
 
 
 async def _keep_alive(database: Database, target: Target, begun: Collection[str], bulk: BulkRun) -> None:

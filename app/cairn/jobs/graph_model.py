@@ -30,7 +30,7 @@ from cairn.graph.model import (
     to_json,
 )
 from cairn.graph.rows import graph_rows
-from cairn.ingest.extraction import MODEL as KIND
+from cairn.ingest.model_jobs import MODEL as KIND
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.model_work import ModelWork
 from cairn.jobs.outcome import NotHereError

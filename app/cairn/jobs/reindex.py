@@ -16,9 +16,8 @@ from cairn.errors import NotFoundError
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
 from cairn.ingest.embedding_text import ChunkTexts, text_hash
-from cairn.ingest.enrichment import order_enrichment
-from cairn.ingest.extraction import order_extraction
 from cairn.ingest.loaders import kind_of_media_type
+from cairn.ingest.model_jobs import order_model_jobs
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.reindex import reindex_document
 from cairn.ingest.reweight import reweight_if_drifted
@@ -76,8 +75,7 @@ def reindex(database: Database, target_for: TargetFor) -> Handler:
             after = batch[-1].id
         if counts["redone"]:
             await reweight_if_drifted(database, context.principal, collection_id, target.settings)
-            await order_extraction(database, target)
-            await order_enrichment(database, target)
+            await order_model_jobs(database, target)
             await follow(database, context.principal, collection_id, target.settings)
         await context.progress(counts.total(), total, "done")
         return dict(counts)

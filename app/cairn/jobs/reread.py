@@ -12,9 +12,8 @@ from uuid import UUID
 
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import Target
-from cairn.ingest.enrichment import order_enrichment
-from cairn.ingest.extraction import order_extraction
 from cairn.ingest.loaders import REVISION
+from cairn.ingest.model_jobs import order_model_jobs
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.pipeline import DOCUMENT_ERRORS
 from cairn.ingest.reread import NotKeptError, reread_document
@@ -77,6 +76,5 @@ async def _settle(database: Database, target: Target, *, changed: bool) -> None:
     if changed:
         await reweight_if_drifted(database, target.principal, target.collection_id, target.settings)
         await order_index_if_due(database, target.principal, target.collection_id, target.settings.vector)
-        await order_extraction(database, target)
-        await order_enrichment(database, target)
+        await order_model_jobs(database, target)
         await follow(database, target.principal, target.collection_id, target.settings)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
+from uuid import UUID
 
 from cairn.domain.answer import Answer
 from cairn.domain.document import check_filters
@@ -17,6 +19,7 @@ from cairn.providers.requests import metered_by
 from cairn.retrieve.trace import sample_trace
 from cairn.runs.context import Deps, Record, Report
 from cairn.runs.corpus import Library, Searcher
+from cairn.runs.limits.slots import RunSlots
 from cairn.runs.recall import widest, window
 from cairn.runs.run import answer
 from cairn.runs.sources import sources_of
@@ -89,16 +92,14 @@ async def start(
             with metered_by(filled.meter(chosen)):
                 return await answer(question, deps_for(services, chosen), filled, report)
         finally:
-            leave_gate()
-            await services.slots.release(slot)
+            await place.leave()
 
     def trace(end: Event | None) -> RunTrace:
         made = run_trace(filled, end, principal=services.principal, started_at=began, settings_revision=chosen.revision)
         return sample_trace(made, chosen.trace.sample_rate)
 
     def leave_trace(end: Event) -> None:
-        leave_gate()
-        services.slots.release_soon(slot)  # of a run that was cancelled before it did anything
+        place.leave_soon()  # of a run that was cancelled before it did anything
         if chosen.trace.enabled:
             services.traces.record(trace(end))
         if on_end:
@@ -108,12 +109,7 @@ async def start(
         services.traces.record(trace(None))
 
     traced = Tracing(trace(None), note) if chosen.trace.enabled else None
-    slot = await services.slots.take(services.principal)
-    try:
-        leave_gate = await services.admission.answer.enter()
-    except BaseException:
-        await services.slots.release(slot)
-        raise
+    place = await _take_place(services)
     try:
         with of_one_state():  # the run begins within
             return await services.runs.start(
@@ -121,7 +117,34 @@ async def start(
                 give_up_model=filled.give_up_model,
             )  # fmt: skip
     except BaseException:
-        leave_gate()
+        await place.leave()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a run takes from others while it runs: one of the tenant's slots, and a place at this process. Left as often as
+    one likes."""
+
+    slots: RunSlots
+    slot: UUID | None
+    leave_gate: Callable[[], None]
+
+    async def leave(self) -> None:
+        self.leave_gate()
+        await self.slots.release(self.slot)
+
+    def leave_soon(self) -> None:
+        self.leave_gate()
+        self.slots.release_soon(self.slot)
+
+
+async def _take_place(services: Services) -> _Place:
+    """Raises RateLimitedError, OverloadedError."""
+    slot = await services.slots.take(services.principal)
+    try:
+        return _Place(services.slots, slot, await services.admission.answer.enter())
+    except BaseException:
         await services.slots.release(slot)
         raise
 

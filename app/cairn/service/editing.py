@@ -13,8 +13,7 @@ from cairn.domain.document_list import EVERY_DOCUMENT, DocumentFilter, ListOrder
 from cairn.domain.names import clean_title
 from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.graph.refresh import follow
-from cairn.ingest.enrichment import order_enrichment
-from cairn.ingest.extraction import order_extraction
+from cairn.ingest.model_jobs import order_model_jobs
 from cairn.ingest.outlines import outline_reader
 from cairn.ingest.reindex import reindex_document
 from cairn.ingest.remove import remove_document
@@ -93,8 +92,7 @@ async def _reindex(services: Services, collection: Collection, document: Documen
             raise ConflictError(f"{document.external_id[:200]} is not indexed; its title can be changed when it is")
         async with outline_reader(target.settings) as outlines:
             done = await reindex_document(services.database, target, stored, outlines, force=True, title=title)
-    await order_extraction(services.database, target)
-    await order_enrichment(services.database, target)
+    await order_model_jobs(services.database, target)
     await follow(services.database, services.principal, collection.id, target.settings)
 
 

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from cairn.domain.job import Job, JobStatus, WaitingFile
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
-from cairn.ingest.enrichment import enqueue_enrichment
-from cairn.ingest.extraction import enqueue
+from cairn.ingest.model_jobs import ENRICH, MODEL, enqueue
 from cairn.jobs import vector_indexes
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service.documents import get_collection, require_reader_of_all
@@ -156,7 +155,7 @@ async def extract_with_model(services: Services, collection: str | None = None) 
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
         await require_reader_of_all(services, connection, found)
-        return await enqueue(connection, services.principal, found.id)
+        return await enqueue(connection, services.principal, MODEL, found.id)
 
 
 async def enrich_collection(services: Services, collection: str | None = None) -> Job:
@@ -173,4 +172,4 @@ async def enrich_collection(services: Services, collection: str | None = None) -
     found = await get_collection(services, collection or now.rag.collection_name)
     async with services.database.transaction(services.principal) as connection:
         await require_reader_of_all(services, connection, found)
-        return await enqueue_enrichment(connection, services.principal, found.id)
+        return await enqueue(connection, services.principal, ENRICH, found.id)

@@ -22,6 +22,15 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._count_requests()
+        self._look_at_databases()
+        self._look_at_models()
+        self.settings_failed = self._gauge(
+            "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
+        )
+        self.traces_dropped = self._gauge("cairn_traces_dropped", "Traces lost since the start.")
+
+    def _count_requests(self) -> None:
         # the route's template, never the path: labels must stay few
         self._requests = Counter(
             "cairn_http_requests", "Requests by route template and status.", ["method", "route", "status"],
@@ -47,6 +56,8 @@ class Metrics:
         self._of_status, self._of_route = cache(self._requests.labels), cache(self._seconds.labels)
         self._of_stage = cache(self._stages.labels)
         self.in_flight = self._gauge("cairn_http_in_flight", "Requests being answered.")
+
+    def _look_at_databases(self) -> None:
         self._up = self._gauge("cairn_database_up", "1 when the database answered the question for the queue.")
         self._queue = Gauge("cairn_queue_depth", "Jobs by state, all tenants.", ["state"], registry=self.registry)
         self._tenants_up = Gauge(
@@ -62,18 +73,6 @@ class Metrics:
             ["collection"], registry=self.registry,
         )  # fmt: skip
         self._oldest = self._gauge("cairn_queue_oldest_seconds", "Age of the oldest job that could run; 0: none.")
-        self.settings_failed = self._gauge(
-            "cairn_settings_reload_failed", "1 while settings.json is unusable and the old settings are kept."
-        )
-        self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates.")
-        self._circuits = Gauge(
-            "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
-            registry=self.registry,
-        )  # fmt: skip
-        self._model_tokens = Gauge(
-            "cairn_model_tokens", "Tokens that models of providers read and wrote since the start.", ["model"],
-            registry=self.registry,
-        )  # fmt: skip
         self.read_only = self._gauge("cairn_database_read_only", "1 while the database is a standby.")
         self._replicas = {
             name: Gauge(f"cairn_replica_{name}", meaning, ["replica"], registry=self.registry)
@@ -85,7 +84,17 @@ class Metrics:
                 ("failed_over", "Reads since the start that began there and went on at the primary."),
             )
         }
-        self.traces_dropped = self._gauge("cairn_traces_dropped", "Traces lost since the start.")
+
+    def _look_at_models(self) -> None:
+        self._circuits = Gauge(
+            "cairn_provider_circuit", "Circuit of a model: 0 closed, 1 half open, 2 open.", ["model"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._model_tokens = Gauge(
+            "cairn_model_tokens", "Tokens that models of providers read and wrote since the start.", ["model"],
+            registry=self.registry,
+        )  # fmt: skip
+        self.tokenizer_fallback = self._gauge("cairn_tokenizer_fallback", "1 while token counts are estimates.")
 
     def _gauge(self, name: str, meaning: str) -> Gauge:
         return Gauge(name, meaning, registry=self.registry)

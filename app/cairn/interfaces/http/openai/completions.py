@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
@@ -12,14 +13,12 @@ from starlette.requests import HTTPConnection, Request
 from cairn.domain.event import Answered, Cancelled, Event, Failed, Token
 from cairn.errors import ConflictError
 from cairn.interfaces.http import problems
-from cairn.interfaces.http.asking import RUN_HEADER, begin, finish, stream
-from cairn.interfaces.http.browser import scheme_of
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from cairn.interfaces.http.openai import dialogue, transcript
+from cairn.interfaces.http.openai.reply import links_of, reply
 from cairn.interfaces.http.query import CitationOut
-from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute, running_of
+from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute
 from cairn.interfaces.http.sse import Frame, describe, error_frame
-from cairn.service.ask import at_temperature
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=TypedRoute)
 
@@ -151,22 +150,9 @@ async def create_chat_completion(
     asked = await dialogue.read_question(
         services, settings, body.model, body.messages, "messages", filters=body.filters, ignored=ignored
     )
-    task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
-    rendering = CompletionWriter(body, asked, links_of(request))
-    if body.stream:
-        response = stream(request, task, lambda event: rendering.frames(request, event), counted=False)
-        response.headers[RUN_HEADER] = str(asked.question.run_id)
-        return response
-    answered = await finish(request, task)
-    content = rendering.whole(transcript.Transcript().end(answered)).model_dump_json()
-    return Response(content, media_type="application/json", headers={RUN_HEADER: str(asked.question.run_id)})
-
-
-def links_of(request: HTTPConnection) -> transcript.Links:
-    """By the scheme and host under which the client knows this server."""
-    running = running_of(request)
-    scheme = scheme_of(request.scope, request.headers, running.settings.current.api.trust_proxy)
-    return transcript.Links(f"{scheme}://{request.headers.get('host', '')}", running.page)
+    writer = CompletionWriter(body, asked, links_of(request))
+    frames = partial(writer.frames, request)
+    return await reply(request, running, services, settings, body, asked, frames=frames, whole=writer.whole)
 
 
 class CompletionWriter:

@@ -12,14 +12,12 @@ from starlette.requests import Request
 from cairn.domain.event import Answered, Cancelled, Event, Failed, RunStarted, Token
 from cairn.errors import CairnError, ConflictError
 from cairn.interfaces.http import problems
-from cairn.interfaces.http.asking import RUN_HEADER, begin, finish, stream
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, Metadata, example
 from cairn.interfaces.http.openai import dialogue, transcript
-from cairn.interfaces.http.openai.completions import links_of
+from cairn.interfaces.http.openai.reply import links_of, reply
 from cairn.interfaces.http.query import CitationOut
 from cairn.interfaces.http.running import RunningDep, ServicesDep, TypedRoute
 from cairn.interfaces.http.sse import Frame, describe
-from cairn.service.ask import at_temperature
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=TypedRoute)
 
@@ -169,15 +167,10 @@ async def create_response(body: ResponseBody, request: Request, services: Servic
         filters=body.filters,
         ignored=dialogue.unread(body, ("instructions",)),
     )
-    task = await begin(running, services, asked.question, settings=at_temperature(settings, body.temperature))
     telling = Telling(body, asked, links_of(request))
-    if body.stream:
-        response = stream(request, task, telling.frames, counted=False)
-        response.headers[RUN_HEADER] = str(asked.question.run_id)
-        return response
-    answered = await finish(request, task)
-    content = telling.completed(transcript.Transcript().end(answered)).model_dump_json()
-    return Response(content, media_type="application/json", headers={RUN_HEADER: str(asked.question.run_id)})
+    return await reply(
+        request, running, services, settings, body, asked, frames=telling.frames, whole=telling.completed
+    )
 
 
 class Telling:
