@@ -23,8 +23,8 @@ SLOW = b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Served:
-    """A server that answers with path, query and body, to /slow when `released`, to /full without a queue; it moves the clock of the
-    event loop."""
+    """A server that answers with path, query and body, to /slow when `released`, to /full without a queue; it moves the clock of
+    the event loop."""
 
     def __init__(self) -> None:
         self.received = b""
