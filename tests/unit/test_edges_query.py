@@ -12,7 +12,8 @@ import pytest
 
 from cairn.domain.plan import Vocabulary
 from cairn.domain.question import Turn
-from cairn.errors import ProviderResponseError
+from cairn.errors import InputError, ProviderResponseError
+from cairn.language.text import tidy
 from cairn.language.tokens import same_word
 from cairn.providers.protocols import Completion, Usage
 from cairn.query.bare_subject import as_question
@@ -34,7 +35,8 @@ from cairn.query.rewrite_by_model import (
     split_by_model,
 )
 from cairn.query.table_words import SCALES, read_question, scale_of
-from cairn.settings import RewriteSettings, RoutingSettings
+from cairn.service import search
+from cairn.settings import RewriteSettings, RoutingSettings, Settings
 from tests.unit.test_edges_quotation import sketch
 from tests.unit.test_extract import passage
 
@@ -496,3 +498,17 @@ def test_names_of_twelve_words_are_looked_for() -> None:
 @pytest.mark.parametrize(("term", "describes"), [("old kestrel ship", False), ("old kestrel ship sails", True)])
 def test_a_name_has_three_words(term: str, describes: bool) -> None:
     assert says_much(term) is describes
+
+
+def test_a_query_whose_words_are_too_long_is_refused_before_its_lines_are_put_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings, put_in_order = Settings(), list[str]()
+    monkeypatch.setattr(search, "tidy", lambda text: put_in_order.append(text) or tidy(text))
+    limit = settings.api.max_query_chars
+    assert search.check_query("a\n" + " " * limit, settings) == "a"
+    assert len(put_in_order) == 1
+    for text, tidied in (("a " * limit, 2), ("ab\n" * limit, 2)):
+        with pytest.raises(InputError, match=r"api\.maxQueryChars"):
+            search.check_query(text, settings)
+        assert len(put_in_order) == tidied

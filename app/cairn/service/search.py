@@ -29,11 +29,12 @@ from cairn.wiring import Services
 
 def check_query(text: str, settings: Settings) -> str:
     """A query or question, cleaned (NUL, lone surrogates, runs of white space). Raises InputError when it is empty or too
-    long."""
-    text = tidy(storable(text).replace("\ufffd", " "))
+    long; where its words alone are, without putting its lines in order, which would hold up everybody else."""
+    limit = settings.api.max_query_chars
+    too_long = len(text) > limit and sum(map(len, text.split())) > limit
+    text = text if too_long else tidy(storable(text).replace("\ufffd", " "))
     if not text:
         raise InputError("the query is empty; send at least one word")
-    limit = settings.api.max_query_chars
     if len(text) > limit:
         raise InputError(
             f"the query has {len(text):,} characters, and at most {limit:,} are allowed (api.maxQueryChars): a longer text is "
