@@ -198,8 +198,10 @@ class Clients:
         messages = [{"role": "user", "content": self._question(chance)}]
         body = {"model": COLLECTION, "messages": messages, "stream": True}
         answer = await self._send("chat", chance, "POST", "/v1/chat/completions", good=(200, 404), json=body)
-        if answer and answer.status_code == 200 and not answer.text.rstrip().endswith("data: [DONE]"):
-            self._blame(f"a chat that ends in {answer.text[-80:]!r}")
+        if answer and answer.status_code == 200:
+            last = answer.text.rstrip().rpartition("data: ")[2]
+            if last != "[DONE]" and not last.startswith('{"error":'):
+                self._blame(f"a chat that ends in {last[-80:]!r}")
 
     async def _page(self, chance: random.Random) -> None:
         path = chance.choice(["/", "/collections", f"/collections/{COLLECTION}/documents", "/chat/sessions", "/jobs"])
