@@ -22,7 +22,8 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
 -- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
--- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different.
+-- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different; `numbered`: and rise by less
+-- than two from row to row.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -33,7 +34,7 @@ WITH near AS (
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
   n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared, coded.is AS coded,
-  serial.is AS serial
+  serial.is AS serial, serial.numbered
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
@@ -63,15 +64,16 @@ CROSS JOIN LATERAL (
   ) AS is
 ) AS coded
 CROSS JOIN LATERAL (
-  SELECT EXISTS (
-    SELECT 1 FROM rag.table_columns c
-    CROSS JOIN LATERAL (
-      SELECT count(DISTINCT cell.number) AS different, count(cell.number) AS numbers, bool_and(cell.number = trunc(cell.number)) AS whole
-      FROM unnest(c.numbers, n.totals) AS cell (number, total) WHERE NOT cell.total
-    ) AS read
-    WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
-      AND c.unit = '' AND read.whole AND read.different = read.numbers
-  ) AS is
+  SELECT count(*) > 0 AS is, coalesce(bool_or(read.last - read.first < 2 * read.numbers AND read.rising), false) AS numbered
+  FROM rag.table_columns c
+  CROSS JOIN LATERAL (
+    SELECT count(DISTINCT cell.number) AS different, count(cell.number) AS numbers, bool_and(cell.number = trunc(cell.number)) AS whole,
+      min(cell.number) AS first, max(cell.number) AS last,
+      array_agg(cell.number ORDER BY cell.row) = array_agg(cell.number ORDER BY cell.number) AS rising
+    FROM unnest(c.numbers, n.totals) WITH ORDINALITY AS cell (number, total, row) WHERE NOT cell.total
+  ) AS read
+  WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
+    AND c.unit = '' AND read.whole AND read.different = read.numbers
 ) AS serial
 
 -- name: named
@@ -117,7 +119,8 @@ FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 -- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is,
 -- of which the rows come first. `all_rows`: also those whose numbers do not lie there.
 -- Rows that sum up others count where $15 says so. $17: a column that is taken from the measure, $18: as a percentage of it. $19: the
--- column that says what a row is counted in. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
+-- column that says what a row is counted in. $23: rows with the same value of what is asked for are one, with their sum, or their
+-- number; a group of none is not there. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
 -- by side: linear in the rows, whatever the planner thinks of their number.
 WITH cells AS (
   SELECT cell.*, coalesce(cell.measured, cell.measured_day - DATE '0001-01-01' + 1) AS whole,
@@ -166,11 +169,17 @@ WITH cells AS (
   SELECT * FROM scope WHERE $9::text IS NULL OR (compared IS NOT NULL AND CASE $9
     WHEN 'more' THEN compared > bound WHEN 'less' THEN compared < bound
     WHEN 'at_least' THEN compared >= bound WHEN 'equal' THEN compared = bound ELSE compared <= bound END)
+), pieces AS (
+  SELECT row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text
+  FROM kept WHERE NOT $23::boolean
+  UNION ALL
+  SELECT min(row), (array_agg(char_start ORDER BY row))[1], (array_agg(char_end ORDER BY row))[1], min(asked), NULL,
+    CASE WHEN $4::integer IS NULL THEN count(*) ELSE sum(number) END, min(unit), min(asked), asked_key, NULL, NULL, NULL
+  FROM kept WHERE $23::boolean AND asked_key <> '' GROUP BY asked_key
 ), shown AS (
   SELECT row_number() OVER (ORDER BY $14::text IS NOT NULL AND asked_key IS DISTINCT FROM $14,
-      CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place,
-    row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text
-  FROM kept WHERE number IS NOT NULL OR $4::integer IS NULL
+      CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place, *
+  FROM pieces WHERE number IS NOT NULL OR $4::integer IS NULL
 ), summed AS (
   SELECT (SELECT count(*) FROM inside WHERE NOT total OR $15::boolean)::integer AS all_rows, (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
     (SELECT count(*) FROM scope WHERE (whole IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')
@@ -192,7 +201,7 @@ WITH cells AS (
       UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS compared_units,
     (SELECT count(*) FROM kept)::integer AS kept, (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
     (SELECT CASE WHEN $4::integer IS NULL THEN count(*) ELSE sum(number) END FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
-    (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM kept) AS ordered,
+    (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM pieces) AS ordered,
     (SELECT max(scale(measured)) FROM scope) AS decimals,
     (SELECT bool_or(text ~ '\d[.,'' ]\d{3}') FROM scope WHERE abs(measured) >= 1000) AS grouped,
     (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM (SELECT * FROM shown ORDER BY place LIMIT $12) AS s) AS cells

@@ -202,6 +202,43 @@ AREAS = """# Turnout
 | Queens | 42 |
 """
 
+VISITS = """# Clinic
+
+| Visit | Date | Doctor | Reason | Payment | Fee (EUR) | Minutes |
+| --- | --- | --- | --- | --- | --- | --- |
+| V1 | 2026-03-02 | Lind | check-up | card | 60 | 20 |
+| V2 | 2026-03-02 | Okafor | injury | cash | 95 | 35 |
+| V3 | 2025-03-03 | Lind | vaccination | card | 35 | 10 |
+| V4 | 2026-03-03 | Mendes | check-up | card | 60 | 25 |
+| V5 | 2025-03-04 | Okafor | check-up | cash | 60 | 20 |
+| V6 | 2026-03-05 | Lind | follow-up | card | 40 | 15 |
+
+## Stores
+
+| Store | City | Staff | Calories | Rent (EUR) |
+| --- | --- | --- | --- | --- |
+| Port | Lyon | 12 | 300 | 900 |
+| Quay | Lyon | 7 | 200 | 700 |
+| Mill | Graz | 9 | 100 | 800 |
+| Dome | Bern | 4 | 350 | 950 |
+"""
+INVOICES = (
+    ("Invoice", "Client", "Status", "Hours", "Amount (EUR)"),
+    (1001, "Nordic", "paid", 12, 1140),
+    (1002, "Alpen", "paid", 40, 5200),
+    (1004, "Nordic", "open", 8, 960),
+    (1005, "Harbour", "open", 20, 1900),
+    (1006, "Nordic", "overdue", 35, 4550),
+)
+DEPOT = """# Lager
+
+| Artikel | Gruppe | Einkaufspreis (EUR) | Lieferant | Bestand | Höhe (cm) |
+| --- | --- | --- | --- | --- | --- |
+| Hammer | Werkzeug | 12,50 | Kuhn | 14 | 30 |
+| Zange | Werkzeug | 9,90 | Kuhn | 6 | 20 |
+| Pinsel | Farbe | 3,60 | Lorenz | 120 | 25 |
+"""
+
 
 def wells() -> bytes:
     """Two pages, the second one without the names of the columns, and one without a table, that has their title."""
@@ -252,6 +289,12 @@ OTHER_FILES = {
     "crew_orders.xlsx": sheet_of(ORDERS),
 }
 
+GROUPED_FILES = {
+    "clinic_visits.md": VISITS.encode(),
+    "invoices.xlsx": sheet_of(INVOICES),
+    "lager.md": DEPOT.encode(),
+}
+
 
 async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
     outcomes = await index_now(services, collection, [Source(name, name, file) for name, file in files.items()])
@@ -274,6 +317,11 @@ async def further(services_of_module: Services) -> tuple[Library, list[Passage]]
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def other(services_of_module: Services) -> tuple[Library, list[Passage]]:
     return await indexed(services_of_module, "other", OTHER_FILES)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def grouped(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "grouped", GROUPED_FILES)
 
 
 async def written_for(everything: tuple[Library, list[Passage]], text: str) -> ComputedAnswer | None:
@@ -566,3 +614,68 @@ async def test_of_a_share_the_rows_that_it_is_of_are_named_first(everything: tup
     written = await written_for(everything, "What share of the parts is on Row 2?")
     assert written is not None
     assert written.named[:3] == ("Spring, Row 2", "Motor, Row 2", "Gasket, Row 2")
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which doctor had the most visits?", "Lind: 3"),
+        ("What was the most common reason for a visit?", "check-up: 3"),
+        ("Which doctor had the most visits in 2025?", None),  # each of two had one
+        ("How many more visits were paid by card than in cash?", "2"),
+        ("how many more check-ups than injuries were there", "2"),
+        ("How many more visits did Lind have than Okafor?", "1"),
+        ("How many check-ups in March 2026?", "2"),
+        ("total fees from check-ups", "180 EUR"),
+        ("How many more staff are there in Lyon than in Graz?", "10"),
+        ("Which city has the most staff?", "Lyon: 19"),
+        ("Which city has the highest total rent?", None),  # a price, which is not added up over others
+        ("longest visit in cash", "V2: 35"),
+        ("Which invoices are open?", "\n1004\n1005"),
+        ("Which client has the most invoices?", "Nordic: 3"),
+        ("What share of the invoices is paid?", "40.00 %"),
+        ("What was our biggest invoice?", "1002: 5200 EUR"),
+        ("the two largest invoices", "\n1002, Alpen: 5200\n1006, Nordic: 4550"),
+        ("total amount of open invoices", "2860 EUR"),
+        ("Which open invoices have more than 10 hours?", "\n1005: 20"),
+        ("Was ist der teuerste Artikel?", "Hammer: 12,50 EUR"),
+        ("Welches Werkzeug ist am billigsten?", "Zange: 9,90 EUR"),
+        ("Wie viele Artikel liefert Kuhn?", "2"),
+        ("Welcher Lieferant liefert die meisten Artikel?", "Kuhn: 2"),
+        ("Was ist der höchste Artikel?", "Hammer: 30"),
+        ("durchschnittlicher Einkaufspreis der Werkzeuge", "11,20 EUR"),
+    ],
+)
+async def test_what_is_asked_of_groups_is_computed(
+    grouped: tuple[Library, list[Passage]], question: str, answer: str | None
+) -> None:
+    assert await told(grouped, question) == answer
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which doctor has the most minutes per visit?",
+        "Which doctor had the fewest check-ups?",  # one who had none is not there
+        "Which doctor has the highest fee?",
+        "How many more calories does Lyon have than Graz?",  # the sum, or what one has
+        "Which city has the most calories?",
+        "most common fee",
+        "How many more euros did Lind take than Okafor?",
+        "How many more visits were paid by card than in Lyon?",
+        "largest invoice number",
+        "What did Nordic pay in total in euros?",  # some of that is open
+        "Which client has the most money?",
+        "How many more invoices did Nordic pay than Alpen?",
+        "Welcher Lieferant hat die wenigsten Werkzeuge?",
+        "Which client is most often late?",
+        "the two invoices that were sent first",
+        "Which invoice is open?",
+    ],
+)
+async def test_what_is_not_sure_of_groups_is_not_computed(
+    grouped: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(grouped, question) is None

@@ -1352,7 +1352,6 @@ TRUCKS = """
     ("question", "text", "sure"),
     [
         ("How many trips were paid by card?", RIDES, True),
-        ("How many cabs were paid by card?", RIDES, False),  # those have a column
         ("Which trips are longer than 10 minutes?", RIDES, True),
         ("Which trips are longer than 10?", RIDES, False),  # minutes or kilometres
         ("longest trip", RIDES, False),

@@ -53,6 +53,18 @@ def needed_cells(found: Computation) -> int:
     return MOST_LISTED if found.operation == "listing" else max(SHOWN, found.place + 1)
 
 
+def name_same(one: ComputedCells, other: ComputedCells) -> bool:
+    """Whether two computations come to the same name, and each to no other one besides."""
+    first, *_ = names = [_name_of_best(cells) for cells in (one, other)]
+    return first is not None and len({*names}) == 1
+
+
+def _name_of_best(cells: ComputedCells) -> str | None:
+    best = [one for one in cells.cells or [] if one["number"] == (cells.cells or [one])[0]["number"]]
+    names = {one["asked_key"] for one in best}
+    return names.pop() if len(names) == 1 else None
+
+
 def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, language: str) -> ComputedAnswer | None:
     """None where what the database found makes no answer that is sure."""
     if not _is_sound(found, cells):
@@ -91,6 +103,9 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False
     if found.comparison == "equal" and cells.numbers < cells.rows:
         return False  # "no beer": an empty cell or a dash may be none, or not known
+    if found.grouped:
+        complete = found.measure is None or cells.numbers == cells.rows
+        return complete and cells.asked >= FEWEST and _value(found, cells) is not None
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
@@ -229,7 +244,7 @@ class _Writer:
         if cell["asked"] and cell["asked"] != cell["label"]:
             parts.append(cell["asked"])
         name = ", ".join(filter(None, parts))
-        if cell["text"] is None:
+        if cell["text"] is None and not self.found.grouped:
             return name
         other = (
             f" ({self.table.header[self.found.other]}: {cell['other_text']})"
@@ -239,7 +254,10 @@ class _Writer:
         return f"{name}: {self._cell(cell)}{other}"
 
     def _cell(self, cell: Mapping[str, Any]) -> str:
-        """As it is written; a change with the two cells that it is of."""
+        """As it is written, or came out for several rows; a change with the two cells that it is of."""
+        if self.found.grouped:
+            number = self._number(Decimal(str(cell["number"])), self.cells.decimals or 0)
+            return number if self.found.measure is None else self._in_unit(number)
         if self.found.minus is None or self.found.row is not None:
             return str(cell["text"])
         number = Decimal(str(cell["number"]))
@@ -252,10 +270,11 @@ class _Writer:
         found, cells, words = self.found, self.cells, self.words
         target = found.target if found.operation == "share" and found.pair is None else None
         first, second = found.pair or (target.texts[0] if target else "", "")
-        name = "rows" if found.shares_rows else "part" if found.operation == "share" and found.pair else found.operation
+        part = found.operation == "share" and found.pair
+        name = self._grouped() or ("rows" if found.shares_rows else "part" if part else found.operation)
         said = words[name].format(
             n=self._went_in(), measure=self._measure(),
-            place=found.place, first=first, second=second, count=cells.kept,
+            place=found.place, first=first, second=second, count=cells.kept, group=self._group(),
         )  # fmt: skip
         if conditions := self._conditions():
             said += " " + words["where"].format(condition=conditions)
@@ -272,6 +291,8 @@ class _Writer:
         found, cells = self.found, self.cells
         if found.shares_rows:
             return cells.rows
+        if found.grouped and found.measure is None:
+            return cells.kept
         if found.operation in ("count", "listing"):
             return cells.kept if found.operation == "count" else cells.all_rows
         return cells.numbers if found.row is not None else cells.kept_numbers
@@ -281,6 +302,19 @@ class _Writer:
         if found.row is not None:
             return self.quotes.format(found.label)
         return self.quotes.format(self.table.header[found.measure]) if found.measure is not None else ""
+
+    def _grouped(self) -> str:
+        """How it is told that rows are taken together; "": each is one alone."""
+        found = self.found
+        if not found.grouped or (found.measure is not None and self.cells.asked == self.cells.rows):
+            return ""
+        if found.pair is not None:
+            return "rows_difference" if found.measure is None else ""
+        return "groups" if found.measure is None else "groups_sum"
+
+    def _group(self) -> str:
+        asked = self.found.asked
+        return self.quotes.format(self.table.header[asked]) if self.found.grouped and asked is not None else ""
 
     def _conditions(self) -> str:
         found, told = self.found, []
@@ -339,7 +373,7 @@ _PLAIN: Final = re.compile(r"[^\W\d_]{1,5}|%|[A-Z]{3} (?:[a-z]{1,2}|M|Mio\.?|Mrd
 
 def unit_note(found: Computation, table: TableSketch) -> str:
     """What header, corner or title say that the numbers are counted in; "" where they say nothing."""
-    if found.operation == "count":
+    if found.operation == "count" or (found.grouped and found.measure is None):
         return ""
     headers = [table.header[at] for at in (found.columns or (found.measure,)) if at is not None]
     notes = {_note_of(header) for header in headers}

@@ -47,7 +47,9 @@ class Computation:
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
     that sum up others count, too. `stated`: how many rows the question says there are. `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
-    two is less, and that must be so. `support`: how many words of the question the table's title, headings and document have."""
+    two is less, and that must be so. `grouped`: not rows, but those that have the same value of what is asked for are compared,
+    by how many they are or by the sum of the measure. `also`: what the same words may ask for as well; there is an answer only if
+    both come to the same name. `support`: how many words of the question the table's title, headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -72,6 +74,8 @@ class Computation:
     stated: int | None = None
     one_row: bool = False
     directed: bool = False
+    grouped: bool = False
+    also: Computation | None = None
     support: int = 0
 
     @property
@@ -119,4 +123,5 @@ class Computation:
             self.bound, self.other, most, self.order, share, self.totals,
             self.measure if self.compared is None else self.compared, self.minus, self.relative, self.counted_in,
             [one.position for one in self.within], [one.first for one in self.within], [one.last for one in self.within],
+            self.grouped,
         )  # fmt: skip

@@ -64,7 +64,8 @@ class TableSketch:
     """A table without its cells. `shared`: words that all its rows are called by ("county"). Of each column `numeric`: most of
     what stands in it are numbers, `dated`: all are dates, `yearly`: all are numbers that may be years, `units`: what its numbers
     share, None where that is nothing. `coded`: its rows are called by numbers, "P-101"; `serial`: those of the first
-    column are whole and all different, so they may only number the rows."""
+    column are whole and all different, so they may only number the rows, `numbered`: and rise from row to row, as numbers of
+    rows do."""
 
     address: TableAddress
     title: str
@@ -82,6 +83,7 @@ class TableSketch:
     yearly: tuple[bool, ...] = ()
     coded: bool = False
     serial: bool = False
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

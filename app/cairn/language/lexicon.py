@@ -578,6 +578,10 @@ class Superlative(_Section):
     more: Phrases = ()
     less: Phrases = ()
     """Before a number: "cheaper than"."""
+    how: Phrases = ()
+    """Ask for that column of one, or for its average: "how old"."""
+    high: Phrases = ()
+    """Words that are said of any number, and of the rows mean that column: "the highest peak"."""
     of: Words = NONE
     """Words of the header of that column."""
     rivals: Words = NONE
@@ -607,6 +611,20 @@ class Arithmetic(_Section):
     """Ask for a difference in percent."""
     share: Phrases = ()
     count: Phrases = ()
+    how_many: Words = NONE
+    """Of phrases for a count or a difference those words by which things are counted that are several: "how many more"."""
+    counted: Words = NONE
+    """Headers of numbers of separate things, which are added up over rows: "passengers"."""
+    mosts: Phrases = ()
+    """Of the phrases for the highest and the lowest those that are said of a number of things: "most visits"."""
+    commonest: Phrases = ()
+    """The group of which there are the most rows: "the most common reason"."""
+    settling: Words = NONE
+    """Of `doing` what some rows are and others not, where a column has their state: "paid"."""
+    states: Words = NONE
+    """Headers of such a column: "Status"."""
+    qualifiers: Words = NONE
+    """Words of the header of a price or a salary that need not be said where it is the only one: "Purchase price"."""
     top: Phrases = ()
     """Before a number: so many of the highest ones."""
     bottom: Phrases = ()

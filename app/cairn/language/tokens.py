@@ -226,6 +226,8 @@ def same_word(one: str, other: str) -> bool:
     # measured: tests/unit/test_edges_query.py
     if len(short) < 4 or not short.isalpha() or not long.isalpha():
         return False
+    if short.endswith("i") and long == f"{short}o":
+        return True  # "negozi" and "negozio"
     if long.startswith(short):
         return long[len(short) :] in ("s", "es", "e", "n", "en", "er", "x")
     if short.endswith("y") and long == f"{short[:-1]}ies":

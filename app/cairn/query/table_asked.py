@@ -54,7 +54,9 @@ def _check_alone(reading: TableReading, asked: WordSpan) -> None:
     be several plants."""
     behind = tuple(reading.tokens[asked.end : asked.end + 1])
     for at, header in enumerate(reading.table.header):
-        if at not in asked.headers and not reading.table.numeric[at] and behind in names_of(header):
+        if at in asked.headers or reading.table.numeric[at] or reading.table.dated[at]:
+            continue
+        if behind in names_of(header):
             raise Unsure
 
 
@@ -63,6 +65,7 @@ def _is_measure(reading: TableReading, which: WordSpan, after: WordSpan, operati
     others = [
         span for span in reading.spans
         if span.headers and not span.cells and span is not after and (operation in BEST or span.headers != {0})
+        and not reading.is_year_name(span)
     ]  # fmt: skip
     years = any(is_year_column(reading.table.header[at]) for at in after.headers)
     apart = after.start > which.end and which.phrases[0] == "listing"
@@ -79,9 +82,19 @@ def find_asked_position(
         raise Unsure
     if position is not None or operation not in BEST:
         return position
-    if reading.table.numeric[0]:
-        return None if (PERSONS | PERSON_NAMES).isdisjoint(reading.tokens) else _find_persons(reading)
+    if not reading.table.numeric[0] and 0 not in held and _asks_which_of(reading):
+        return 0
+    if reading.table.numeric[0] and not (PERSONS | PERSON_NAMES).isdisjoint(reading.tokens):
+        return _find_persons(reading)
+    if not reading.calls_rows:
+        return None
     return 0 if 0 not in held and names_rows(reading) else None
+
+
+def _asks_which_of(reading: TableReading) -> bool:
+    """Whether rows are asked for by a cell that they have: "which tool is the cheapest"."""
+    after = [reading.span_after(span.end) for span in reading.phrases("listing") if span.start == 0]
+    return any(one is not None and bool(one.cells) and not one.headers for one in after)
 
 
 def _asked_position(reading: TableReading, asked: WordSpan | None, held: set[int]) -> int | None:

@@ -10,6 +10,7 @@ from cairn.query.table_words import (
     BOUND,
     BY,
     COMPUTED,
+    COSTING,
     DOING,
     EACH,
     GOODS,
@@ -28,7 +29,9 @@ from cairn.query.table_words import (
     PERSONS,
     PIECES,
     RATIOS,
+    SETTLING,
     SOURCES,
+    STATES,
     STRETCHES,
     THAN,
     UNITS,
@@ -78,6 +81,8 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
+        or (token in COSTING and found.measure is not None and _is_price(reading, found.measure))
+        or (token in BY and found.operation == "share" and _stands_before_part(reading, at))
         or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
         or _is_unit(reading, at, found)
         or _names_source(reading, at)
@@ -87,6 +92,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or _belongs_to_persons(reading, token, found)
         or _belongs_to_rows(reading, token, found)
         or _is_done_by(reading, at, found)
+        or _is_derived(reading, at, found)
         or _is_passive(reading, at)
         or _says_how_often(reading, at, found)
         or _is_owing(reading, at)
@@ -134,6 +140,16 @@ def _is_named_or_counted(reading: TableReading, at: int, columns: set[int | None
         or any(one.start <= at < one.end for one in reading.periods)
         or any(is_its_unit(reading.tokens[at], reading.table, one) for one in columns if one is not None)
     )
+
+
+def _is_price(reading: TableReading, at: int) -> bool:
+    return reading.implied == at and is_priced(reading.table, at)
+
+
+def _stands_before_part(reading: TableReading, at: int) -> bool:
+    """ "What share of all visits was by members in gold": no verb says what they did."""
+    after = reading.span_after(at + 1)
+    return after is not None and bool(after.cells) and reading.tokens[at - 1] in reading.stop_words
 
 
 def _names_measure(reading: TableReading, at: int, found: Computation) -> bool:
@@ -215,12 +231,28 @@ def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
         return reading.span_after(at + 1) is not None and _is_done_by(reading, at - 1, found)
     token, header = reading.tokens[at], reading.table.header
     positions = {one.position for one in found.conditions if is_deed_of(token, header[one.position])}
+    if found.grouped and found.asked is not None and is_deed_of(token, header[found.asked]):
+        return True  # "which supplier supplies the most"
     return any(
-        span.end <= at or (span.start == at + 2 and reading.tokens[at + 1] in BY)
+        span.end <= at or span.start == at + 1 or (span.start == at + 2 and reading.tokens[at + 1] in BY)
         for span in reading.spans
         for cells in span.cells
         if cells.position in positions
     )
+
+
+def _is_derived(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether a verb says what title or headings name, or the column of a condition: "heated by gas", of "Heating"; not what
+    persons do, which has a direction."""
+    token = reading.tokens[at]
+    if token in PERSONS | BOUND | NEGATIONS:
+        return False
+    names = (reading.table.title, *reading.table.headings, reading.table.document_title)
+    words = {word for text in names for word in tokens_of(text)}
+    for one in found.conditions:
+        if not reading.table.dated[one.position]:
+            words |= header_words(reading.table.header[one.position]) - PERSONS
+    return any(is_verb_of(token, word) for word in words - BOUND)
 
 
 def _is_passive(reading: TableReading, at: int) -> bool:
@@ -244,6 +276,8 @@ def _is_owing(reading: TableReading, at: int) -> bool:
 
 
 def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -> bool:
+    if token in SETTLING and any(header_words(header) & STATES for header in reading.table.header):
+        return False  # some were paid, and some are still to be
     if found.measure is None:
         return token in DOING
     header = reading.table.header[found.measure]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Final
 
 from cairn.domain.computation import CellInterval
 from cairn.domain.table import TableSketch
@@ -23,6 +24,7 @@ from cairn.query.table_words import (
     ENTERING,
     FALLING,
     HAVING,
+    HIGH,
     HIGHER,
     LATEST,
     LOWER,
@@ -32,6 +34,7 @@ from cairn.query.table_words import (
     OR,
     PER,
     PRICES,
+    QUALIFIERS,
     RISING,
     SCALES,
     SPELLED,
@@ -182,6 +185,8 @@ def read_comparison(reading: TableReading) -> None:
     for span in reading.phrases(*COMPARISONS):
         if _is_stretch(reading, span):
             span.phrases = ()
+        elif _stands_between_names(reading, span):
+            reading.spans.remove(span)
         elif number := reading.number_after(span.end):
             value, end = number
             if end < len(reading.tokens) and reading.tokens[end] in SCALES:
@@ -196,7 +201,9 @@ def read_comparison(reading: TableReading) -> None:
             reading.counted = _counted_so(reading, end)
             reading.beside = _headers_beside(reading, reading.header_after(end) or reading.header_before(span.start))
             if reading.compared is None and all(one.headers == {0} for one in reading.beside):
-                reading.compared = _counted_alone(reading, span, end)
+                of = HIGH.get(tuple(reading.tokens[span.start : span.end]))
+                height = of is not None and reading.header_before(span.start) is not None
+                reading.compared = only_thing(reading, of) if of and height else _counted_alone(reading, span, end)
         elif header := reading.header_after(span.end):
             if reading.comparison is not None or len(header.headers) != 1:
                 raise Unsure
@@ -204,6 +211,14 @@ def read_comparison(reading: TableReading) -> None:
             reading.comparison = span.phrases[0]  # type: ignore[assignment]
         elif _is_computed(reading, span.end):
             raise Unsure  # "below the average"
+
+
+def _stands_between_names(reading: TableReading, span: WordSpan) -> bool:
+    """ "¿Cuántos hoteles de Madrid más que de Málaga?": of two that are named, and of no number."""
+    at = reading.after_stop_words(span.end)
+    after = next((one for one in reading.spans if one.start == at), None)
+    before = any(one.cells and one.end <= span.start for one in reading.spans)
+    return bool(reading.phrases("count")) and before and after is not None and bool(after.cells) and not after.headers
 
 
 def _is_stretch(reading: TableReading, span: WordSpan) -> bool:
@@ -252,7 +267,7 @@ def only_thing(reading: TableReading, of: frozenset[str], unit: str = "") -> int
     Raises Unsure, also where another column may be meant, unless the `unit` that is said is not its."""
     table = reading.table
     numbers = [at for at, numeric in enumerate(table.numeric) if numeric]
-    some = [at for at in numbers if header_words(table.header[at]) & of]
+    some = [at for at in numbers if _apart({*header_words(table.header[at])}, of) & of]
     if len(some) != 1 or not is_thing(reading, table.header[some[0]], of):
         raise Unsure
     others = [at for at in numbers if at != some[0] and is_rival(table, at, of)]
@@ -275,13 +290,24 @@ def is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
     """Whether a header says one of the words and nothing besides: "Unit price (EUR)", and no "Price change"; or what the question
     says, too: "cheapest by sale price"."""
     said = {word for word in header_words(besides_brackets(header)) if not word.isdigit()}
-    besides = said - of - reading.stop_words - UNITS - TOTALS - COUNTED_IN - STRETCHES
+    said = _apart(said, of)
+    besides = said - of - reading.stop_words - QUALIFIERS - UNITS - TOTALS - COUNTED_IN - STRETCHES
     if not said.isdisjoint(STRETCHES):
         besides -= PER  # "Price per night"
     asked = besides.isdisjoint(BOUND) and all(
         any(may_mean(token, word) for token in reading.tokens) for word in besides
     )
     return bool(said & of) and asked
+
+
+def _apart(words: set[str], of: frozenset[str]) -> set[str]:
+    """Words that end with such a word are two: "Einkaufspreis"."""
+    ends = {word: end for word in words - of for end in of if word.endswith(end) and len(end) >= _LAST_PART}
+    return (words - ends.keys()) | {*ends.values()} | {word.removesuffix(end) for word, end in ends.items()}
+
+
+_LAST_PART: Final = 5  # measured: tests/unit/test_table_question.py
+"""Letters of the last part of a word that is two."""
 
 
 def read_between(reading: TableReading) -> None:
@@ -337,8 +363,8 @@ def _compares_columns(reading: TableReading) -> bool:
     reading.spend([*before, *behind])
     reading.explained |= {signs[-1], than}
     for span in reading.spans:
-        if span.start in (signs[-1], than) and span.end - span.start == 1:
-            span.phrases = ()  # "menos" is the lowest elsewhere, and "que" asks
+        if span.start in (signs[-1], than) and not span.named:
+            span.phrases = ()  # "menos" is the lowest elsewhere, "plus d" more than a number, and "que" asks
     return True
 
 

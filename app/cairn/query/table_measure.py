@@ -38,7 +38,7 @@ def choose_measure(
     """`free`: headers that are not taken by a condition or by what is asked for; `besides`: columns that are; `limited`: some
     rows are meant. None: rows are counted or listed. Raises Unsure."""
     measure = _named_measure(reading, operation, free)
-    if measure == 0 and operation in ("count", "listing", "share") and not reading.table.numeric[0]:
+    if measure == 0 and operation in ("count", "listing", "share") and reading.calls_rows:
         measure = None  # what the rows are: "sensors with a humidity between 40 and 60"
     if measure is None and reading.other is not None:
         if reading.compared is None:
@@ -155,9 +155,11 @@ def _is_said(reading: TableReading, header: str) -> bool:
 def _says_where(reading: TableReading, span: WordSpan) -> bool:
     """Whether a header of words is named for what the table or its rows are: "seattle-weather.csv" with a column "weather",
     "the travel of all members". One of numbers never is: it may be what is asked for."""
+    if span.headers == {0} and reading.calls_rows:
+        return True
     if any(reading.table.numeric[at] for at in span.headers):
         return False
-    return span.headers == {0} or reading.around.issuperset(reading.tokens[span.start : span.end])
+    return reading.around.issuperset(reading.tokens[span.start : span.end])
 
 
 def _says_all(reading: TableReading, span: WordSpan, operation: Operation) -> bool:

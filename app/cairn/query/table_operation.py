@@ -8,21 +8,28 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import pair_of_columns
+from cairn.query.table_groups import names_rows_at
 from cairn.query.table_limits import find_dates, is_all_said, is_rival, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
+from cairn.query.table_time import ARTICLES
 from cairn.query.table_words import (
+    BESIDE,
     BOUND,
     COMPARED_BY,
     COMPUTED,
     COSTING,
     FALLING,
     GOOD,
+    HIGH,
+    HOW,
     HOW_MUCH,
+    MOSTS,
     MOVED,
     NAMED_BY,
     ORDINALS,
     PERCENTS,
     PRICES,
+    RATIOS,
     RISING,
     SUPERLATIVES,
     THAN,
@@ -32,6 +39,8 @@ from cairn.query.table_words import (
     besides_brackets,
     compares,
     header_words,
+    is_money,
+    places_of,
     says_beyond,
     says_time,
 )
@@ -45,6 +54,8 @@ def read_operation(reading: TableReading) -> Operation | None:
     if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
         reading.judged = not said and len(judging) == 1
         return ("highest" if "best" in judging else "lowest") if reading.judged else None
+    if reading.phrases("commonest"):
+        return "highest" if not said else None
     tops = reading.phrases("top", "bottom")
     if (adjectives := reading.phrases("superlative")) and tops:
         return _read_top_of(reading, tops, adjectives) if not said else None
@@ -69,6 +80,8 @@ def read_operation(reading: TableReading) -> Operation | None:
     if len(said) > 1:
         return None
     operation: Any = said.pop()
+    if operation == "average":
+        _read_how(reading)
     return _read_place(reading, operation) if operation in _ORDERED else operation
 
 
@@ -78,6 +91,10 @@ _MOVES: Final = frozenset({"difference", "growth"})
 
 def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
     """Phrases without those that say no more than the others."""
+    for best in ("highest", "lowest"):
+        if said - {"count"} == {best, "sum"} and reading.phrases(best)[0].end == reading.phrases("sum")[0].start:
+            reading.summed = True
+            return {best}
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):
         return counted  # "the highest number of"
@@ -128,6 +145,8 @@ def _read_place(reading: TableReading, operation: Operation) -> Operation | None
         for span in reading.spans:
             if span.start == at:
                 span.headers = frozenset()
+    elif (value := _height_of(reading, first)) is not None or (value := _amount_of(reading, first)) is not None:
+        reading.implied = value
     return None if more else _place(reading, operation, first)
 
 
@@ -138,6 +157,30 @@ def _costs_before(reading: TableReading, first: WordSpan) -> int | None:
         at -= 1
     named = any(span.start < at <= span.end and span.headers - {0} for span in reading.spans)
     return at if at > 0 and reading.tokens[at] in COSTING and not named else None
+
+
+def _height_of(reading: TableReading, first: WordSpan) -> int | None:
+    """ "The highest peak": where what is highest are the rows, and one column has their height."""
+    after = reading.header_after(first.end)
+    of = HIGH.get(tuple(reading.tokens[first.start : first.end]))
+    if of is None or after is None or after.headers != {0}:
+        return None
+    named = [one for one in reading.spans if one.headers - {0} and not one.cells and reading.is_number(one)]
+    return None if named else only_thing(reading, of)
+
+
+def _amount_of(reading: TableReading, first: WordSpan) -> int | None:
+    """ "The biggest invoice": of rows that are numbered, and of which one column says an amount of money."""
+    table, rows = reading.table, reading.after_stop_words(first.end)
+    named = [one for one in reading.spans if one.headers - {0} and not one.cells and reading.is_number(one)]
+    money = [at for at, numeric in enumerate(table.numeric) if at and numeric and is_money(table, at)]
+    said = tuple(reading.tokens[first.start : first.end])
+    numbers = not (BESIDE | RATIOS).isdisjoint(reading.tokens[rows + 1 : rows + 2])  # "the largest invoice number"
+    if named or numbers or len(money) != 1 or not (table.coded or table.numbered) or said in MOSTS:
+        return None
+    return (
+        money[0] if names_rows_at(reading, rows) and PRICES.isdisjoint(header_words(table.header[money[0]])) else None
+    )
 
 
 def _place(reading: TableReading, operation: Operation, first: WordSpan) -> Operation | None:
@@ -259,6 +302,16 @@ def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
     return "highest" if rising == ("highest" in said) else "lowest"
 
 
+def _read_how(reading: TableReading) -> None:
+    """ "How old are they on average": of the one column of ages, where no other number is named."""
+    places = {(at, at + len(words)): of for words, of in HOW.items() for at in places_of(reading.tokens, words)}
+    named = any(one.headers - {0} and not one.cells and reading.is_number(one) for one in reading.spans)
+    if len(places) == 1 and not named:
+        [((start, end), of)] = places.items()
+        reading.implied = only_thing(reading, of)
+        reading.explained |= {*range(start, end)}
+
+
 def _read_how_much(reading: TableReading) -> Operation | None:
     """ "How much longer is A than B": the difference of the one column that the adjective names."""
     [place, *more] = adjectives_in(reading.tokens)
@@ -319,6 +372,12 @@ def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
     if number is not None and number > 1 and not numbered:
         reading.explained.add(before)
         return int(number)
+    for at, token in enumerate(reading.tokens[:-1]):
+        number = how_many(token) if at not in reading.explained else None
+        of_all = at > 0 and any(one.start <= at - 1 < one.end for one in reading.phrases("sum", "average"))
+        if number is not None and number > 1 and not of_all and _stands_before_rows(reading, at):
+            reading.explained.add(at)
+            return int(number)
     for span in reading.phrases("listing"):
         at = span.end
         after = reading.span_after(at + 1)
@@ -329,6 +388,18 @@ def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
             reading.explained.add(at)
             return int(number)
     return None
+
+
+def _stands_before_rows(reading: TableReading, at: int) -> bool:
+    """ "The two schools with the fewest teachers", "youngest three members"; not "which of the three schools"."""
+    before = at - 1
+    while before >= 0 and reading.tokens[before] in ARTICLES:
+        before -= 1
+    best = any(one.end == at for one in reading.phrases("highest", "lowest", "superlative"))
+    after = next((one for one in reading.spans if one.start == at + 1), None)
+    rows = after is not None and after.headers == {0} and not after.cells and reading.calls_rows
+    called = after is None and at + 1 not in reading.explained and reading.is_around(reading.tokens[at + 1])
+    return (before < 0 or best) and (rows or called)
 
 
 def _begins_with_rows(reading: TableReading) -> bool:

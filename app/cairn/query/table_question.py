@@ -20,13 +20,25 @@ from cairn.query.table_limits import read_between, read_comparison, read_equal, 
 from cairn.query.table_operation import is_good, read_operation
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_rows import over_rows, share_of_total
-from cairn.query.table_words import ComputedQuestion, split_compounds
+from cairn.query.table_words import ComputedQuestion, header_words, split_compounds
 
 
 def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
     """`named`: the cells of the table that are called by one of the question's names."""
     if not table.complete:
         return None
+    if (found := _bind(question, table, named)) is not None:
+        return found
+    headed = {word for header in table.header for word in header_words(header)}
+    others = [
+        _bind(question, table, [one for one in named if one.name != name])
+        for name in headed & {one.name for one in named}
+    ]
+    read = [one for one in others if one is not None]
+    return read[0] if len(read) == 1 else None  # "gas", of a heating by gas, is a column of kilowatt-hours as well
+
+
+def _bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
     reading = TableReading(split_compounds(question, table, named), table, named)
     with suppress(Unsure):
         return _read(reading)
@@ -44,6 +56,8 @@ def _read(reading: TableReading) -> Computation | None:
     if operation is None or is_either(reading) or (operation not in _OF_TWO and leaves_between(reading)):
         return None
     found = _first_sure(reading, operation)
+    if found is not None and reading.phrases("commonest") and not found.grouped:
+        return None  # "the most common price"
     if found is None or not explains(reading, found) or (reading.judged and not is_good(reading, found)):
         return None
     return replace(found, support=reading.support, directed=reading.directed)

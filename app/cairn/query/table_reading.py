@@ -77,6 +77,8 @@ class TableReading:
     spent       headers that a comparison or a change of columns has taken up
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number
+    summed      of sums the highest is asked for: "the highest total"
+    calls_rows  the first column says what each row is, by a name or a number
     group_said  the question has the labels under which the row stands: "includes stock-based compensation of"
     """
 
@@ -100,6 +102,10 @@ class TableReading:
             if span.cells and span.end - span.start == 1 and self.tokens[span.start] in PEOPLE:
                 span.cells = ()  # who is counted, not a department "People"
         self._read_totals()
+        for span in self.phrases("listing"):
+            if any(one.end == span.start for one in self.phrases("listing")):
+                self.spans.remove(span)  # "which show"
+                self.explained -= {*range(span.start, span.end)}
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
         self.other: int | None = None
@@ -110,7 +116,7 @@ class TableReading:
         self.relative = False
         self.more = self.less = self.directed = False
         self.place = 1
-        self.turned = False
+        self.turned = self.summed = False
         self.stated: int | None = None
         self.support = 0
         self.judged = False
@@ -118,6 +124,7 @@ class TableReading:
         self.counted: frozenset[int] = frozenset()
         self.beside: Sequence[WordSpan] = ()
         self.group_said = False
+        self.calls_rows = not table.numeric[0] or table.numbered
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
         self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}

@@ -10,17 +10,20 @@ from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.tokens import same_word
 from cairn.query.table_asked import BEST, find_asked, find_asked_position, find_naming, names_rows
 from cairn.query.table_conditions import asks_for_several, is_where, read_conditions, read_stated, with_years_between
+from cairn.query.table_groups import best_group, is_added, pair_of_groups
 from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     BESIDE,
     BOUND,
     COUNTED_IN,
+    HOW_MANY,
     HUMANS,
     MOMENTS,
     PRICES,
     QUANTITIES,
     RATIOS,
+    STRETCHES,
     UNITS,
     YEARS,
     WordSpan,
@@ -30,6 +33,7 @@ from cairn.query.table_words import (
     compares,
     header_words,
     is_currency,
+    is_money,
     is_other_currency,
     is_range,
     is_year_column,
@@ -48,6 +52,12 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     if asked is not None and reading.implied in asked.headers:
         asked = None
     position = find_asked_position(reading, operation, asked, held)
+    if pair := pair_of_groups(reading, operation):
+        return _pair_of_rows(reading, pair)
+    if group := best_group(reading, operation):
+        return group
+    if reading.summed:
+        return None  # the highest of sums
     if operation not in ("difference", "growth"):
         conditions = [with_years_between(reading, one) for one in conditions]
         if any(is_range(one.keys) for one in conditions):
@@ -143,7 +153,7 @@ def _share_of_rows(reading: TableReading, made: Computation) -> Computation | No
     rows = len(shares) == 1 and (named or (after is not None and after.headers == {0} and not after.cells))
     single = len(made.conditions) == 1 and len(made.conditions[0].keys) == 1 and made.conditions[0].position
     limited = made.comparison is not None or made.within or made.asked is not None
-    return made if rows and single and not limited and not reading.table.numeric[0] else None
+    return made if rows and single and not limited and reading.calls_rows else None
 
 
 def _says_one_row(reading: TableReading, asked: WordSpan | None) -> bool:
@@ -219,7 +229,24 @@ def _list(reading: TableReading, made: Computation) -> Computation | None:
     if made.within and made.measure is None:
         position = made.within[0].position
         return replace(made, measure=position, naming=find_naming(reading, position, made.conditions))
-    return made if made.measure is None and is_where(reading, made.conditions) else None
+    limited = made.measure is None and bool(made.conditions)
+    return made if limited and (is_where(reading, made.conditions) or _lists_rows(reading)) else None
+
+
+def _lists_rows(reading: TableReading) -> bool:
+    """Whether rows are asked for by what each is: "which wards are in the East building"; not "which ward", which is one."""
+    for span in reading.phrases("listing"):
+        at = span.end
+        while (after := _span_from(reading, at)) is not None and after.cells and not after.headers:
+            at = after.end  # "which open orders"
+        if after is not None and after.headers == {0} and not after.cells and _is_plural(reading, after.end - 1):
+            return True
+    return False
+
+
+def _span_from(reading: TableReading, at: int) -> WordSpan | None:
+    """The span at a place, behind words that say nothing: "list all"."""
+    return next((one for one in reading.spans if one.start == reading.after_idle(at)), None)
 
 
 def share_of_total(reading: TableReading, operation: Operation) -> Computation | None:
@@ -250,6 +277,8 @@ def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | No
     header = reading.table.header[made.measure]
     counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
     held |= {one.position for one in made.within}
+    if reading.table.coded or reading.table.numbered:  # each row is one of its kind, and of it are so many hours
+        times = set() if header_words(header) & (STRETCHES | QUANTITIES) else times
     single = all(len(one.texts) == 1 for one in made.conditions)  # of several: "together", or a difference
     limited = made.conditions or made.within
     return replace(made, operation="sum") if counts and limited and single and times <= held else None
@@ -267,10 +296,20 @@ def _pair_of_rows(reading: TableReading, made: Computation) -> Computation | Non
     [one, other] = [span for span in reading.spans if span.start in places]
     if reading.takes_second(one, other, made.operation, earlier=first < second if dated else None):
         first, second = second, first
-    said = dict(zip(several[0].keys, several[0].texts, strict=True))
+    said = dict(zip(several[0].keys, several[0].keys if made.grouped and dated else several[0].texts, strict=True))
     ordered = CellCondition(several[0].position, (first, second), (said[first], said[second]))
     conditions = tuple(ordered if one is several[0] else one for one in made.conditions)
-    return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=True)
+    grouped = made.grouped or _adds_groups(reading, made, several[0].position)
+    return replace(made, conditions=conditions, pair=(said[first], said[second]), totals=not grouped, grouped=grouped)
+
+
+def _adds_groups(reading: TableReading, made: Computation, position: int) -> bool:
+    """ "How many more pupils are there in the East than in the South": of a column that is named."""
+    phrases = reading.phrases("difference", "count")
+    counted = any(not HOW_MANY.isdisjoint(reading.tokens[one.start : one.end]) for one in phrases)
+    named = any(made.measure in one.headers and not one.cells for one in reading.spans)
+    added = made.measure is not None and is_added(reading, made.measure) and not is_money(reading.table, made.measure)
+    return made.operation == "difference" and position > 0 and counted and named and added
 
 
 def _holds(span: WordSpan, key: str) -> bool:

@@ -132,7 +132,7 @@ _AT: Final = _said(lambda one: one.at)
 SIDES: Final = frozenset(words[0] for words in (*_BEFORE, *_AFTER))
 _OR: Final = frozenset(word for one in languages() for word in tokens_of(one.questions.alternative))
 _JOINING: Final = _OR | {words[-1] for words in _RANGES}
-_ARTICLES: Final = frozenset(word for one in languages() for word in tokens_of(one.carry.articles))
+ARTICLES: Final = frozenset(word for one in languages() for word in tokens_of(one.carry.articles))
 
 
 def _two(tokens: Sequence[str], at: int) -> tuple[_Moment, _Moment] | None:
@@ -183,7 +183,7 @@ def _beside(tokens: Sequence[str], at: int) -> Period | None:
             then = at + len(words)
             if tuple(tokens[at:then]) != words:
                 continue
-            while (moment := _moment(tokens, then)) is None and then < len(tokens) and tokens[then] in _ARTICLES:
+            while (moment := _moment(tokens, then)) is None and then < len(tokens) and tokens[then] in ARTICLES:
                 then += 1
             if moment is not None and not (sign == "=" and moment.is_year):
                 return _period(at, moment, sign)

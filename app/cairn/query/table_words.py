@@ -24,6 +24,7 @@ COMPUTED: Final = ("growth", "difference", "share", "highest", "lowest", "averag
 _PHRASES: Final = (
     *COMPUTED,
     "superlative",
+    "commonest",
     "latest",
     "earliest",
     "best",
@@ -60,6 +61,30 @@ NAMED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
     for phrase in (*entry.highest, *entry.lowest)
 }
 """Words of further columns that an adjective is said of, where the question names them: "the longest delay"."""
+
+
+HIGH: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
+    tuple(tokens_of(phrase)): entry.of
+    for language in languages()
+    for entry in language.arithmetic.superlatives
+    for phrase in entry.high
+}
+"""Words for the highest and for a higher one that are said of a height, too, where no number is named: "the highest peak"."""
+
+
+OF_ONE: Final = frozenset(
+    word for of in (*(of for said in SUPERLATIVES.values() for _, of in said), *HIGH.values()) for word in of
+)
+"""Words of headers of what each thing has for itself: a weight, an age, a price."""
+
+
+HOW: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
+    tuple(tokens_of(phrase)): entry.of
+    for language in languages()
+    for entry in language.arithmetic.superlatives
+    for phrase in entry.how
+}
+"""Questions for the number of such a column: "how old"."""
 
 
 def rivals_of(of: frozenset[str]) -> frozenset[str]:
@@ -145,6 +170,11 @@ BESIDE: Final = _words("beside")
 BY: Final = _words("by")
 EACH: Final = _words("each")
 GOOD: Final = _words("good")
+COUNTED: Final = _words("counted")
+HOW_MANY: Final = _words("how_many")
+SETTLING: Final = _words("settling")
+STATES: Final = _words("states")
+MOSTS: Final = frozenset(_phrases("mosts"))
 NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 PERSONS: Final = _words("persons")
@@ -176,6 +206,7 @@ ENTERING: Final = _words("entering")
 BEGUN: Final = _words("begun")
 GOODS: Final = _words("goods")
 PRICES: Final = _words("prices")
+QUALIFIERS: Final = _words("qualifiers")
 YES_NO: Final = every(lambda one: one.questions.yes_no)
 ITEMS: Final = _words("items")
 PIECES: Final = _words("pieces")
@@ -300,7 +331,10 @@ _CAPITAL: Final = "0"
 """Behind a word in capitals, to find its place among those that are folded."""
 
 
-_PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("x", ""))
+_PLURALS: Final = (
+    ("ies", "y"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("x", ""), ("e", ""), ("er", ""), ("se", ""),
+    ("i", "o"), ("i", "e"), ("e", "a"),
+)  # fmt: skip
 _SHORTEST_NAME: Final = 3  # bound: tests/unit/test_table_question.py
 """Letters of a cell that may be called in the plural."""
 
@@ -310,7 +344,7 @@ def _singular(name: str) -> Iterator[str]:
     for ending, other in _PLURALS:
         if name.endswith(ending) and name.rsplit(" ", 1)[-1].isalpha():
             one = name.removesuffix(ending) + other
-            if len(one.rsplit(" ", 1)[-1]) >= _SHORTEST_NAME:
+            if len(one) >= _SHORTEST_NAME and one[-1] != " ":
                 yield one
 
 
@@ -484,7 +518,8 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         for end, token in enumerate(question.tokens, 1):
             start = end - len(words_before) - 1
             one_of = cells.cells > 1 and last in _plural(token) and _is_one(question, start, end)
-            same = last in _singular(token) or one_of
+            said = " ".join(question.tokens[max(start, 0) : end])
+            same = last in _singular(token) or cells.name in _singular(said) or one_of
             if same and start >= 0 and [*question.tokens[start : end - 1]] == words_before:
                 plural[start, end] = (*plural.get((start, end), ()), cells)
     for place, several in plural.items():
@@ -680,7 +715,13 @@ def header_words(header: str) -> frozenset[str]:
 
 def may_mean(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a header."""
-    return word == other or same_word(word, other) or other in _ALIKE.get(word, ())
+    return word == other or same_word(word, other) or other in _ALIKE.get(word, ()) or _is_short_plural(word, other)
+
+
+def _is_short_plural(word: str, other: str) -> bool:
+    """ "Fees" of a header "Fee": words too short for same_word."""
+    short, long = sorted((word, other), key=len)
+    return len(short) == _SHORTEST_NAME and long == f"{short}s" and short.isalpha()
 
 
 def may_name(word: str, other: str) -> bool:
@@ -757,6 +798,10 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
     if year := year_of(header):
         found.add((year,))
     return frozenset(found)
+
+
+def places_of(tokens: Sequence[str], words: Sequence[str]) -> list[int]:
+    return [*_places(tokens, words, loosely=False)]
 
 
 def _places(tokens: Sequence[str], words: Sequence[str], *, loosely: bool) -> Iterator[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from cairn.answer.computed import needed_cells
+from cairn.answer.computed import name_same, needed_cells
 from cairn.answer.confidence import UNCALIBRATED, Calibration
 from cairn.answer.sections_below import MOST_MARKS
 from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
@@ -343,6 +343,12 @@ class Library:
                 return None  # a word that one has in its title or file name is the name of a column or cell in another
             statement, arguments = computation.arguments(needed_cells(computation))
             cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+            if (also := computation.also) is not None:
+                other, further = also.arguments(needed_cells(also))
+                if not name_same(
+                    cells, await tables.compute(connection, self.principal, table.address, other, further)
+                ):
+                    return None
             return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
 
     async def passages_at(self, document_id: UUID, places: Sequence[int]) -> dict[int, Passage]:

@@ -86,6 +86,7 @@ def _sketch(row: Any) -> TableSketch:
         yearly=tuple(row["yearly"]),
         coded=row["coded"],
         serial=row["serial"],
+        numbered=row["numbered"],
     )
 
 

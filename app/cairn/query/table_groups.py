@@ -1,0 +1,179 @@
+"""Computations over groups of rows: "which doctor had the most visits", "how many more were paid by card than in cash". Pure.
+
+A group is the rows that have the same cell of one column: they are counted, or a column that can be added is summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cairn.domain.computation import CellCondition, Computation, Operation
+from cairn.query.table_asked import find_asked, find_asked_position
+from cairn.query.table_conditions import read_conditions
+from cairn.query.table_measure import choose_measure, find_counted_in
+from cairn.query.table_reading import TableReading
+from cairn.query.table_words import (
+    BOUND,
+    COUNTED,
+    GOOD,
+    HOW_MANY,
+    HUMANS,
+    INHABITANTS,
+    MOSTS,
+    OF_ONE,
+    PEOPLE,
+    PRICES,
+    QUANTITIES,
+    RATIOS,
+    STRETCHES,
+    WORTH,
+    WordSpan,
+    columns_of_people,
+    compares,
+    header_words,
+    is_money,
+    is_year_column,
+    may_name,
+)
+
+
+def best_group(reading: TableReading, operation: Operation) -> Computation | None:
+    """The group with the most rows, where what is counted of it is what the rows are, or with the highest sum: of a column of
+    which "the most" is asked for, if the highest number of all is of that group, too. Raises Unsure."""
+    commonest = reading.phrases("commonest")
+    if operation not in ("highest", "lowest", "rank", "top") or reading.implied is not None or reading.comparison:
+        return None
+    best = [span for span in reading.phrases("highest", "lowest") if _asks_most(reading, span)]
+    if len(commonest) + len(best) != 1:
+        return None
+    conditions = read_conditions(reading)
+    held = {one.position for one in (*conditions, *reading.within)}
+    asked = find_asked(reading, operation) or _behind(reading, commonest)
+    position = find_asked_position(reading, operation, asked, held)
+    if not position or reading.table.numeric[position] or reading.table.dated[position] or position in held:
+        return None
+    named = [
+        span for span in reading.spans
+        if span.headers and not span.cells and span is not asked and not span.headers & held
+    ]  # fmt: skip
+    left = [span for span in named if span.headers != {0} or not reading.calls_rows]
+    made = Computation(
+        operation, conditions=tuple(conditions), asked=position, within=reading.within, place=reading.place,
+        turned=reading.turned, grouped=True,
+    )  # fmt: skip
+    if operation != "highest" and (conditions or reading.within or reading.turned):
+        return None  # a group without any such row is not there
+    if commonest:
+        return made if not left else None
+    if not left:
+        return made if names_rows_at(reading, best[0].end) else None
+    return _highest_sum(reading, made, left, {*held, position})
+
+
+def _highest_sum(
+    reading: TableReading, made: Computation, free: Sequence[WordSpan], besides: set[int | None]
+) -> Computation | None:
+    measure = choose_measure(reading, made.operation, free, besides, limited=bool(made.conditions))
+    if measure is None or made.operation != "highest" or not is_added(reading, measure):
+        return None
+    counted = find_counted_in(reading, measure, made.conditions)
+    common = {"conditions": made.conditions, "asked": made.asked, "within": made.within, "counted_in": counted}
+    row = Computation("highest", measure, one_row=True, **common)  # type: ignore[arg-type]
+    return Computation("highest", measure, grouped=True, also=None if reading.summed else row, **common)  # type: ignore[arg-type]
+
+
+def _asks_most(reading: TableReading, span: WordSpan) -> bool:
+    """ "The most", "the highest number of", "the highest total"; "the highest salary" is of one row."""
+    counted = any(one.start == span.end for one in reading.phrases("count", "sum"))
+    return counted or tuple(reading.tokens[span.start : span.end]) in MOSTS
+
+
+def _behind(reading: TableReading, phrases: Sequence[WordSpan]) -> WordSpan | None:
+    """ "The most common reason"."""
+    return reading.header_after(phrases[0].end) if phrases else None
+
+
+def names_rows_at(reading: TableReading, at: int) -> bool:
+    """Whether what stands there says what each row is: "visits", of a column "Visit" at the beginning, "employees", and, where
+    rows are numbered, what the document is called, "donations"; not what is added up as well as counted, such as sales."""
+    for phrase in reading.phrases("count"):
+        at = phrase.end if phrase.start == at else at
+    at = reading.after_stop_words(at)
+    if at >= len(reading.tokens):
+        return False
+    after = next((span for span in reading.spans if span.start <= at < span.end), None)
+    if after is not None and after.headers:
+        return after.headers == {0} and not after.cells and not _is_unit_of_more(reading, at)
+    token, people = reading.tokens[at], columns_of_people(reading.table)
+    if token in HUMANS | PEOPLE:
+        return people[:1] in ([0], [1]) and (people[:1] == [0] or reading.table.coded or reading.table.numbered)
+    if any(may_name(token, word) for word in header_words(reading.table.header[0])):
+        return reading.is_around(token) and not _is_unit_of_more(reading, at)
+    return False
+
+
+def _is_unit_of_more(reading: TableReading, at: int) -> bool:
+    """Whether each row may be of several: a column counts pieces, or it is a word for what is added up, such as "sales"."""
+    table = reading.table
+    pieces = any(
+        table.numeric[one] and not QUANTITIES.isdisjoint(header_words(header))
+        for one, header in enumerate(table.header)
+    )
+    return pieces or reading.tokens[at] in GOOD
+
+
+def is_added(reading: TableReading, at: int) -> bool:
+    """Whether the sum over a group says how many of something it has: people, pieces, hours, points, passengers, or money; of
+    what each thing has for itself, such as calories or pages, it may be the average that is meant. No price, rate or change."""
+    table, header = reading.table, reading.table.header[at]
+    words = header_words(header)
+    several = HUMANS | PEOPLE | INHABITANTS | QUANTITIES | STRETCHES | GOOD | WORTH | COUNTED
+    return (
+        table.numeric[at]
+        and (not words.isdisjoint(several) or is_money(table, at))
+        and words.isdisjoint(RATIOS | BOUND | PRICES | OF_ONE)
+        and not compares(header)
+        and not is_year_column(header)
+        and "%" not in (table.units[at] or "")
+    )
+
+
+def pair_of_groups(reading: TableReading, operation: Operation) -> Computation | None:
+    """ "How many more visits were paid by card than in cash": of two cells of one column the numbers of their rows. Raises
+    Unsure."""
+    phrases = [
+        span for span in reading.phrases("difference", "count")
+        if not HOW_MANY.isdisjoint(reading.tokens[span.start : span.end])
+    ]  # fmt: skip
+    if operation != "difference" or len(phrases) != 1 or reading.comparison is not None:
+        return None
+    conditions = read_conditions(reading)
+    pairs = [one for one in conditions if len(one.keys) > 1]
+    if len(pairs) != 1 or len(pairs[0].keys) != 2 or pairs[0].position == 0:
+        return None
+    held = {one.position for one in (*conditions, *reading.within)}
+    heads = [span for span in reading.spans if span.headers and not span.cells]
+    if any(not span.headers <= {0, *held} for span in heads) or not reading.calls_rows:
+        return None
+    at = reading.after_stop_words(phrases[0].end)
+    events = reading.table.coded or reading.table.numbered
+    called = events and _is_called_so(reading, at)
+    if not called and not names_rows_at(reading, at) and not _begins_with(reading, phrases[0], pairs[0]):
+        return None
+    return Computation(operation, conditions=tuple(conditions), within=reading.within, grouped=True)
+
+
+def _is_called_so(reading: TableReading, at: int) -> bool:
+    """Whether rows that are numbered are called as the document is: "donations"."""
+    free = at < len(reading.tokens) and at not in reading.explained
+    return free and reading.is_around(reading.tokens[at]) and not _is_unit_of_more(reading, at)
+
+
+def _begins_with(reading: TableReading, phrase: WordSpan, pair: CellCondition) -> bool:
+    """Whether what is compared stands where the rows could: "how many more check-ups than injuries"."""
+    after = reading.span_after(phrase.end)
+    cells = after is not None and any(one.key in pair.keys and one.position == pair.position for one in after.cells)
+    return cells and not any(
+        reading.table.numeric[at] and not QUANTITIES.isdisjoint(header_words(header))
+        for at, header in enumerate(reading.table.header)
+    )
