@@ -1441,3 +1441,18 @@ def test_rows_are_not_told_apart_by_what_is_paid_per_year() -> None:
 def test_the_type_of_a_school_is_no_school() -> None:
     assert meant("Which school has the highest pass rate?", SCHOOLS) is not None
     assert meant("Which school type has the highest pass rate?", SCHOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "sure"),
+    [
+        (
+            "Welcher Artikel ist am teuersten?",
+            "| Artikel | Einkaufspreis (EUR) |\n| --- | --- |\n| Lack | 18 |\n| Leim | 9 |\n",
+            True,
+        ),
+        ("Which car is the oldest?", "| Car | Mileage |\n| --- | --- |\n| Red | 18000 |\n| Blue | 9000 |\n", False),
+    ],
+)
+def test_the_end_of_a_long_word_may_name_a_column(question: str, text: str, sure: bool) -> None:
+    assert (meant(question, text) is not None) == sure

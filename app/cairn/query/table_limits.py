@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Final
 
 from cairn.domain.computation import CellInterval
 from cairn.domain.table import TableSketch
@@ -26,6 +25,7 @@ from cairn.query.table_words import (
     HAVING,
     HIGH,
     HIGHER,
+    LAST_PART,
     LATEST,
     LOWER,
     MEASURING,
@@ -302,12 +302,8 @@ def is_thing(reading: TableReading, header: str, of: frozenset[str]) -> bool:
 
 def _apart(words: set[str], of: frozenset[str]) -> set[str]:
     """Words that end with such a word are two: "Einkaufspreis"."""
-    ends = {word: end for word in words - of for end in of if word.endswith(end) and len(end) >= _LAST_PART}
+    ends = {word: end for word in words - of for end in of if word.endswith(end) and len(end) >= LAST_PART}
     return (words - ends.keys()) | {*ends.values()} | {word.removesuffix(end) for word, end in ends.items()}
-
-
-_LAST_PART: Final = 5  # measured: tests/unit/test_table_question.py
-"""Letters of the last part of a word that is two."""
 
 
 def read_between(reading: TableReading) -> None:

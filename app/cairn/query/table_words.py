@@ -461,6 +461,10 @@ _PART: Final = 3  # measured: tests/unit/test_table_question.py
 """Letters of its first part; the second one has more."""
 
 
+LAST_PART: Final = 5  # measured: tests/unit/test_table_question.py
+"""Letters of what a price is called at the end of a word that is two: "Einkaufspreis"; no "age" of "mileage"."""
+
+
 def _parts_of(token: str, heads: set[str]) -> list[str]:
     """The header's word first, or what is computed of it; none where there are several ways."""
     longest = max((len(head) for head in heads), default=0)
