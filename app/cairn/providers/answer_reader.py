@@ -92,7 +92,8 @@ class LocalReader:
 
     async def warm(self) -> None:
         """Load the model now instead of at the first question. Raises ProviderError."""
-        await self._thread.run(lambda _: (self._session, self._tokens.load()), None)
+        await self._thread.run(lambda _: self._session, None)
+        await self._thread.run(lambda _: self._tokens.load(), None)
 
     async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
         return await self._thread.run(lambda pair: self._read(*pair), (question, tuple(stretches))) if stretches else []

@@ -98,8 +98,9 @@ def write_trie(file: Path, pieces: Mapping[str, tuple[int, float]], unknown: int
         nodes += node.values()
     first.append(len(nodes))
     least = min(score for _, score in pieces.values()) - UNKNOWN_PENALTY
-    parts = [struct.pack("<I", len(nodes)), "".join(characters).encode("utf-32-le"), *map(_bytes, (first, ids, scores))]
-    file.write_bytes(b"".join([*parts, struct.pack("<fi", least, unknown)]))
+    parts = [struct.pack("<I", len(nodes)), "".join(characters).encode("utf-32-le")]
+    parts += [_bytes(first), _bytes(ids), _bytes(scores), struct.pack("<fi", least, unknown)]
+    file.write_bytes(b"".join(parts))
 
 
 def _numbers(kind: str, raw: bytes) -> array[Any]:
