@@ -94,8 +94,11 @@ class OnnxEmbedder:
 
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
-        self._thread.begin(lambda: self._session)
-        self._thread.begin(self.tokens.load)
+        self._thread.begin(self._load)
+
+    def _load(self) -> None:
+        self._session  # noqa: B018
+        self.tokens.load()
 
     async def warm(self) -> None:
         """Load the model now (0.3 to 0.7 s) instead of at the first call, for one of many. Raises ProviderError."""
