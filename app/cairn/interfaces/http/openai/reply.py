@@ -20,7 +20,7 @@ from cairn.settings import Settings
 from cairn.wiring import Services
 
 
-class Asking(Protocol):
+class HowToAnswer(Protocol):
     """What both bodies say of how to answer."""
 
     stream: bool | None
@@ -32,7 +32,7 @@ async def reply(
     running: Running,
     services: Services,
     settings: Settings,
-    body: Asking,
+    body: HowToAnswer,
     asked: dialogue.DialogueQuestion,
     *,
     frames: Callable[[Event], list[Frame]],
