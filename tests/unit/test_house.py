@@ -93,6 +93,22 @@ def test_every_setting_is_named_in_a_test() -> None:
     assert unnamed == set()
 
 
+def test_every_setting_is_named_in_a_guide() -> None:
+    """Besides the reference that is made of them: whole, or its key where the guide names its section. One of which no guide says
+    when somebody would change it is to be a constant."""
+    guides = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    words = [set(re.findall(r"[\w.]+", " ".join(re.findall(r"`[^`\n]+`", guide)))) for guide in guides]
+    unnamed = set()
+    for path, _ in keys(Settings):
+        section, _, key = ".".join(map(to_camel, path.split("."))).rpartition(".")
+        if not any(
+            f"{section}.{key}" in named or (key in named and any(word.startswith(section) for word in named))
+            for named in words
+        ):
+            unnamed.add(f"{section}.{key}")
+    assert unnamed == set()
+
+
 def test_one_public_class_name_means_one_thing() -> None:
     found: dict[str, list[str]] = defaultdict(list)
     for path, tree in trees().items():
