@@ -147,3 +147,9 @@ def test_a_definition_may_use_those_above_it_alone(tmp_path: Path) -> None:
     path.write_text(f"{rest}[define]\n{role}\n{kin}\n", encoding="utf-8")
     with pytest.raises(ValueError, match="<kin> is not defined"):
         lexicon.read(path)
+
+
+def test_words_of_a_set_are_patterns_longest_first_and_lists_stay_as_they_are() -> None:
+    words = lexicon.patterns(lambda one: frozenset({"ab", "abc", "abcd"}) if one.code == "en" else ())
+    assert words == ["abcd", "abc", "ab"]
+    assert lexicon.patterns(lambda one: ["b", "abc", "a"] if one.code == "en" else ()) == ["b", "abc", "a"]

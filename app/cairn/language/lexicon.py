@@ -1078,8 +1078,13 @@ def every(pick: Callable[[Language], Iterable[str]]) -> frozenset[str]:
 
 
 def patterns(pick: Callable[[Language], Iterable[str]]) -> list[str]:
-    """Patterns over text as it is written, of all languages in their order, each once; a space is any white space."""
-    return _spaced(pattern for one in languages() for pattern in pick(one))
+    """Patterns over text as it is written, of all languages in their order, each once; a space is any white space. Words of a set
+    come longest first: the same in each process, and none before one that begins as it does."""
+    return _spaced(pattern for one in languages() for pattern in _in_order(pick(one)))
+
+
+def _in_order(picked: Iterable[str]) -> Iterable[str]:
+    return sorted(picked, key=lambda word: (-len(word), word)) if isinstance(picked, frozenset) else picked
 
 
 def _spaced(written: Iterable[str]) -> list[str]:
