@@ -256,8 +256,8 @@ class _Writer:
     def _cell(self, cell: Mapping[str, Any]) -> str:
         """As it is written, or came out for several rows; a change with the two cells that it is of."""
         if self.found.grouped:
-            number = self._number(Decimal(str(cell["number"])), self.cells.decimals or 0)
-            return number if self.found.measure is None else self._in_unit(number)
+            written = self._number(Decimal(str(cell["number"])), self.cells.decimals or 0)
+            return written if self.found.measure is None else self._in_unit(written)
         if self.found.minus is None or self.found.row is not None:
             return str(cell["text"])
         number = Decimal(str(cell["number"]))

@@ -126,9 +126,9 @@ class OnnxEmbedder:
                 vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
 
         try:
-            async with asyncio.TaskGroup() as group:
+            async with asyncio.TaskGroup() as tasks:
                 for _ in range(self._at_once):
-                    group.create_task(compute())
+                    tasks.create_task(compute())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return vectors if len(encoded) == len(texts) else mean(vectors, owners, lengths)

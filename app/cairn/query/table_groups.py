@@ -47,7 +47,7 @@ def best_group(reading: TableReading, operation: Operation) -> Computation | Non
     if len(commonest) + len(best) != 1:
         return None
     conditions = read_conditions(reading)
-    held = {one.position for one in (*conditions, *reading.within)}
+    held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
     asked = find_asked(reading, operation) or _behind(reading, commonest)
     position = find_asked_position(reading, operation, asked, held)
     if not position or reading.table.numeric[position] or reading.table.dated[position] or position in held:
@@ -151,7 +151,7 @@ def pair_of_groups(reading: TableReading, operation: Operation) -> Computation |
     pairs = [one for one in conditions if len(one.keys) > 1]
     if len(pairs) != 1 or len(pairs[0].keys) != 2 or pairs[0].position == 0:
         return None
-    held = {one.position for one in (*conditions, *reading.within)}
+    held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
     heads = [span for span in reading.spans if span.headers and not span.cells]
     if any(not span.headers <= {0, *held} for span in heads) or not reading.calls_rows:
         return None
