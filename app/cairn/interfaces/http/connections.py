@@ -113,6 +113,8 @@ if httptools_impl is not None:
                 cycle.run_asgi(app).send(None)
             except StopIteration:
                 pass
+            else:  # it waits for something after all, and nothing would go on with it
+                self.transport.close()
             finally:
                 self._refusing = False
 
