@@ -73,7 +73,7 @@ from cairn.runs.limits.requests import RequestPermits
 from cairn.runs.limits.slots import RunSlots
 from cairn.runs.limits.spending import Spending
 from cairn.runs.task import Runs
-from cairn.settings import AUTO, Environment, Settings, SettingsStore
+from cairn.settings import AUTO, Environment, Settings, SettingsStore, VectorSettings
 from cairn.store import vectors
 from cairn.store.cache_ledger import CacheLedger
 from cairn.store.models import list_serving
@@ -352,7 +352,7 @@ async def _open_database(
     async with AsyncExitStack() as stack:
         embedded = None if environment.database_url else await _embedded(environment, stack)
         owner_dsn = embedded.dsn() if embedded else str(environment.database_url)
-        await _prepare_database(owner_dsn, settings.current, models, with_login=embedded is not None)
+        await _prepare_database(owner_dsn, settings.current.vector, models, with_login=embedded is not None)
         app_dsn = environment.app_database_url or (embedded.dsn(user=SERVER_LOGIN) if embedded else owner_dsn)
         open_database = partial(
             Database.open, app_dsn, direct=owner_dsn, prepared_statements=environment.prepared_statements
@@ -406,7 +406,7 @@ async def _open_database(
         )
 
 
-async def _prepare_database(owner_dsn: str, settings: Settings, models: SharedModels, *, with_login: bool) -> None:
+async def _prepare_database(owner_dsn: str, vector: VectorSettings, models: SharedModels, *, with_login: bool) -> None:
     """What only the owner may do: the schema, the login that serves, the columns and indexes of the models."""
     await migrate(owner_dsn)
     if with_login:
@@ -416,7 +416,7 @@ async def _prepare_database(owner_dsn: str, settings: Settings, models: SharedMo
     if models.started_with.rag.embedding_model == AUTO:
         # with its index now: not amid the first ingestion that needs it
         wanted.setdefault(chosen_model_name(models.started_with, code=False), e5.DIMENSIONS)
-    await ensure_models(owner_dsn, wanted, settings.vector)
+    await ensure_models(owner_dsn, wanted, vector)
 
 
 def _load_tables() -> None:
