@@ -6,12 +6,12 @@ import contextlib
 import json
 import os
 import random
-import signal
 import socket
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from killing import kill_process, serves_connection
 from serving import starter
 from starter import StartedProcess
 
@@ -94,15 +94,15 @@ class ServedHome:
         return int(text or 0)
 
     def kill_postmaster(self) -> bool:
-        return _kill(self.postmaster())
+        return kill_process(self.postmaster())
 
     def kill_supervisor(self) -> bool:
-        return _kill(self.supervisor())
+        return kill_process(self.supervisor())
 
     def kill_backend(self, chance: random.Random) -> bool:
         """One of the server's processes that serve a connection; the server ends all others and recovers."""
-        backends = [pid for pid in servers_on(self.data) if b"[local]" in _command(pid)]
-        return _kill(chance.choice(backends)) if backends else False
+        backends = [pid for pid in servers_on(self.data) if serves_connection(pid)]
+        return kill_process(chance.choice(backends)) if backends else False
 
     # --- what it says ---------------------------------------------------------------------------------------------------
 
@@ -118,20 +118,3 @@ class ServedHome:
 
     def log(self, command: str) -> str:
         return (self.logs / f"{command}.log").read_text(errors="replace")
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def _kill(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True

@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import asyncpg
 import httpx2
 
 from cairn.db import supervisor
+from tests.faults.killing import kill_process, read_process, serves_connection
 from tests.faults.soak.journal import Journal, Kill, Sample
 from tests.waiting import patience, until
 
@@ -138,14 +138,14 @@ class System:
             case "server" | "worker":
                 name = f"{target} 2"
                 self._killed.add(name)
-                return _kill(self.processes[name].pid)
+                return kill_process(self.processes[name].pid)
             case "backend":
-                backends = [pid for pid in supervisor.servers_on(self.data) if "[local]" in _read(pid, "cmdline")]
-                return bool(backends) and _kill(chance.choice(backends))
+                backends = [pid for pid in supervisor.servers_on(self.data) if serves_connection(pid)]
+                return bool(backends) and kill_process(chance.choice(backends))
             case "postmaster":
-                return _kill(self._number(self.data / "postmaster.pid"))
+                return kill_process(self._number(self.data / "postmaster.pid"))
             case "supervisor":
-                return _kill(self._number(self.home / "postgres" / "run" / "supervisor.lock"))
+                return kill_process(self._number(self.home / "postgres" / "run" / "supervisor.lock"))
 
     @staticmethod
     def _number(path: Path) -> int:
@@ -161,7 +161,7 @@ class System:
         while True:
             servers = supervisor.servers_on(self.data)
             megabytes = {name: _megabytes(self.processes[name].pid) for name in ("server 1", "worker 1")}
-            backends = sum("[local]" in _read(pid, "cmdline") for pid in servers)
+            backends = sum(map(serves_connection, servers))
             self.journal.samples.append(
                 Sample(self.now, {**megabytes, "PostgreSQL": sum(map(_megabytes, servers))}, backends)
             )
@@ -188,24 +188,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _kill(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def _read(pid: int, name: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
-    except OSError:
-        return ""
-
-
 def _megabytes(pid: int) -> float:
     """Its share of memory, what it shares with others divided by their number; 0 if it is gone."""
-    line = next((line for line in _read(pid, "smaps_rollup").splitlines() if line.startswith("Pss:")), "Pss: 0 kB")
+    line = next(
+        (line for line in read_process(pid, "smaps_rollup").splitlines() if line.startswith("Pss:")), "Pss: 0 kB"
+    )
     return int(line.split()[1]) / 1024
