@@ -506,9 +506,9 @@ def test_a_query_whose_words_are_too_long_is_refused_before_its_lines_are_put_in
     settings, put_in_order = Settings(), list[str]()
     monkeypatch.setattr(search, "tidy", lambda text: put_in_order.append(text) or tidy(text))
     limit = settings.api.max_query_chars
-    assert search.check_query("a\n" + " " * limit, settings) == "a"
-    assert len(put_in_order) == 1
-    for text, tidied in (("a " * limit, 2), ("ab\n" * limit, 2)):
+    for text in ("a\n" + " " * limit, "a" + "\0" * limit):
+        assert search.check_query(text, settings) == "a"
+    for text, tidied in (("a " * limit, 3), ("ab\n" * limit, 3)):
         with pytest.raises(InputError, match=r"api\.maxQueryChars"):
             search.check_query(text, settings)
         assert len(put_in_order) == tidied

@@ -55,9 +55,7 @@ def with_same_side_first(
         fits = [not denies(_announcement(found[at])) for at in order]
     else:
         return list(order)
-    floor = scores[order[0]] - near
-    first = next((at for at, fit in zip(order, fits, strict=True) if fit and scores[at] >= floor), order[0])
-    return [first, *(at for at in order if at != first)]
+    return _with_fitting_first(order, scores, fits, near)
 
 
 def with_statement_first(
@@ -67,8 +65,13 @@ def with_statement_first(
     not, and is nearly as good."""
     if not asked.anything or not supposes(found[order[0]].text):
         return list(order)
+    return _with_fitting_first(order, scores, [not supposes(found[at].text) for at in order], near)
+
+
+def _with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:
+    """The first one first that fits, and is no more than `near` behind the best; as it is where none does."""
     floor = scores[order[0]] - near
-    first = next((at for at in order if scores[at] >= floor and not supposes(found[at].text)), order[0])
+    first = next((at for at, fit in zip(order, fits, strict=True) if fit and scores[at] >= floor), order[0])
     return [first, *(at for at in order if at != first)]
 
 

@@ -49,8 +49,8 @@ def prepare(text: str) -> str:
 
 
 FEW_CHARACTERS: Final = 100_000
-"""That the trie of the vocabulary may segment before SentencePiece is loaded: 1.5 microseconds for each, where loading takes .5 s
-and each takes .03 microseconds afterwards."""
+"""That the trie of the vocabulary may segment before SentencePiece is loaded: some 2 microseconds for each, where loading takes
+.5 s and each takes .03 microseconds afterwards."""
 
 
 class SentencePieces:

@@ -114,12 +114,14 @@ def names_rows_at(reading: TableReading, at: int) -> bool:
 
 def _is_unit_of_more(reading: TableReading, at: int) -> bool:
     """Whether each row may be of several: a column counts pieces, or it is a word for what is added up, such as "sales"."""
-    table = reading.table
-    pieces = any(
-        table.numeric[one] and not QUANTITIES.isdisjoint(header_words(header))
-        for one, header in enumerate(table.header)
+    return _counts_pieces(reading) or reading.tokens[at] in GOOD
+
+
+def _counts_pieces(reading: TableReading) -> bool:
+    return any(
+        numeric and not QUANTITIES.isdisjoint(header_words(header))
+        for numeric, header in zip(reading.table.numeric, reading.table.header, strict=True)
     )
-    return pieces or reading.tokens[at] in GOOD
 
 
 def is_added(reading: TableReading, at: int) -> bool:
@@ -173,7 +175,4 @@ def _begins_with(reading: TableReading, phrase: WordSpan, pair: CellCondition) -
     """Whether what is compared stands where the rows could: "how many more check-ups than injuries"."""
     after = reading.span_after(phrase.end)
     cells = after is not None and any(one.key in pair.keys and one.position == pair.position for one in after.cells)
-    return cells and not any(
-        reading.table.numeric[at] and not QUANTITIES.isdisjoint(header_words(header))
-        for at, header in enumerate(reading.table.header)
-    )
+    return cells and not _counts_pieces(reading)

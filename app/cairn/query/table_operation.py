@@ -165,18 +165,21 @@ def _height_of(reading: TableReading, first: WordSpan) -> int | None:
     of = HIGH.get(tuple(reading.tokens[first.start : first.end]))
     if of is None or after is None or after.headers != {0}:
         return None
-    named = [one for one in reading.spans if one.headers - {0} and not one.cells and reading.is_number(one)]
-    return None if named else only_thing(reading, of)
+    return None if _names_number(reading) else only_thing(reading, of)
+
+
+def _names_number(reading: TableReading) -> bool:
+    """Whether a column of numbers is named, but what the rows are called."""
+    return any(one.headers - {0} and not one.cells and reading.is_number(one) for one in reading.spans)
 
 
 def _amount_of(reading: TableReading, first: WordSpan) -> int | None:
     """ "The biggest invoice": of rows that are numbered, and of which one column says an amount of money."""
     table, rows = reading.table, reading.after_stop_words(first.end)
-    named = [one for one in reading.spans if one.headers - {0} and not one.cells and reading.is_number(one)]
     money = [at for at, numeric in enumerate(table.numeric) if at and numeric and is_money(table, at)]
     said = tuple(reading.tokens[first.start : first.end])
     numbers = not (BESIDE | RATIOS).isdisjoint(reading.tokens[rows + 1 : rows + 2])  # "the largest invoice number"
-    if named or numbers or len(money) != 1 or not (table.coded or table.numbered) or said in MOSTS:
+    if _names_number(reading) or numbers or len(money) != 1 or not (table.coded or table.numbered) or said in MOSTS:
         return None
     return (
         money[0] if names_rows_at(reading, rows) and PRICES.isdisjoint(header_words(table.header[money[0]])) else None
@@ -305,8 +308,7 @@ def _read_change(reading: TableReading, said: set[str]) -> Operation | None:
 def _read_how(reading: TableReading) -> None:
     """ "How old are they on average": of the one column of ages, where no other number is named."""
     places = {(at, at + len(words)): of for words, of in HOW.items() for at in places_of(reading.tokens, words)}
-    named = any(one.headers - {0} and not one.cells and reading.is_number(one) for one in reading.spans)
-    if len(places) == 1 and not named:
+    if len(places) == 1 and not _names_number(reading):
         [((start, end), of)] = places.items()
         reading.implied = only_thing(reading, of)
         reading.explained |= {*range(start, end)}

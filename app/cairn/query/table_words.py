@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import Final
@@ -14,7 +14,7 @@ from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.dates import months_in
 from cairn.language.identify import by_words, likely_language
-from cairn.language.lexicon import any_of, every, languages
+from cairn.language.lexicon import Superlative, any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS, same_word
 from cairn.query.table_time import periods_in
@@ -54,21 +54,23 @@ def _read_superlatives() -> dict[tuple[str, ...], frozenset[tuple[str, frozenset
 
 SUPERLATIVES: Final[Mapping[tuple[str, ...], frozenset[tuple[str, frozenset[str]]]]] = _read_superlatives()
 """Adjectives with what they may mean: the highest or lowest of a column with one of these words in its header."""
-NAMED_BY: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
-    tuple(tokens_of(phrase)): entry.named
-    for language in languages()
-    for entry in language.arithmetic.superlatives
-    for phrase in (*entry.highest, *entry.lowest)
-}
+
+
+def _read_headers(
+    phrases: Callable[[Superlative], Iterable[str]], of: Callable[[Superlative], frozenset[str]]
+) -> Mapping[tuple[str, ...], frozenset[str]]:
+    """Words of headers by what is said of such a column."""
+    return {
+        tuple(tokens_of(phrase)): of(entry)
+        for language in languages()
+        for entry in language.arithmetic.superlatives
+        for phrase in phrases(entry)
+    }
+
+
+NAMED_BY: Final = _read_headers(lambda entry: (*entry.highest, *entry.lowest), lambda entry: entry.named)
 """Words of further columns that an adjective is said of, where the question names them: "the longest delay"."""
-
-
-HIGH: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
-    tuple(tokens_of(phrase)): entry.of
-    for language in languages()
-    for entry in language.arithmetic.superlatives
-    for phrase in entry.high
-}
+HIGH: Final = _read_headers(lambda entry: entry.high, lambda entry: entry.of)
 """Words for the highest and for a higher one that are said of a height, too, where no number is named: "the highest peak"."""
 
 
@@ -78,12 +80,7 @@ OF_ONE: Final = frozenset(
 """Words of headers of what each thing has for itself: a weight, an age, a price."""
 
 
-HOW: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
-    tuple(tokens_of(phrase)): entry.of
-    for language in languages()
-    for entry in language.arithmetic.superlatives
-    for phrase in entry.how
-}
+HOW: Final = _read_headers(lambda entry: entry.how, lambda entry: entry.of)
 """Questions for the number of such a column: "how old"."""
 
 
@@ -805,6 +802,7 @@ def names_of(header: str) -> frozenset[tuple[str, ...]]:
 
 
 def places_of(tokens: Sequence[str], words: Sequence[str]) -> list[int]:
+    """Where the words stand one behind the other."""
     return [*_places(tokens, words, loosely=False)]
 
 

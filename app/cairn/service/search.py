@@ -31,8 +31,9 @@ def check_query(text: str, settings: Settings) -> str:
     """A query or question, cleaned (NUL, lone surrogates, runs of white space). Raises InputError when it is empty or too
     long; where its words alone are, without putting its lines in order, which would hold up everybody else."""
     limit = settings.api.max_query_chars
-    too_long = len(text) > limit and sum(map(len, text.split())) > limit
-    text = text if too_long else tidy(storable(text).replace("\ufffd", " "))
+    text = storable(text).replace("\ufffd", " ")
+    if len(text) <= limit or sum(map(len, text.split())) <= limit:
+        text = tidy(text)
     if not text:
         raise InputError("the query is empty; send at least one word")
     if len(text) > limit:

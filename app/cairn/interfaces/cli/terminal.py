@@ -29,8 +29,6 @@ class Step(Protocol):
     def __call__(self, item: str, share: float | None = None) -> None: ...
 
 
-"""One more item is done; the text names it."""
-
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
