@@ -67,12 +67,12 @@ from cairn.providers.requests import metered_by
 from cairn.providers.searxng import Searxng
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
-from cairn.runs.corpus import reads_answers
 from cairn.runs.limits.admission import Admission
 from cairn.runs.limits.requests import RequestPermits
 from cairn.runs.limits.slots import RunSlots
 from cairn.runs.limits.spending import Spending
-from cairn.runs.task import Runs
+from cairn.runs.registry import Runs
+from cairn.runs.searcher import reads_answers
 from cairn.settings import AUTO, Environment, Settings, SettingsStore, VectorSettings
 from cairn.store import vectors
 from cairn.store.cache_ledger import CacheLedger

@@ -42,7 +42,7 @@ from cairn.language.tokens import terms
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.e5 import E5
 from cairn.providers.protocols import Embedder
-from cairn.runs.corpus import Library
+from cairn.runs.library import Library
 from cairn.settings import AnswerSettings
 from cairn.strategies.document_names import without_names
 from tests.benchmarks.fit_confidence import Asked, fit_weights, probabilities, variants

@@ -28,7 +28,8 @@ from cairn.domain.question import Question
 from cairn.domain.trace import RunTrace
 from cairn.errors import ConflictError, InputError, NotFoundError, ProviderTimeoutError
 from cairn.runs.context import Record, Report
-from cairn.runs.task import Runs, Task
+from cairn.runs.registry import Runs
+from cairn.runs.task import Task
 from cairn.runs.trace import run_trace
 from cairn.service.access import set_folder_access
 from cairn.service.ask import start

@@ -17,7 +17,8 @@ from cairn.domain.question import Question
 from cairn.errors import ProviderTimeoutError
 from cairn.runs.context import Report
 from cairn.runs.log import join_text, look
-from cairn.runs.task import Runs, Task, Work
+from cairn.runs.registry import Runs
+from cairn.runs.task import Task, Work
 from cairn.settings import RunSettings
 from cairn.store import runs
 from cairn.store.runs import KINDS, event_from_text, event_to_text

@@ -347,7 +347,7 @@ async def test_a_memory_that_fails_does_not_lose_the_answer(
     async def away(*arguments: Any) -> Any:
         raise DatabaseUnavailableError("gone")
 
-    monkeypatch.setattr("cairn.runs.corpus.recall", away)
+    monkeypatch.setattr("cairn.runs.library.recall", away)
     made = await answered(services, LEAVE, session_id="s")
     assert "30 days" in made.answer
     assert any(note.startswith("memory: what was said before could not be read") for note in made.degraded)
@@ -359,7 +359,7 @@ async def test_a_failed_search_fails_the_run_and_leaves_its_plan(
     async def down(*arguments: Any, **more: Any) -> Any:
         raise DatabaseUnavailableError("the database is away")
 
-    monkeypatch.setattr("cairn.runs.corpus.cached_search", down)
+    monkeypatch.setattr("cairn.runs.searcher.cached_search", down)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     await services.traces.flush()
@@ -373,7 +373,7 @@ async def test_a_bug_fails_the_run_without_showing_its_inside(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("cairn.runs.corpus.cached_search", broken)
+    monkeypatch.setattr("cairn.runs.searcher.cached_search", broken)
     events = await events_of(services, LEAVE)
     assert isinstance(events[-1], Failed)
     assert (events[-1].error.status, "secret" in events[-1].error.detail) == (500, False)

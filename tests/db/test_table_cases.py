@@ -13,7 +13,7 @@ from cairn.answer.computed import ComputedAnswer, word_computed
 from cairn.domain.document import Indexed, Source
 from cairn.domain.passage import Passage
 from cairn.query.table_words import read_question
-from cairn.runs.corpus import Library
+from cairn.runs.library import Library
 from cairn.service.documents import index_now
 from cairn.wiring import Services
 from tests.office_files import workbook

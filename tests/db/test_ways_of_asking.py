@@ -16,7 +16,7 @@ from cairn.domain.answer import Answer
 from cairn.domain.document import Indexed, Source
 from cairn.language.text import fold
 from cairn.providers.e5 import find_e5
-from cairn.runs.corpus import Library
+from cairn.runs.library import Library
 from cairn.service.documents import create_collection, index_now
 from cairn.wiring import Services
 from tests.db.runs import answered

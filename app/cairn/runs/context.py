@@ -30,8 +30,9 @@ from cairn.query.exemplars import Exemplars
 from cairn.retrieve.plan import default_legs
 from cairn.runs.budget import ANSWERING, Budget
 from cairn.runs.choose import AGENTS, Route
-from cairn.runs.corpus import Library, Searcher
+from cairn.runs.library import Library
 from cairn.runs.recall import window
+from cairn.runs.searcher import Searcher
 from cairn.settings import Settings
 from cairn.store.vectors import EmbeddingModel
 

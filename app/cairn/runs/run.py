@@ -16,12 +16,12 @@ from cairn.query.understand import understand
 from cairn.retrieve.plan import default_legs
 from cairn.runs.choose import Route, Situation, choose
 from cairn.runs.context import Deps, Record, Report, Run
-from cairn.runs.corpus import Scope
 from cairn.runs.finish import make_answer
 from cairn.runs.gather import can_widen, widen
 from cairn.runs.outbound import OutboundEvents, let_out
 from cairn.runs.progress import silent
 from cairn.runs.recall import widest
+from cairn.runs.searcher import Scope
 from cairn.telemetry import span
 
 

@@ -18,12 +18,14 @@ from cairn.errors import InputError
 from cairn.providers.requests import metered_by
 from cairn.retrieve.trace import sample_trace
 from cairn.runs.context import Deps, Record, Report
-from cairn.runs.corpus import Library, Searcher
+from cairn.runs.library import Library
 from cairn.runs.limits.slots import RunSlots
 from cairn.runs.recall import widest, window
+from cairn.runs.registry import Tracing
 from cairn.runs.run import answer
+from cairn.runs.searcher import Searcher
 from cairn.runs.sources import sources_of
-from cairn.runs.task import OnEnd, Task, Tracing, final, held
+from cairn.runs.task import OnEnd, Task, final, held
 from cairn.runs.trace import run_trace
 from cairn.service.epochs import of_one_state
 from cairn.service.runs import check_free

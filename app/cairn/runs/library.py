@@ -1,4 +1,4 @@
-"""What runs read of collections and conversations: by searching, by id, in order, and by counting."""
+"""What runs read of collections and conversations: by id, in order, by counting and by computing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from cairn.domain.code import CodeFinding, Symbol, SymbolQuery
 from cairn.domain.computation import Computation
 from cairn.domain.document import DateFound, Holdings, Landmark, ListedDocument, NameFound, Volume
 from cairn.domain.graph_view import CommunitySummary, Way
-from cairn.domain.passage import DocumentReading, Passage, SearchRequest, SearchResult
-from cairn.domain.plan import ListRequest, Vocabulary
+from cairn.domain.passage import DocumentReading, Passage
+from cairn.domain.plan import ListRequest
 from cairn.domain.principal import Principal
-from cairn.domain.question import Question, Turn
+from cairn.domain.question import Turn
 from cairn.domain.table import ComputedCells, TableSketch
-from cairn.errors import NotFoundError, ProviderError, SettingsError
 from cairn.graph.code.ask import ask_code
 from cairn.graph.code.symbols import find_symbols
 from cairn.graph.code.walk import code_walker
@@ -27,27 +26,12 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
-from cairn.language.lexicon import DEFAULT
-from cairn.providers.answer_reader import AnswerReader
-from cairn.providers.e5 import E5
-from cairn.providers.metered import Meter
-from cairn.providers.minilm import MiniLM
-from cairn.providers.protocols import Embedder, Vectors
-from cairn.query.filters import Restricted, Wish, restrict
 from cairn.query.table_question import bind
 from cairn.query.table_words import ComputedQuestion, columns_of_people
-from cairn.retrieve.cache import cached_search
-from cairn.retrieve.context import SearchDeps
-from cairn.retrieve.embed import query_vectors, serving_model
-from cairn.retrieve.rerank import Reranked, rerank, wants_reranking
-from cairn.retrieve.search import nothing_found
 from cairn.runs.recall import recall
-from cairn.settings import Settings
 from cairn.store import collections, holdings, listing, passages, tables, tools
-from cairn.store.holdings import look_up_words
 from cairn.store.passages import ChunkVector
 from cairn.store.session import Database, reads_contents
-from cairn.store.vectors import EmbeddingModel
 
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for what a question can be answered without: the graph, whether names stand anywhere."""
@@ -58,61 +42,6 @@ HUB: Final = 50
 """Share of the passages, one in so many, from which on what they mention is too common to join two things;"""
 MOST_PASSAGES: Final = 50
 """and the number, in large collections."""
-
-
-def reads_answers(settings: Settings, embedder: Embedder | None) -> bool:
-    """Whether the reader is asked about a collection that `embedder` serves."""
-    wanted = settings.answer.reader
-    return wanted == "on" or (wanted == "auto" and isinstance(embedder, E5))
-
-
-@dataclass(frozen=True, slots=True)
-class Searcher:
-    """Searches for one caller, with one snapshot of the settings, each text embedded once."""
-
-    deps: SearchDeps
-    principal: Principal
-    settings: Settings
-
-    async def search(self, request: SearchRequest, question: Question, strategy: str, meter: Meter) -> SearchResult:
-        """A search for the answer to a question; a collection that does not exist is an empty one. Raises CairnError."""
-        try:
-            return await cached_search(
-                self.deps, self.principal, request, self.settings, question.run_id, answering=True, strategy=strategy,
-                meter=meter,
-            )  # fmt: skip
-        except NotFoundError:
-            return nothing_found(request, question.run_id)
-
-    def serving(self, collection: str) -> EmbeddingModel:
-        """The model that serves a collection, as far as is known."""
-        return serving_model(self.deps, self.principal, collection)
-
-    def embedder_across(self, collection: str) -> E5 | None:
-        """The collection's own embedding model, where that reads many languages alike; known once the collection was searched."""
-        try:
-            found = self.deps.embedder_of(self.serving(collection))
-        except (ProviderError, SettingsError):
-            return None
-        return found if isinstance(found, E5) else None
-
-    def has_word(self, collection: str, word: str, language: str) -> bool:
-        """Whether a local model has a word whole in its vocabulary, as it has common words and hardly any slip of the finger
-        (docs/adr/0141-asked-in-another-language.md): MiniLM those of English, the model of many languages others too."""
-        judge, many = self.deps.judge, self.embedder_across(collection) if language != DEFAULT else None
-        known = [model.tokens for model in (judge, many) if isinstance(model, (MiniLM, E5))]
-        return any(tokens.count(spelled) == 1 for tokens in known for spelled in {word, word.lower()})
-
-    def reader(self, collection: str) -> AnswerReader | None:
-        """What finds in passages what answers, where that is installed, and on; it belongs to the model of prose."""
-        return self.deps.reader if reads_answers(self.settings, self.embedder_across(collection)) else None
-
-    async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
-        """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
-        choice = self.deps.reranker.get(self.settings, meter)
-        if not wants_reranking(choice, self.settings):
-            return Reranked(list(passages))
-        return await rerank(choice, text, passages, self.settings.retrieve)
 
 
 MOST_TABLES: Final = 12
@@ -128,30 +57,6 @@ class TableComputation:
     cells: ComputedCells
     sql: str
     arguments: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What understanding a message looks up in the collection that is asked. `filters`: the caller's own."""
-
-    searcher: Searcher
-    collection: str
-    filters: Mapping[str, Any] | None = None
-
-    async def vocabulary(self, words: Sequence[str]) -> Vocabulary:
-        """How common these words are there."""
-        principal = self.searcher.principal
-        async with self.searcher.deps.database.transaction(principal, readonly=True) as connection:
-            return await look_up_words(connection, principal, self.collection, words)
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
-        return await query_vectors(self.searcher.deps, self.searcher.principal, texts, self.searcher.settings)
-
-    async def find(self, wishes: Sequence[Wish]) -> Restricted:
-        """Which documents have what a message asks to be restricted to."""
-        searcher = self.searcher
-        return await restrict(searcher.deps.database, searcher.principal, self.collection, wishes, self.filters or {})
 
 
 @dataclass(frozen=True, slots=True)
