@@ -46,6 +46,8 @@ gc.disable()  # until the tests are collected: all that is made till then stays
 WAITING, LAST = ("faults", "surface"), "unit"
 """Folders of tests that wait more than they compute, and the one of short files, after which the processes that share the tests
 end at about the same time."""
+LONG = frozenset({"test_patterns.py", "test_house.py"})
+"""Of that folder the files that are not short; they come first there, so that none of them ends alone."""
 BROWSER = "tests/surface/browser/"
 
 
@@ -63,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         of_kind = modules.setdefault(kind(item), {})
         of_kind.setdefault(item.path, len(of_kind))
     place = {
-        path: (name == LAST, number / len(of_kind))
+        path: (name == LAST, name == LAST and path.name not in LONG, number / len(of_kind))
         for name, of_kind in modules.items()
         for path, number in of_kind.items()
     }

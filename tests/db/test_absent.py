@@ -12,7 +12,7 @@ from cairn.domain.document import Indexed, Source
 from cairn.domain.ids import new_id
 from cairn.domain.passage import Passage
 from cairn.domain.question import Question
-from cairn.runs import corpus
+from cairn.runs import library
 from cairn.runs.choose import Route
 from cairn.runs.context import Record, Run
 from cairn.runs.run import understand_question
@@ -185,7 +185,7 @@ async def test_where_the_documents_could_not_be_looked_through_nothing_is_refuse
     async def again(_: tuple[Passage, ...]) -> Draft:
         return draft
 
-    monkeypatch.setitem(corpus._QUICKLY, "statement_timeout", "100")
+    monkeypatch.setitem(library._QUICKLY, "statement_timeout", "100")
     owner = await asyncpg.connect(database)
     async with owner.transaction():
         await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")
