@@ -18,6 +18,8 @@ import pytest
 import cairn
 from cairn.domain.document import LoadedDocument, Source
 from cairn.errors import ParseError, ParserLimitError
+from cairn.ingest.box import Box
+from cairn.ingest.children import start_child
 from cairn.ingest.confine import ConfinedProcess
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
@@ -111,9 +113,14 @@ async def test_deep_nesting_is_read_or_refused_never_cut_short() -> None:
     await assert_refused("deeper.html", page(20_000), ParserLimitError)
 
 
+async def run_instead(*command: str) -> ConfinedProcess:
+    box = Box(os.getpid(), LIMITS.parse_memory_bytes, 0, programs=False)
+    return ConfinedProcess(await start_child(command, box), box)
+
+
 async def ask(*command: str, content: bytes = b"", longest: int = 4000, seconds: float = SECONDS) -> bytes:
     """The answer of a process that is not ours."""
-    async with await ConfinedProcess.start(memory_bytes=LIMITS.parse_memory_bytes, command=command) as child:
+    async with await run_instead(*command) as child:
         _, body = await child.ask({}, content, longest=longest, seconds=seconds)
         return body
 
@@ -183,9 +190,7 @@ async def test_cancelling_the_task_kills_the_child(tmp_path: Path) -> None:
 async def test_a_process_that_erred_is_not_asked_again() -> None:
     """What is left of an answer must not become that of the next request."""
     script = """echo '{"size": 3}'; echo abcdef; sleep 60"""
-    async with await ConfinedProcess.start(
-        memory_bytes=LIMITS.parse_memory_bytes, command=("/bin/sh", "-c", script)
-    ) as child:
+    async with await run_instead("/bin/sh", "-c", script) as child:
         assert await child.ask({}, b"", longest=10, seconds=SECONDS) == ({}, b"abc")
         with pytest.raises(ParseError, match="malformed"):
             await child.ask({}, b"", longest=10, seconds=SECONDS)
@@ -196,7 +201,7 @@ async def test_a_process_that_erred_is_not_asked_again() -> None:
 @pytest.mark.fault
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children of a dead parent only on Linux")
 async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    """A busy child reads no pipe, so the closed pipe alone would not end it."""
+    """A busy child reads no pipe, so the closed pipe alone would not end it; and the process that forked it ends, too."""
     bomb = tmp_path / "slow.pdf"
     operators = b"BT /F1 1 Tf 1 0 0 1 %d 7 Tm (a) Tj ET\n"
     bomb.write_bytes(pdf(deflate(b"".join(operators % x for x in range(0, 600, 2)) * 40, 300)))
@@ -212,13 +217,14 @@ async def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> No
     )
     parent = start_python(script)
     try:
-        child = await wait_for_number(Path(f"/proc/{parent.pid}/task/{parent.pid}/children"))
+        server = await wait_for_number(Path(f"/proc/{parent.pid}/task/{parent.pid}/children"))
+        child = await wait_for_number(Path(f"/proc/{server}/task/{server}/children"))
         await until(lambda: processor_seconds(child) > 2)  # its start takes a tenth of that: it is at work
         assert alive(child)
     finally:
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    await until(lambda: not alive(child))
+    await until(lambda: not alive(child) and not alive(server))
 
 
 def start_python(script: str) -> subprocess.Popen[bytes]:

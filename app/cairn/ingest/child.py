@@ -1,7 +1,7 @@
 """The process that reads what strangers wrote: files through large parsers, the symbols of source code, pages as pictures.
 
-Run as `python -m cairn.ingest.child BOX`. It trusts nobody: before it reads anything it puts itself into a box (box.py), and it
-dies with its parent. Imports are lean (no pydantic), so that a start costs little.
+It is forked (fork_server.py), or run as `python -m cairn.ingest.child BOX`. It trusts nobody: before it reads anything it puts
+itself into a box (box.py), and it dies with its parent. Imports are lean (no pydantic), so that a start costs little.
 
 A request is one line of JSON (task, size, what the task needs), then `size` bytes. An answer has the same form: fields of the
 task, or error and detail, then `size` bytes; before it may come lines that tell how much is read ({"share": 0.4}).
@@ -10,11 +10,13 @@ The process ends with its input. confine.py is the other side.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from cairn.errors import CairnError, ParseError, ParserLimitError, named_reason
@@ -22,6 +24,13 @@ from cairn.ingest.box import Box, enter
 from cairn.ingest.loaders.base import TELL_SHARE
 
 _HeadAndBody = tuple[Mapping[str, Any], bytes]
+_PDF: Final = "cairn.ingest.loaders.pdf"
+_MODULES: Final[Mapping[str, Sequence[str]]] = {
+    "outline": ("cairn.graph.code.outline",),
+    "draw": (_PDF, f"{_PDF}_picture"),
+    "marks": (_PDF, f"{_PDF}_marks"),
+}
+"""What a task imports, whatever it reads."""
 
 
 class DocumentLimits(NamedTuple):
@@ -34,9 +43,26 @@ class DocumentLimits(NamedTuple):
 
 
 def main() -> None:
+    answer_requests(Box(*json.loads(sys.argv[1])))
+
+
+def prepare(task: str, media_type: str | None) -> None:
+    """Import what a task needs, so that a process forked from this one has it; nothing is read yet. What cannot be imported is
+    told by the task itself."""
+    with contextlib.suppress(ImportError):
+        for module in _MODULES.get(task, ()):
+            import_module(module)
+        if task == "load" and media_type is not None:
+            from cairn.ingest.loaders import import_loader
+
+            import_loader(media_type)
+
+
+def answer_requests(box: Box) -> None:
+    """Enter the box, and answer by the standard output what comes by the standard input, to its end."""
+    requests = open(0, "rb", closefd=False)  # noqa: SIM115
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not end up in an answer
-    box = Box(*json.loads(sys.argv[1]))
     enter(box)
 
     def tell(share: float) -> None:
@@ -44,9 +70,9 @@ def main() -> None:
         answers.flush()
 
     TELL_SHARE.set(tell)
-    while line := sys.stdin.buffer.readline():
+    while line := requests.readline():
         request = json.loads(line)
-        head, body = _answer(request, sys.stdin.buffer.read(request["size"]), box)
+        head, body = _answer(request, requests.read(request["size"]), box)
         answers.write(json.dumps({**head, "size": len(body)}).encode() + b"\n")
         answers.write(body)
         answers.flush()

@@ -13,8 +13,7 @@ import contextlib
 import json
 import os
 import signal
-import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -28,24 +27,17 @@ from cairn.errors import (
 )
 from cairn.ingest.box import Box
 from cairn.ingest.child import out_of_memory
+from cairn.ingest.children import Child, new_child
 
 _ERRORS: Final[Mapping[str, type[ParseError]]] = {
     error.__name__: error
     for error in (EmptyDocumentError, EncryptedDocumentError, NoTextLayerError, ParseError, ParserLimitError)
 }
 OnRead = Callable[[float], Awaitable[None]]
-_SOURCE_ROOT: Final = Path(__file__).resolve().parents[2]
-"""The folder that the package `cairn` lies in."""
-_COMMAND: Final = (sys.executable, "-P", "-m", "cairn.ingest.child")
-_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
-_REAP_SECONDS: Final = 10
-"""How long a killed child is waited for."""
 CLOCK_PER_PROCESSOR_SECOND: Final = 10
 """What waits without working (a deadlock, a pipe) has no end in processor time; neither has one on a machine that gives it less
 than a tenth of a processor."""
 _LOOK_AGAIN_SECONDS: Final = 0.05
-_HEAD_BYTES: Final = 1 << 20
-"""Room for the first line of an answer: the page starts of a long document."""
 # how native libraries end when memory is refused; a plain crash is a segmentation fault
 _OUT_OF_MEMORY: Final = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGKILL)
 
@@ -53,31 +45,28 @@ _OUT_OF_MEMORY: Final = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.S
 class ConfinedProcess:
     """`async with await ConfinedProcess.start(...) as child: await child.ask(...)`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, box: Box) -> None:
-        self._process = process
+    def __init__(self, child: Child, box: Box) -> None:
+        self._child = child
         self._box = box
 
     @classmethod
     async def start(
-        cls, *, memory_bytes: int, cpu_seconds: int = 0, programs: bool = False, command: Sequence[str] = _COMMAND
+        cls,
+        task: str,
+        *,
+        memory_bytes: int,
+        cpu_seconds: int = 0,
+        programs: bool = False,
+        media_type: str | None = None,
     ) -> ConfinedProcess:
-        """`cpu_seconds` 0: no limit but the time that each request may take. `programs`: it may start others (Tesseract)."""
+        """For requests of a task, of files of `media_type`. `cpu_seconds` 0: no limit but the time that each request may take.
+        `programs`: it may start others (Tesseract). Raises OSError."""
         box = Box(os.getpid(), memory_bytes, cpu_seconds, programs)
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            json.dumps(box),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            env=_environment(),
-            limit=_HEAD_BYTES,
-        )
-        return cls(process, box)
+        return cls(await new_child(box, task, media_type), box)
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._child.pid
 
     async def ask(
         self,
@@ -124,32 +113,30 @@ class ConfinedProcess:
     def _processor_seconds(self) -> float | None:
         """What it and the programs that it waited for have used; None where the system does not tell."""
         try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{self._child.pid}/stat").read_text().rpartition(")")[2].split()
             return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
         except (OSError, ValueError):
             return None
 
     async def _feed(self, *parts: bytes) -> None:
-        assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             for part in parts:
-                self._process.stdin.write(part)
-                await self._process.stdin.drain()
+                self._child.writer.write(part)
+                await self._child.writer.drain()
 
     async def _read(self, longest: int, on_share: OnRead | None) -> tuple[dict[str, Any], bytes]:
-        assert self._process.stdout is not None
         try:
-            head = json.loads(await self._process.stdout.readuntil(b"\n"))
+            head = json.loads(await self._child.reader.readuntil(b"\n"))
             while (share := head.pop("share", None)) is not None:
                 if on_share is not None:
                     await on_share(min(1.0, max(0.0, float(share))))  # 0 for what is no number
-                head = json.loads(await self._process.stdout.readuntil(b"\n"))
+                head = json.loads(await self._child.reader.readuntil(b"\n"))
             size = int(head.pop("size"))
             if size > longest:
                 raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")
-            body = await self._process.stdout.readexactly(size)
-        except asyncio.IncompleteReadError:
-            raise self._death(await self._process.wait()) from None
+            body = await self._child.reader.readexactly(size)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise self._death(await self._child.wait()) from None
         except (ValueError, TypeError, KeyError, AttributeError, asyncio.LimitOverrunError) as error:
             raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
         if "error" in head:
@@ -171,20 +158,7 @@ class ConfinedProcess:
 
     async def close(self) -> None:
         """End the whole group. Shielded: a second cancellation must not leave a process behind."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            await asyncio.shield(self._reap())
-
-    async def _reap(self) -> None:
-        """Wait for a killed child. What it had written is read away first: asyncio pauses a pipe that nobody reads, and
-        `wait` returns only when every pipe has ended."""
-        assert self._process.stdout is not None
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REAP_SECONDS):
-                while await self._process.stdout.read(1 << 16):
-                    pass
-                await self._process.wait()
+        await asyncio.shield(self._child.end())
 
     async def __aenter__(self) -> ConfinedProcess:
         return self
@@ -193,11 +167,3 @@ class ConfinedProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _environment() -> dict[str, str]:
-    """Only what an interpreter needs, and where packages lie; who reads an untrusted file has no business with keys."""
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    folders = [str(_SOURCE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    path = os.pathsep.join(dict.fromkeys(map(os.path.abspath, folders)))
-    return kept | {"PYTHONPATH": path, "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "2"}

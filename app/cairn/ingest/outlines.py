@@ -56,7 +56,7 @@ class OutlineReader:
 
     async def _read(self, text: str, language: str, path: str) -> Outline | None:
         if self._child is None:
-            self._child = await ConfinedProcess.start(memory_bytes=self._limits.parse_memory_bytes)
+            self._child = await ConfinedProcess.start("outline", memory_bytes=self._limits.parse_memory_bytes)
         request = {"task": "outline", "language": language, "path": path}
         content, seconds = text.encode(), self._limits.code_seconds
         try:

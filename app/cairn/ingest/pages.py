@@ -64,7 +64,9 @@ def _malformed(error: Exception) -> ParseError:
 
 async def _ask(request: Mapping[str, Any], content: bytes, limits: IngestSettings) -> tuple[dict[str, Any], bytes]:
     async with _place():
-        child = await ConfinedProcess.start(memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds)
+        child = await ConfinedProcess.start(
+            request["task"], memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds
+        )
         async with child:
             try:
                 return await child.ask(request, content, longest=_LONGEST, seconds=limits.parse_seconds)

@@ -83,7 +83,11 @@ async def _parse_apart(
     request = {"task": "load", "media_type": kind.media_type, "limits": bounds}
     async with parser_places():
         child = await ConfinedProcess.start(
-            memory_bytes=limits.parse_memory_bytes, cpu_seconds=limits.parse_seconds, programs=kind.loader.programs
+            "load",
+            media_type=kind.media_type,
+            memory_bytes=limits.parse_memory_bytes,
+            cpu_seconds=limits.parse_seconds,
+            programs=kind.loader.programs,
         )
         head, text = await _ask(child, request, content, limits, on_share)
     try:

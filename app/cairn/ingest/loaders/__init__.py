@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from pathlib import PurePosixPath
+from types import ModuleType
 from typing import Any, Final
 
 from cairn.distribution import require_part
@@ -23,7 +25,7 @@ from cairn.errors import (
     UnsupportedTypeError,
 )
 from cairn.ingest.loaders import code, recognize
-from cairn.ingest.loaders.base import READ_BY_OTHERS, REVISION, FileKind, Load, LoadedText, Loader, LoadLimits
+from cairn.ingest.loaders.base import READ_BY_OTHERS, REVISION, FileKind, LoadedText, Loader, LoadLimits
 from cairn.ingest.loaders.text import is_binary
 from cairn.language.text import normalise, plain_characters
 from cairn.plugins import extensions, once
@@ -43,14 +45,18 @@ __all__ = [
 ]
 
 
-def _lazy(module: str) -> Load:
+@dataclass(frozen=True, slots=True)
+class _Lazy:
     """`load` of a module of this package, which is imported by the first file that needs it: some take long to load."""
 
-    def load(content: bytes, limits: LoadLimits) -> LoadedText:
-        loaded: LoadedText = import_module(f"{__name__}.{module}").load(content, limits)
+    module: str
+
+    def __call__(self, content: bytes, limits: LoadLimits) -> LoadedText:
+        loaded: LoadedText = self.imported().load(content, limits)
         return loaded
 
-    return load
+    def imported(self) -> ModuleType:
+        return import_module(f"{__name__}.{self.module}")
 
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
@@ -59,72 +65,72 @@ _FORMATS: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, EML, "
     "Jupyter (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, CSV"
 )
-_TEXT = Loader("text", _lazy("text"), {"text/plain": (".txt", ".text", ".log")})
+_TEXT = Loader("text", _Lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
     Loader(
-        "pdf", _lazy("pdf"), {"application/pdf": (".pdf",)}, "markdown",
+        "pdf", _Lazy("pdf"), {"application/pdf": (".pdf",)}, "markdown",
         recognizes=recognize.is_pdf, binary=True, isolated=True, programs=True,
     ),
     Loader(
-        "docx", _lazy("docx"), {_OOXML + "wordprocessingml.document": (".docx", ".docm")}, "markdown",
+        "docx", _Lazy("docx"), {_OOXML + "wordprocessingml.document": (".docx", ".docm")}, "markdown",
         recognizes=recognize.is_docx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "xlsx", _lazy("spreadsheet"), {_OOXML + "spreadsheetml.sheet": (".xlsx", ".xlsm", ".xlsb", ".xltx")}, "markdown",
+        "xlsx", _Lazy("spreadsheet"), {_OOXML + "spreadsheetml.sheet": (".xlsx", ".xlsm", ".xlsb", ".xltx")}, "markdown",
         recognizes=recognize.is_xlsx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "xls", _lazy("spreadsheet"), {"application/vnd.ms-excel": (".xls",)}, "markdown",
+        "xls", _Lazy("spreadsheet"), {"application/vnd.ms-excel": (".xls",)}, "markdown",
         recognizes=recognize.is_xls, accepts=recognize.is_unknown_office, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "ods", _lazy("spreadsheet"), {_ODF + "spreadsheet": (".ods",)}, "markdown",
+        "ods", _Lazy("spreadsheet"), {_ODF + "spreadsheet": (".ods",)}, "markdown",
         recognizes=recognize.is_ods, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "pptx", _lazy("pptx"), {_OOXML + "presentationml.presentation": (".pptx", ".pptm", ".ppsx")}, "markdown",
+        "pptx", _Lazy("pptx"), {_OOXML + "presentationml.presentation": (".pptx", ".pptm", ".ppsx")}, "markdown",
         recognizes=recognize.is_pptx, accepts=recognize.is_unknown_zip, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "odt", _lazy("odt"), {_ODF + "text": (".odt", ".ott")}, "markdown",
+        "odt", _Lazy("odt"), {_ODF + "text": (".odt", ".ott")}, "markdown",
         recognizes=recognize.is_odt, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
     ),
     Loader(
-        "epub", _lazy("epub"), {"application/epub+zip": (".epub",)}, "markdown",
+        "epub", _Lazy("epub"), {"application/epub+zip": (".epub",)}, "markdown",
         recognizes=recognize.is_epub, accepts=recognize.is_unknown_zip, binary=True, isolated=True,
     ),
     Loader(
-        "rtf", _lazy("rtf"), {"application/rtf": (".rtf",), "text/rtf": ()}, "markdown",
+        "rtf", _Lazy("rtf"), {"application/rtf": (".rtf",), "text/rtf": ()}, "markdown",
         recognizes=recognize.is_rtf, binary=True, isolated=True, extra="office",
     ),
     Loader(
-        "notebook", _lazy("notebook"), {"application/x-ipynb+json": (".ipynb",)}, "markdown",
+        "notebook", _Lazy("notebook"), {"application/x-ipynb+json": (".ipynb",)}, "markdown",
         recognizes=recognize.is_notebook, accepts=recognize.is_any_text, isolated=True,
     ),
     Loader(
-        "mail", _lazy("mail"), {"message/rfc822": (".eml",)}, "markdown",
+        "mail", _Lazy("mail"), {"message/rfc822": (".eml",)}, "markdown",
         recognizes=recognize.is_mail, accepts=recognize.has_mail_headers, isolated=True, programs=True,
     ),
     Loader(
-        "html", _lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
+        "html", _Lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
         recognizes=recognize.is_whole_page, accepts=recognize.has_tags, isolated=True,
     ),
-    Loader("rst", _lazy("rst"), {"text/x-rst": (".rst", ".rest")}, "markdown", accepts=recognize.is_any_text, isolated=True),
+    Loader("rst", _Lazy("rst"), {"text/x-rst": (".rst", ".rest")}, "markdown", accepts=recognize.is_any_text, isolated=True),
     Loader(
-        "latex", _lazy("latex"), {"application/x-tex": (".tex", ".latex", ".ltx")}, "markdown",
+        "latex", _Lazy("latex"), {"application/x-tex": (".tex", ".latex", ".ltx")}, "markdown",
         accepts=recognize.is_any_text, isolated=True, extra="markup",
     ),
     Loader(
-        "asciidoc", _lazy("asciidoc"), {"text/asciidoc": (".adoc", ".asciidoc")}, "markdown",
+        "asciidoc", _Lazy("asciidoc"), {"text/asciidoc": (".adoc", ".asciidoc")}, "markdown",
         accepts=recognize.is_any_text, isolated=True,
     ),
     Loader(
-        "mediawiki", _lazy("mediawiki"), {"text/x-wiki": (".mediawiki", ".wiki", ".wikitext")}, "markdown",
+        "mediawiki", _Lazy("mediawiki"), {"text/x-wiki": (".mediawiki", ".wiki", ".wikitext")}, "markdown",
         accepts=recognize.is_any_text, isolated=True, extra="markup",
     ),
-    Loader("markdown", _lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
-    Loader("csv", _lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
-    Loader("code", _lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),
+    Loader("markdown", _Lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
+    Loader("csv", _Lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
+    Loader("code", _Lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),
     _TEXT,
 )  # fmt: skip
 """Those of this package. `text` takes what no other does."""
@@ -239,6 +245,14 @@ def format_names() -> str:
 def kind_of_media_type(media_type: str) -> FileKind | None:
     """The format of a stored document; None when the package that read it is gone."""
     return _BUILT_IN.by_media_type.get(media_type) or _registry().by_media_type.get(media_type)
+
+
+def import_loader(media_type: str) -> None:
+    """Import what reads a format of this package, so that a process forked from this one has it. What another package reads is
+    imported where it is read. Raises ImportError."""
+    kind = _BUILT_IN.by_media_type.get(media_type)
+    if kind is not None and isinstance(kind.loader.load, _Lazy):
+        kind.loader.load.imported()
 
 
 def load(content: bytes, kind: FileKind, limits: LoadLimits, *, verbatim: bool = False) -> LoadedDocument:
