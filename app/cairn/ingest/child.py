@@ -49,7 +49,7 @@ def main() -> None:
 def prepare(task: str, media_type: str | None) -> None:
     """Import what a task needs, so that a process forked from this one has it; nothing is read yet. What cannot be imported is
     told by the task itself."""
-    with contextlib.suppress(ImportError):
+    with contextlib.suppress(Exception):  # whatever a broken package raises
         for module in _MODULES.get(task, ()):
             import_module(module)
         if task == "load" and media_type is not None:

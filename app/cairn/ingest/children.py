@@ -26,6 +26,8 @@ _SOURCE_ROOT: Final = Path(__file__).resolve().parents[2]
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 _REAP_SECONDS: Final = 10
 """How long a killed child is waited for."""
+_START_SECONDS: Final = 120
+"""How long a forked one is: some milliseconds, and once for each format what importing its library takes."""
 _PYTHON: Final = (sys.executable, "-P", "-m")
 
 
@@ -120,16 +122,14 @@ class _Forked:
         return int(line)
 
     async def end(self) -> None:
-        self.writer.close()
-        if self._hold.is_closing():
-            return
+        self.writer.transport.abort()  # what it has not read is of no use
         try:
             with contextlib.suppress(TimeoutError, OSError):
                 self._hold.write_eof()
                 async with asyncio.timeout(_REAP_SECONDS):
                     await self._told.read()
         finally:
-            self._hold.close()
+            self._hold.transport.abort()
 
 
 class _ForkServer:
@@ -148,28 +148,34 @@ class _ForkServer:
         for _ in range(2):  # one that ends for want of work may not see the order
             control, data, told = self._order(order)
             try:
-                if (forked := await _forked(data, told)) is not None:
-                    return forked
-            except BaseException:
-                data.close()
-                told.close()
-                raise
+                async with asyncio.timeout(_START_SECONDS):
+                    if (forked := await _forked(data, told)) is not None:
+                        return forked
+            except TimeoutError:
+                self._forget(control, kill=True)
+                raise OSError(f"the process that forks readers of files did nothing for {_START_SECONDS} s") from None
             self._forget(control)
         raise OSError("the process that forks readers of files ended twice")
 
     def _order(self, order: bytes) -> tuple[socket.socket, socket.socket, socket.socket]:
+        """Raises BlockingIOError where it is that far behind."""
         (data, its_data), (told, its_told) = socket.socketpair(), socket.socketpair()
         with its_data, its_told, self._lock:
-            control = self._connected()
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it ended; `told` says so
-                socket.send_fds(control, [order], [its_data.fileno(), its_told.fileno()])
+            try:
+                control = self._connected()
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it ended; `told` says so
+                    socket.send_fds(control, [order], [its_data.fileno(), its_told.fileno()])
+            except BaseException:
+                data.close()
+                told.close()
+                raise
             return control, data, told
 
     def _connected(self) -> socket.socket:
         wanted = (os.getpid(), _environment())
         if self._control is None or self._begun_for != wanted:
             self._close()
-            self._control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:
                 self._process = subprocess.Popen(
                     [*_PYTHON, "cairn.ingest.fork_server", str(its.fileno())],
@@ -180,19 +186,21 @@ class _ForkServer:
                     start_new_session=True,
                     env=wanted[1],
                 )
-            self._begun_for = wanted
+            threading.Thread(target=self._process.wait, daemon=True).start()  # so that nothing is left of it
+            control.setblocking(False)
+            self._control, self._begun_for = control, wanted
         return self._control
 
-    def _forget(self, control: socket.socket) -> None:
+    def _forget(self, control: socket.socket, *, kill: bool = False) -> None:
         with self._lock:
             if self._control is control:
+                if kill and self._process is not None:
+                    self._process.kill()
                 self._close()
 
     def _close(self) -> None:
         if self._control is not None:
             self._control.close()
-        if self._process is not None:
-            self._process.poll()
         self._control = self._process = None
 
 
@@ -200,13 +208,29 @@ _SERVER: Final = _ForkServer()
 
 
 async def _forked(data: socket.socket, told: socket.socket) -> Child | None:
-    """None where the server ended before. Raises OSError for what it says."""
-    tidings = await asyncio.open_unix_connection(sock=told)
-    line = (await tidings[0].readline()).strip().decode()
-    if not line.isdecimal():
-        tidings[1].close()
-        data.close()
-        if line:
-            raise OSError(f"no process to read a file: {line}")
-        return None
-    return _Forked(int(line), await asyncio.open_unix_connection(sock=data, limit=HEAD_BYTES), tidings)
+    """None where the server ended before. The sockets are the child's, or closed. Raises OSError for what the server says."""
+    opened: list[asyncio.StreamWriter] = []
+    try:
+        tidings = await asyncio.open_unix_connection(sock=told)
+        opened.append(tidings[1])
+        line = (await tidings[0].readline()).strip().decode()
+        if line.isdecimal():
+            streams = await asyncio.open_unix_connection(sock=data, limit=HEAD_BYTES)
+            return _Forked(int(line), streams, tidings)
+    except BaseException:
+        _close_all(opened, data, told)
+        raise
+    _close_all(opened, data, told)
+    if line:
+        raise OSError(f"no process to read a file: {line}")
+    return None
+
+
+def _close_all(opened: Sequence[asyncio.StreamWriter], *sockets: socket.socket) -> None:
+    """A socket that a transport has is closed by that alone: its number may be another's by then."""
+    held = {writer.get_extra_info("socket").fileno() for writer in opened}
+    for one in sockets:
+        if one.fileno() not in held:
+            one.close()
+    for writer in opened:
+        writer.transport.abort()

@@ -48,6 +48,7 @@ class ConfinedProcess:
     def __init__(self, child: Child, box: Box) -> None:
         self._child = child
         self._box = box
+        self._ending: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(
@@ -125,23 +126,36 @@ class ConfinedProcess:
                 await self._child.writer.drain()
 
     async def _read(self, longest: int, on_share: OnRead | None) -> tuple[dict[str, Any], bytes]:
+        head = await self._line()
+        while "share" in head and head["share"] is not None:
+            if on_share is not None:
+                await on_share(_share(head["share"]))
+            head = await self._line()
         try:
-            head = json.loads(await self._child.reader.readuntil(b"\n"))
-            while (share := head.pop("share", None)) is not None:
-                if on_share is not None:
-                    await on_share(min(1.0, max(0.0, float(share))))  # 0 for what is no number
-                head = json.loads(await self._child.reader.readuntil(b"\n"))
             size = int(head.pop("size"))
-            if size > longest:
-                raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")
-            body = await self._child.reader.readexactly(size)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            raise self._death(await self._child.wait()) from None
-        except (ValueError, TypeError, KeyError, AttributeError, asyncio.LimitOverrunError) as error:
-            raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise _malformed(error) from None
+        if size > longest:
+            raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")
+        body = await self._received(lambda reader: reader.readexactly(size))
         if "error" in head:
             raise _ERRORS.get(str(head["error"]), ParseError)(str(head.get("detail")))
         return head, body
+
+    async def _line(self) -> dict[str, Any]:
+        try:
+            head: dict[str, Any] = json.loads(await self._received(lambda reader: reader.readuntil(b"\n")))
+            head.get("share")
+        except (ValueError, AttributeError, asyncio.LimitOverrunError) as error:
+            raise _malformed(error) from None
+        return head
+
+    async def _received(self, read: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> bytes:
+        """Raises what the end of the process stands for where it ends meanwhile."""
+        try:
+            return await read(self._child.reader)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise self._death(await self._child.wait()) from None
 
     def _death(self, status: int) -> ParseError:
         """What the end of a process that owes an answer says."""
@@ -157,8 +171,9 @@ class ConfinedProcess:
         return ParseError(f"the parser failed on this file (exit status {status}); the file may be damaged")
 
     async def close(self) -> None:
-        """End the whole group. Shielded: a second cancellation must not leave a process behind."""
-        await asyncio.shield(self._child.end())
+        """End the whole group, once. Shielded: a second cancellation must not leave a process behind."""
+        self._ending = self._ending or asyncio.create_task(self._child.end())
+        await asyncio.shield(self._ending)
 
     async def __aenter__(self) -> ConfinedProcess:
         return self
@@ -167,3 +182,15 @@ class ConfinedProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _malformed(error: Exception) -> ParseError:
+    return ParseError(f"the parser gave a malformed answer ({type(error).__name__})")
+
+
+def _share(told: Any) -> float:
+    """0 to 1; 0 for what is no number. Raises ParseError."""
+    try:
+        return min(1.0, max(0.0, float(told)))
+    except (ValueError, TypeError) as error:
+        raise _malformed(error) from None

@@ -37,7 +37,8 @@ def main() -> None:
 
 
 class _Server:
-    """`_children`: by process id, the socket that tells of each, and whether its end is told."""
+    """`_children`: by process id, the socket that tells of each; `_told`: those whose end is told; `_killed`: those that nobody
+    wants any more and that are not reaped yet."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -45,51 +46,62 @@ class _Server:
         self._wanted = True
         self._children: dict[int, socket.socket] = {}
         self._told: set[int] = set()
-        self._woken, wake = socket.socketpair()
-        self._wake = wake
-        for one in (self._woken, wake):
+        self._killed: dict[int, socket.socket] = {}
+        self._woken, self._wake = socket.socketpair()
+        for one in (self._woken, self._wake):
             one.setblocking(False)
 
     def serve(self) -> None:
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._control, selectors.EVENT_READ, self._take_order)
-        self._selector.register(self._woken, selectors.EVENT_READ, self._tell_ends)
-        while self._wanted or self._children:
-            ready = self._selector.select(None if self._children else _IDLE_SECONDS)
-            if not ready:
+        self._selector.register(self._woken, selectors.EVENT_READ, self._look_for_ends)
+        while self._wanted or self._children or self._killed:
+            ready = self._selector.select(None if self._children or self._killed else _IDLE_SECONDS)
+            if not ready and not self._children and not self._killed:
                 return
             for key, _ in ready:
                 key.data()
 
     def _take_order(self) -> None:
-        message, sockets, _, _ = socket.recv_fds(self._control, LONGEST_ORDER, 2)
+        message, descriptors, _, _ = socket.recv_fds(self._control, LONGEST_ORDER, 2)
         if not message:  # nobody is left who orders
             self._selector.unregister(self._control)
             self._wanted = False
             return
-        data, told = (socket.socket(fileno=one) for one in sockets)
-        with data:
-            self._fork(json.loads(message), data, told)
+        sockets = [socket.socket(fileno=one) for one in descriptors]
+        if len(sockets) == 2 and not _is_given_up(sockets[1]):  # fewer: this process has no descriptor left
+            self._fork(json.loads(message), *sockets)
+        for one in sockets:
+            if one not in self._children.values():
+                one.close()
 
     def _fork(self, order: Mapping[str, Any], data: socket.socket, told: socket.socket) -> None:
         box = Box(*order["box"])._replace(parent=os.getpid())
+        child.prepare(order["task"], order["media_type"])
         try:
-            child.prepare(order["task"], order["media_type"])
             pid = os.fork()
         except (OSError, MemoryError) as error:
-            _tell(told, f"{error}")
-            told.close()
+            _tell(told, str(error) or type(error).__name__)
             return
         if pid == 0:
             _become_child(data, box)
-        with contextlib.suppress(OSError):  # it did so itself
-            os.setpgid(pid, pid)
         self._children[pid] = told
-        self._selector.register(told, selectors.EVENT_READ, lambda: self._end(pid))
+        self._selector.register(told, selectors.EVENT_READ, lambda: self._kill(pid))
         _tell(told, str(pid))
 
-    def _tell_ends(self) -> None:
+    def _kill(self, pid: int) -> None:
+        """A child that nobody wants any more, and what it started. It is reaped when it has ended: it may be long about it."""
+        told = self._children.pop(pid)
+        self._told.discard(pid)
+        self._selector.unregister(told)
+        for kill in (os.kill, os.killpg):  # it leads no group before it has begun one
+            with contextlib.suppress(OSError):
+                kill(pid, signal.SIGKILL)
+        self._killed[pid] = told
+        self._look_for_ends()
+
+    def _look_for_ends(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while self._woken.recv(LONGEST_ORDER):
                 pass
@@ -97,16 +109,18 @@ class _Server:
             if pid not in self._told and (end := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
                 _tell(told, str(end.si_status if end.si_code == os.CLD_EXITED else -end.si_status))
                 self._told.add(pid)
+        for pid, told in list(self._killed.items()):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                told.close()
+                del self._killed[pid]
 
-    def _end(self, pid: int) -> None:
-        """Kill a child that nobody wants any more, and what it started."""
-        told = self._children.pop(pid)
-        self._told.discard(pid)
-        self._selector.unregister(told)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        told.close()
+
+def _is_given_up(told: socket.socket) -> bool:
+    """Whether who ordered wants the child no more."""
+    try:
+        return not told.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
 
 
 def _tell(told: socket.socket, line: str) -> None:
@@ -118,7 +132,7 @@ def _become_child(data: socket.socket, box: Box) -> None:
     """Does not return. All descriptors but those of its input, its output and nothing are closed."""
     status = 1
     try:
-        os.setpgid(0, 0)
+        os.setsid()  # who leads a session cannot leave its group, in which it is killed
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(data.fileno(), 0)
