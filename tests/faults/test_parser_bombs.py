@@ -154,9 +154,11 @@ async def test_a_child_that_crashes_is_a_parse_error() -> None:
         ("""echo '{"size": 1e9}'; cat /dev/zero""", ParserLimitError, "maxTextChars"),
         ("yes", ParseError, "malformed"),
         ("echo '{}'", ParseError, "malformed"),
+        ("echo '[]'", ParseError, "malformed"),
+        ("""echo '{"size": -1}'""", ParseError, "malformed"),
         ("""echo '{"size": 5}'""", ParseError, "exit status 0"),
     ],
-    ids=["no line ends", "too long", "no JSON", "no size", "cut off"],
+    ids=["no line ends", "too long", "no JSON", "no size", "no object", "less than nothing", "cut off"],
 )
 async def test_a_child_that_does_not_answer_as_it_should_is_cut_off(
     script: str, error: type[ParseError], why: str

@@ -127,14 +127,11 @@ class ConfinedProcess:
 
     async def _read(self, longest: int, on_share: OnRead | None) -> tuple[dict[str, Any], bytes]:
         head = await self._line()
-        while "share" in head and head["share"] is not None:
+        while (share := head.pop("share", None)) is not None:
             if on_share is not None:
-                await on_share(_share(head["share"]))
+                await on_share(_share(share))
             head = await self._line()
-        try:
-            size = int(head.pop("size"))
-        except (ValueError, TypeError, KeyError) as error:
-            raise _malformed(error) from None
+        size = _size(head)
         if size > longest:
             raise ParserLimitError("the file's text is longer than ingest.maxTextChars; split the file")
         body = await self._received(lambda reader: reader.readexactly(size))
@@ -144,10 +141,11 @@ class ConfinedProcess:
 
     async def _line(self) -> dict[str, Any]:
         try:
-            head: dict[str, Any] = json.loads(await self._received(lambda reader: reader.readuntil(b"\n")))
-            head.get("share")
-        except (ValueError, AttributeError, asyncio.LimitOverrunError) as error:
-            raise _malformed(error) from None
+            head = json.loads(await self._received(lambda reader: reader.readuntil(b"\n")))
+        except (ValueError, asyncio.LimitOverrunError) as error:
+            raise malformed(error) from None
+        if not isinstance(head, dict):
+            raise malformed(TypeError())
         return head
 
     async def _received(self, read: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> bytes:
@@ -184,7 +182,8 @@ class ConfinedProcess:
         await self.close()
 
 
-def _malformed(error: Exception) -> ParseError:
+def malformed(error: Exception) -> ParseError:
+    """What stands for an answer that is not as it should be: the process may have been taken over."""
     return ParseError(f"the parser gave a malformed answer ({type(error).__name__})")
 
 
@@ -193,4 +192,14 @@ def _share(told: Any) -> float:
     try:
         return min(1.0, max(0.0, float(told)))
     except (ValueError, TypeError) as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
+
+
+def _size(head: dict[str, Any]) -> int:
+    """How many bytes follow. Raises ParseError."""
+    try:
+        if (size := int(head.pop("size"))) < 0:
+            raise ValueError("size")
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise malformed(error) from None
+    return size

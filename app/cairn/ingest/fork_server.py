@@ -6,8 +6,8 @@ forks goes into its box first (box.py), and sees neither its sockets nor those o
 needs Linux, as the box does.
 
 Each message of the control socket orders a child, with two sockets: one is the child's input and output, one stays here. By that
-one the child's process id is told, then how it ended; when the other side shuts it, the child is killed with all that it started.
-Until then its id is nobody else's. The server ends when nobody holds the control socket, or has ordered a child for a minute, and
+one the child's process id is told, then how it ended; when the other side shuts it, the child and its group are killed. Until
+then its id is nobody else's. The server ends when nobody holds the control socket, or has ordered a child for a minute, and
 no child is left.
 """
 

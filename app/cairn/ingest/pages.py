@@ -10,8 +10,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from cairn.domain.original import Mark, PagePicture
-from cairn.errors import NotFoundError, ParseError, ParserLimitError
-from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess
+from cairn.errors import NotFoundError, ParserLimitError
+from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess, malformed
 from cairn.settings import IngestSettings
 
 _AT_ONCE: Final = 2
@@ -29,11 +29,11 @@ async def draw_page(content: bytes, page: int, width: int, limits: IngestSetting
     try:
         picture = PagePicture(png, int(head["width"]), int(head["height"]), int(head["pages"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
     if not png:
         raise NotFoundError(f"there is no page {page}: the file has {picture.pages}")
     if not png.startswith(_PNG):
-        raise _malformed(ValueError())
+        raise malformed(ValueError())
     return picture
 
 
@@ -48,7 +48,7 @@ async def find_marks(
         sides = json.loads(body) or []
         return tuple(Mark(*map(_share, four)) for four in sides[:_MOST_MARKS])
     except (TypeError, ValueError) as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
 
 
 def _share(value: Any) -> float:
@@ -56,10 +56,6 @@ def _share(value: Any) -> float:
     if not 0 <= (share := float(value)) <= 1:
         raise ValueError("share")
     return share
-
-
-def _malformed(error: Exception) -> ParseError:
-    return ParseError(f"the parser gave a malformed answer ({type(error).__name__})")
 
 
 async def _ask(request: Mapping[str, Any], content: bytes, limits: IngestSettings) -> tuple[dict[str, Any], bytes]:

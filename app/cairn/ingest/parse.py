@@ -10,9 +10,9 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from cairn.domain.document import LoadedDocument, PageStart, Source, check_metadata
-from cairn.errors import InputError, ParseError, ParserLimitError, TooLargeError
+from cairn.errors import InputError, ParserLimitError, TooLargeError
 from cairn.ingest.child import DocumentLimits
-from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess, OnRead
+from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess, OnRead, malformed
 from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff, stated_metadata
 from cairn.ingest.loaders.titles import better_title
 from cairn.language.text import normalise
@@ -93,7 +93,7 @@ async def _parse_apart(
     try:
         return _document(head, text.decode("utf-8"), kind, limits)
     except (ValueError, TypeError, KeyError) as error:
-        raise ParseError(f"the parser gave a malformed answer ({type(error).__name__})") from None
+        raise malformed(error) from None
 
 
 async def _ask(
