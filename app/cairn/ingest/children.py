@@ -43,7 +43,7 @@ class Child(Protocol):
         with the process that forked it."""
 
     async def end(self) -> None:
-        """Kill it and all that it started, if it is not ended, and wait for that. Asked again, it changes nothing."""
+        """Kill it and its group, if it is not ended, and wait for that, for _REAP_SECONDS at most. To be awaited once."""
 
 
 async def new_child(box: Box, task: str, media_type: str | None) -> Child:

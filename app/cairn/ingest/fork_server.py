@@ -27,8 +27,10 @@ from cairn.ingest import child
 from cairn.ingest.box import Box
 
 _IDLE_SECONDS: Final = 60.0
-LONGEST_ORDER: Final = 4096
+_LONGEST_ORDER: Final = 4096
 """Bytes."""
+_SIGNALS: Final = 4096
+"""Bytes that are read at once of those by which the system tells of signals."""
 
 
 def main() -> None:
@@ -64,7 +66,7 @@ class _Server:
                 key.data()
 
     def _take_order(self) -> None:
-        message, descriptors, _, _ = socket.recv_fds(self._control, LONGEST_ORDER, 2)
+        message, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST_ORDER, 2)
         if not message:  # nobody is left who orders
             self._selector.unregister(self._control)
             self._wanted = False
@@ -103,7 +105,7 @@ class _Server:
 
     def _look_for_ends(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            while self._woken.recv(LONGEST_ORDER):
+            while self._woken.recv(_SIGNALS):
                 pass
         for pid, told in self._children.items():
             if pid not in self._told and (end := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
@@ -129,7 +131,7 @@ def _tell(told: socket.socket, line: str) -> None:
 
 
 def _become_child(data: socket.socket, box: Box) -> None:
-    """Does not return. All descriptors but those of its input, its output and nothing are closed."""
+    """Does not return. All descriptors are closed but its input, its output and /dev/null for what libraries say."""
     status = 1
     try:
         os.setsid()  # who leads a session cannot leave its group, in which it is killed
