@@ -54,7 +54,7 @@ DECLARE
 BEGIN
   IF EXISTS (SELECT 1 FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document) THEN
     DELETE FROM chunk_contexts x WHERE x.tenant_id = tenant AND x.document_id = document
-      AND x.content_hash <> ALL (ARRAY(SELECT k.content_hash FROM chunk_context_keys(document) AS k));
+      AND x.content_hash NOT IN (SELECT k.content_hash FROM chunk_context_keys(document) AS k);
   END IF;
 END
 $$;

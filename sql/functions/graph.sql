@@ -177,15 +177,16 @@ LANGUAGE plpgsql SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan =
 DECLARE
   tenant bigint := current_tenant();
   old_passages uuid[] := ARRAY(
-    SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced) AND p.id <> ALL (keep));
+    SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (replaced)
+      AND p.id NOT IN (SELECT unnest(keep)));
   renamed uuid[]; names text[]; kinds text[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   PERFORM unstage_restricted(collection);
   -- What models said of passages that are gone.
   IF NOT again AND EXISTS (SELECT 1 FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
     DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)
-      AND x.content_hash <> ALL (ARRAY(
-        SELECT sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s WHERE s.document_id = x.document_id));
+      AND (x.document_id, x.content_hash) NOT IN (
+        SELECT s.document_id, sha256(convert_to(s.content, 'UTF8')) FROM pg_temp.stage_passages s);
   END IF;
 
   WITH gone AS (

@@ -1,7 +1,7 @@
 """Prints the patterns of the code that take more than linear time on a hostile text, a line each; run by test_patterns.
 
-Each is searched for, to the end, in n, 2n and 4n characters of each text, n = 500 (judges may raise it:
-CAIRN_TEST_PATTERN_CHARS): what takes less than BRIEF for 4n is fine, what does not grow by much more than the text is so too.
+Each is searched for, to the end, in n, 2n and 4n characters of each text (CAIRN_TEST_PATTERN_CHARS; 500, or 250 of few texts):
+what takes less than BRIEF for 4n is fine, what does not grow by much more than the text is so too.
 Time is the thread's own, so that a busy machine says nothing.
 """
 
@@ -19,8 +19,8 @@ from typing import Any
 
 from tests.unit.patterns import FRAGMENTS, record
 
-N = int(os.environ.get("CAIRN_TEST_PATTERN_CHARS") or 500)
-BRIEF = 0.004 * N / 1000
+N = int(os.environ.get("CAIRN_TEST_PATTERN_CHARS") or (500 if sys.argv[3:] == ["1"] else 250))
+BRIEF = 0.002 * N / 1000
 """Seconds for 4n characters."""
 GROWTH = 9.0
 """Between n and 4n: 4 is linear, 16 quadratic; runs that are bounded below n are still filling up."""

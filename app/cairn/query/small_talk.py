@@ -148,7 +148,7 @@ def language_of(text: str, default: str) -> str | None:
         return next(one.code for one, pattern in zip(languages(), OFF_TOPIC, strict=True) if pattern.search(found[1]))
     phrase = tuple(found[1].split())
     order = (lexicon.language(default), *languages())
-    return next((one.code for one in order if phrase in _said_in(one, *_TABLES)), None)
+    return next((one.code for one in order if phrase in _key_phrases(one.code)), None)
 
 
 _TABLES: Final = (
@@ -162,7 +162,13 @@ def false_friends(text: str, language: str) -> frozenset[Phrase]:
     if len(spoken) == len(languages()):
         return frozenset()
     everyday = {(word,) for one in spoken for word in one.words.everyday}
-    return frozenset(everyday.difference(*(_said_in(one, *_TABLES) for one in spoken)))
+    return frozenset(everyday.difference(*(_key_phrases(one.code) for one in spoken)))
+
+
+@cache
+def _key_phrases(code: str) -> frozenset[Phrase]:
+    """Of a language, whatever they want. Kept: to cut them into words takes longer than all else that is asked of a message."""
+    return _said_in(lexicon.language(code), *_TABLES)
 
 
 def _covered(tokens: Sequence[str], form: Form) -> Phrase:
