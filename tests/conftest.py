@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -65,12 +66,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     thin_sweeps(items)
     modules: dict[str, dict[Path, int]] = {}
 
-    def kind(item: pytest.Item) -> str:
-        folder = item.path.relative_to(REPO / "tests").parts[0]
+    @cache
+    def kind(path: Path) -> str:
+        folder = path.relative_to(REPO / "tests").parts[0]
         return folder if folder == LAST else "waiting" if folder in WAITING else "computing"
 
     for item in items:
-        of_kind = modules.setdefault(kind(item), {})
+        of_kind = modules.setdefault(kind(item.path), {})
         of_kind.setdefault(item.path, len(of_kind))
     place = {
         path: (name == LAST, name == LAST and path.name not in LONG, number / len(of_kind))

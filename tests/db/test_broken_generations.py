@@ -38,7 +38,7 @@ BREAKS: dict[str, Reply] = {
     "blanks": Reply(pieces=("\n" * 500,) * 400),
     "junk": Reply(text="\ufffd\u200b\x00" * 500),
     "gigantic": Reply(pieces=tuple(f"w{n}" * 50 for n in range(4000))),
-    "gigantic at once": Reply(text=" ".join(str(n) for n in range(200_000))),
+    "gigantic at once": Reply(text=" ".join(map(str, range(200_000)))),
 }
 STRATEGIES = ("fast", "enhanced", "corrective", "react", "iterative", "planned")
 KINDS = ("cut", "stall_late")

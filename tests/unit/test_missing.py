@@ -6,8 +6,12 @@ import time
 
 import pytest
 
-from cairn.answer.missing import Subject, mentioned, misspelled, names_other_years, subjects
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.answer.missing import Subject, mentioned, misspelled, names_other_years, number_pattern, subjects, word_pattern
 from cairn.answer.refusal import not_mentioned
+from cairn.language.linear import needed_literal
 from cairn.strategies.missing_names import is_bound, refused_below
 from tests.waiting import patience
 
@@ -246,3 +250,34 @@ def test_an_answer_that_names_years_names_one_that_is_asked_about(question: str,
 def test_years_that_bound_a_period_need_not_stand_in_a_text_about_it(question: str, bound: bool) -> None:
     years = [one for one in subjects(question, "en") if one.kind == "year"]
     assert {is_bound(one, question) for one in years} == {bound}
+
+
+# --- what a pattern needs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        (word_pattern("Zanzibar"), "zanzibar"),
+        (word_pattern("Müller"), "ller"),
+        (word_pattern("Texas"), "texa"),
+        (word_pattern("Strasse"), "stra"),
+        (word_pattern("x-ray"), "ray"),
+        (number_pattern("12345"), "345"),
+        (r"main\.py", "main"),
+        ("(ab|cd)e?f{0,2}g[h]i+", "g"),
+        ("one|only", ""),
+        ("", ""),
+    ],
+)
+def test_a_literal_is_what_every_match_has(pattern: str, literal: str) -> None:
+    assert needed_literal(pattern) == literal
+
+
+NAMED = st.text(st.sampled_from("abcesuxyäöüßæéœ129-. "), min_size=2, max_size=12)
+
+
+@given(st.data(), NAMED.filter(lambda text: any(char.isalnum() for char in text)))
+def test_whatever_a_name_matches_has_its_literal(data: st.DataObject, name: str) -> None:
+    pattern = word_pattern(name)
+    assert needed_literal(pattern) in data.draw(st.from_regex(pattern))

@@ -99,3 +99,20 @@ def _most(repeated: str, least: int) -> int:
     else:
         most = WORD if re.fullmatch(repeated, "\x01") is None else TEXT
     return max(most, least)
+
+
+def needed_literal(pattern: str) -> str:
+    """The longest run of letters and digits (a-z, 0-9) that stands in all that the pattern matches, for what looks for that first,
+    which takes less; empty where there is none, and of alternatives."""
+    runs, depth = [""], 0
+    for token in _TOKEN.findall(pattern):
+        if token == "|" and not depth:
+            return ""
+        if not depth and token.isascii() and token.isalnum():
+            runs[-1] += token
+            continue
+        if _REPETITION.fullmatch(token):  # what stands before it may be left out
+            runs[-1] = runs[-1][:-1]
+        runs.append("")
+        depth += (token[0] == "(" and token[-1] != ")") - (token == ")")
+    return max(runs, key=len)

@@ -17,6 +17,7 @@ from cairn.domain.plan import Vocabulary
 from cairn.domain.principal import Principal
 from cairn.language.identify import CONFIGURATIONS
 from cairn.language.lexicon import every
+from cairn.language.linear import needed_literal
 from cairn.language.text import fold_line
 
 SQL = load_queries("holdings")
@@ -85,7 +86,8 @@ async def find_mentioned(
 ) -> frozenset[str]:
     """Those of the patterns (cairn/answer/missing.py) that something in the collection matches. Reads all of it for what
     nothing matches."""
-    rows = await connection.fetch(SQL["mentioned"], principal.tenant_id, collection, list(patterns))
+    needed = [needed_literal(pattern) for pattern in patterns]
+    rows = await connection.fetch(SQL["mentioned"], principal.tenant_id, collection, list(patterns), needed)
     return frozenset(row["pattern"] for row in rows)
 
 
