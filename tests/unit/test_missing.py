@@ -5,11 +5,18 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.answer.missing import Subject, mentioned, misspelled, names_other_years, number_pattern, subjects, word_pattern
+from cairn.answer.missing import (
+    Subject,
+    mentioned,
+    misspelled,
+    names_other_years,
+    number_pattern,
+    subjects,
+    word_pattern,
+)
 from cairn.answer.refusal import not_mentioned
 from cairn.language.linear import needed_literal
 from cairn.strategies.missing_names import is_bound, refused_below

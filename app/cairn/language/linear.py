@@ -102,8 +102,8 @@ def _most(repeated: str, least: int) -> int:
 
 
 def needed_literal(pattern: str) -> str:
-    """The longest run of letters and digits (a-z, 0-9) that stands in all that the pattern matches, for what looks for that first,
-    which takes less; empty where there is none, and of alternatives."""
+    """The longest run of letters and digits (a-z, 0-9) that stands in all that the pattern matches, for who looks for that first,
+    since it takes less; empty where there is none, and of alternatives."""
     runs, depth = [""], 0
     for token in _TOKEN.findall(pattern):
         if token == "|" and not depth:
