@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cairn.answer.answer_type import read_asked
+from cairn.answer.candidates import candidates
 from cairn.answer.confidence import SURE
 from cairn.answer.extract import name_others
-from cairn.answer.other_sides import asks_what_is_not, may_deny, supposes
+from cairn.answer.other_sides import _announcement, asks_what_is_not, may_deny, supposes
 from tests.unit.test_extract import ask, passage
 
 ALLOWED = "# Segments\n\nThese segments of a version are supported when updating:\n\n- major\n- minor\n- micro\n"
@@ -64,6 +65,18 @@ async def test_what_is_supported_is_not_answered_by_what_is_not() -> None:
     draft = await ask("Which segments of a version are supported when updating?", passage(DENIED), passage(ALLOWED))
     assert "major" in name_others(draft, "en").text.partition("Or perhaps")[0]
     assert "epoch" not in draft.text
+
+
+async def test_what_a_label_denies_is_no_answer_to_what_is_so() -> None:
+    denied = "# Formats\n\nNot read: formats of mail programs, which formats of archives there are.\n\n"
+    draft = await ask("Which formats are read?", passage(denied + "All that is read are the formats PDF and RTF.\n"))
+    assert "PDF" in draft.citations[0].quote
+
+
+@pytest.mark.parametrize(("letters", "is_label"), [(40, True), (41, False)])
+def test_a_sentence_before_a_colon_is_no_label(letters: int, is_label: bool) -> None:
+    [one] = candidates([passage("x" * letters + ": pictures and archives.")])
+    assert bool(_announcement(one)) == is_label
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,13 @@ def supposes(text: str) -> bool:
 
 
 def _announcement(one: Candidate) -> str:
-    """The line that announces what a candidate is one of, or the candidate where it is such a line."""
+    """The line that announces what a candidate is one of, or the candidate where it is such a line; else the label that it begins
+    with ("Not read: pictures, archives")."""
     if one.announces:
         return one.text
-    return one.path.rpartition(". ")[2] if one.path.endswith(":") else ""
+    if one.path.endswith(":"):
+        return one.path.rpartition(". ")[2]
+    return label[1] if (label := _LABEL.match(one.text)) else ""
+
+
+_LABEL: Final = re.compile(r"\A([^:.;!?\n]{1,40}):\W{0,3}\s")  # bound: tests/unit/test_other_sides.py
