@@ -20,6 +20,7 @@ class DatabaseProxy:
         self._flowing = asyncio.Event()
         self._cut = False
         self._trouble: Callable[[], float | None] = float
+        self._recovering = 0
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -48,8 +49,19 @@ class DatabaseProxy:
         """From now on each packet is delivered after so many seconds; None breaks its connection instead."""
         self._trouble = each
 
+    def recover(self, connections: int) -> None:
+        """Tell so many connections what a server tells that starts or recovers."""
+        self._recovering = connections
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        if self._recovering:
+            self._recovering -= 1
+            await reader.read(65536)
+            said = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is in recovery mode\0\0"
+            writer.write(b"E" + (len(said) + 4).to_bytes(4) + said)
+            writer.close()
+            return
         server_reader, server_writer = await asyncio.open_unix_connection(self._target)
         self._writers.add(server_writer)
         if self._cut:  # while this connection was on its way

@@ -19,6 +19,7 @@ import structlog
 
 from cairn.db.distribute import check_cluster, distribute_tables, refuse_access_lists
 from cairn.db.nodes import is_distributed
+from cairn.db.recovery import connect_when_up
 from cairn.db.schema import (
     LAST_COMMIT_WITH_OLDER,
     SERVER,
@@ -211,7 +212,7 @@ def _ahead(state: _State, source: SchemaSource) -> MigrationResult:
 async def _connection(dsn: str) -> AsyncIterator[Any]:
     """A session that is never left in a transaction. Turns database errors into one line."""
     try:
-        connection = await asyncpg.connect(dsn, server_settings=_SESSION, timeout=15)
+        connection = await connect_when_up(lambda: asyncpg.connect(dsn, server_settings=_SESSION, timeout=15))
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise DatabaseUnavailableError(f"cannot connect to PostgreSQL: {reason_of(error)}") from error
     try:

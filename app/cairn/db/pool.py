@@ -29,6 +29,7 @@ from cairn.db import replicas as reads
 from cairn.db.nodes import Node, Nodes, has_moved, is_distributed
 from cairn.db.pooler import STATEMENT_ERRORS, check_statements, is_between, statements_lost
 from cairn.db.queries import load_queries
+from cairn.db.recovery import RECOVERY_SECONDS, connect_when_up
 from cairn.db.replicas import Reader, Replica, ReplicaLostError, Replicas
 from cairn.db.roles import APP_ROLE, verify_role
 from cairn.domain.principal import Principal
@@ -313,9 +314,11 @@ async def _open_pool(
     prepared_statements: bool,
     also: Callable[[Any], Awaitable[None]] | None = None,
     node: Node | None = None,
+    seconds: float = 0.0,
 ) -> tuple[Any, bool]:
     """A pool of connections that serve, each asked for its rights and given to `also`, and whether a pooler lies between. `node`:
-    where they lead instead of the URL's host. Raises what `Database.open` raises."""
+    where they lead instead of the URL's host. `seconds`: how long a server that is coming up is waited for. Raises what
+    `Database.open` raises."""
 
     async def initialise(connection: Any) -> None:
         await _initialise(connection)
@@ -324,7 +327,8 @@ async def _open_pool(
 
     statements = {} if prepared_statements else {"statement_cache_size": 0}
     try:
-        pool = await asyncpg.create_pool(
+        opening = partial(
+            asyncpg.create_pool,
             dsn,
             min_size=1,
             max_size=max_size,
@@ -336,6 +340,7 @@ async def _open_pool(
             **statements,
             **(node._asdict() if node else {}),
         )
+        pool = await connect_when_up(opening, seconds=seconds)
         try:
             async with pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
                 pooled = await is_between(connection)
@@ -397,7 +402,9 @@ class Database:
         session of its own. `replicas`: URLs of standbys, connected to as soon as they can be; those more than
         `most_lag_seconds` behind answer nothing. Raises DatabaseUnavailableError when the server cannot be reached or refuses,
         UnsafeRoleError when it gives more rights than that, PreparedStatementsError when a pooler would lose statements."""
-        pool, pooled = await _open_pool(dsn, max_size=max_size, prepared_statements=prepared_statements)
+        pool, pooled = await _open_pool(
+            dsn, max_size=max_size, prepared_statements=prepared_statements, seconds=RECOVERY_SECONDS
+        )
         if pooled:
             log.info("database.pooled", prepared_statements=prepared_statements, listens="directly" if direct else "no")
         own_dsn = (direct if pooled else None) or dsn

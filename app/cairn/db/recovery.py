@@ -1,0 +1,31 @@
+"""A PostgreSQL that starts, or recovers after a crash, says so to whoever connects; who starts then waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Final, TypeVar
+
+import asyncpg
+
+T = TypeVar("T")
+
+RECOVERY_SECONDS: Final = 60.0
+"""What recovery after a crash takes, by the write-ahead log since the last checkpoint, on a slow disk."""
+_AGAIN_SECONDS: Final = 0.2
+
+
+async def connect_when_up(connect: Callable[[], Awaitable[T]], *, seconds: float = RECOVERY_SECONDS) -> T:
+    """What `connect` gives, asked again as long as the server answers that it cannot be connected to now (SQLSTATE 57P03).
+
+    Raises asyncpg.CannotConnectNowError where that takes longer than so many seconds, and at once all else that `connect` raises.
+    """
+    until = monotonic() + seconds
+    while True:
+        try:
+            return await connect()
+        except asyncpg.CannotConnectNowError:
+            if monotonic() >= until:
+                raise
+        await asyncio.sleep(_AGAIN_SECONDS)
