@@ -124,7 +124,7 @@ BREAKS = {
     "exactly one terminal event ends each run, and it is the last": "DELETE FROM rag.run_events WHERE terminal",
     "the end of a run is the one that its row says": "UPDATE rag.resumable_runs SET status = 'cancelled'",
     "no trace says that a run of a dead process goes on":
-        "UPDATE rag.runs SET outcome = 'running', started_at = date_trunc('day', started_at) WHERE kind = 'query'",
+        "UPDATE rag.runs SET outcome = 'running', started_at = started_at - interval '2 hours' WHERE kind = 'query'",
     "messages of a conversation are counted and without gaps": "DELETE FROM rag.messages WHERE role = 'user'",
     "a run says one question and one answer in its conversation at most":
         "INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id) SELECT "
