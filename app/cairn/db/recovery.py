@@ -10,6 +10,8 @@ from typing import Final, TypeVar
 import asyncpg
 import structlog
 
+from cairn.errors import reason_of
+
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
@@ -32,6 +34,6 @@ async def connect_when_up(connect: Callable[[], Awaitable[T]], *, seconds: float
             if monotonic() >= until:
                 raise
             if not told:
-                log.warning("database.waited_for", problem=str(error), seconds=seconds)
+                log.warning("database.waited_for", problem=reason_of(error), seconds=seconds)
             told = True
         await asyncio.sleep(_AGAIN_SECONDS)
