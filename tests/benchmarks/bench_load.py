@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from cairn.distribution import release
 from cairn.ingest.prepared_files import PartWriter, make_manifest
 from cairn.ingest.prepared_rows import row_of
 from cairn.service.bulk import load_prepared, open_folder
-from cairn.service.evaluation import code_version
 from cairn.service.jobs import build_indexes
 from cairn.settings import Settings
 from tests.benchmarks.corpus import DIMENSIONS, Corpus
@@ -35,7 +35,7 @@ MODEL = "all-MiniLM-L6-v2:int8"
 
 def write_corpus(folder: Path, chunks: int) -> float:
     """Megabytes of the files."""
-    writer = PartWriter(folder, make_manifest(Settings(), MODEL, DIMENSIONS, code_version()))
+    writer = PartWriter(folder, make_manifest(Settings(), MODEL, DIMENSIONS, release()))
     for one in Corpus(chunks, query_count=0).documents():
         writer.add(row_of(one.document, one.vectors.astype(np.float16), keep_original=True))
     writer.close()

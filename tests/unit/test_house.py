@@ -267,3 +267,39 @@ def test_a_sweep_is_not_left_out_as_a_whole() -> None:
         and held & LONG
     ]
     assert wrong == []
+
+
+def defined_in(tree: ast.Module) -> set[str]:
+    """Names that can be imported from a module; what stands in a branch or a `try` too."""
+    found = set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found.update(one.asname or one.name for one in names)
+    return found
+
+
+def test_what_no_suite_runs_finds_what_it_imports() -> None:
+    """Benchmarks and scripts: a name that moved would be noticed only by who needs them next."""
+    missing = []
+    for path in [*(ROOT / "tests" / "benchmarks").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] not in {
+                "cairn",
+                "tests",
+                "scripts",
+            }:
+                continue
+            place = ROOT / ("app" if node.module.startswith("cairn") else "") / node.module.replace(".", "/")
+            home = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
+            names = defined_in(ast.parse(home.read_text(encoding="utf-8"))) if home.exists() else set()
+            missing += [
+                f"{path.relative_to(ROOT)}: {node.module}.{one.name}"
+                for one in node.names
+                if one.name not in names and not list(place.glob(f"{one.name}.py")) and not (place / one.name).is_dir()
+            ]
+    assert not missing
