@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cairn.db.embedded import usable_memory
+from cairn.db.machine import unused_memory
 
 MEMORY_FOLDER = Path("/dev/shm")
 NAMES = "cairn-test-"
@@ -31,11 +31,9 @@ def quick_folder() -> Path | None:
     """The folder in memory, decided once a process; None: the machine is too small, has none, or starts no programs there."""
     try:
         room = os.statvfs(MEMORY_FOLDER)
-        information = Path("/proc/meminfo").read_text()
     except OSError:
         return None
-    unused = next((int(line.split()[1]) * 1024 for line in information.splitlines() if "MemAvailable" in line), 0)
-    fits = room.f_bavail * room.f_frsize >= ROOM_NEEDED and min(unused, usable_memory()) >= MEMORY_NEEDED
+    fits = room.f_bavail * room.f_frsize >= ROOM_NEEDED and unused_memory() >= MEMORY_NEEDED
     usable = not room.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) and os.access(MEMORY_FOLDER, os.W_OK | os.X_OK)
     if not (fits and usable and MEMORY_FOLDER.is_mount()):
         return None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn.db.embedded import GB, MB, size_settings, usable_memory
+from cairn.db.embedded import size_settings
+from cairn.db.machine import GB, MB, unused_memory, usable_memory
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,16 @@ def test_a_container_has_what_it_may_take(tmp_path: Path) -> None:
     none.write_text("max\n")
     assert usable_memory((none, tmp_path / "missing", limit)) == 300 * MB
     assert usable_memory((none,)) == usable_memory(()) > 300 * MB
+
+
+def test_a_build_may_take_half_of_the_machine() -> None:
+    assert size_settings(24 * GB, 4)["cairn.build_memory"] == "12288MB"
+
+
+def test_memory_that_nobody_uses_is_what_the_system_says(tmp_path: Path) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal:       64 kB\nMemAvailable:         48 kB\nBuffers: 2 kB\n")
+    assert unused_memory(told) == 48 * 1024
+    told.write_text(f"MemAvailable: {2**50} kB\n")
+    assert unused_memory(told) == usable_memory()
+    assert unused_memory(tmp_path / "missing") == usable_memory() // 2

@@ -43,6 +43,7 @@ from cairn.db.cluster import (
     socket_folder,
     write_access_rules,
 )
+from cairn.db.machine import GB, MB, usable_memory
 from cairn.db.supervisor import SupervisorConfig, try_lock
 from cairn.errors import EmbeddedServerError, reason_of
 
@@ -55,10 +56,6 @@ _LOW_BYTES = 200_000_000
 """A dozen segments of the write-ahead log."""
 _PATIENCE_SECONDS = 10.0
 """How long a newcomer waits for a server that is supervised and does not come up, before it says why."""
-MB = 2**20
-GB = 2**30
-CGROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Version 2 and 1; inside a container they are its own."""
 _SETTINGS = {
     "listen_addresses": "",
     "cluster_name": CLUSTER_NAME,
@@ -234,28 +231,18 @@ def _launch(place: ClusterFolders, durable: bool) -> None:
         raise EmbeddedServerError(f"PostgreSQL did not start on {place.data}: {said}")
 
 
-def usable_memory(cgroups: tuple[Path, ...] = CGROUPS) -> int:
-    """Bytes that the machine has, or the container may take."""
-    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for file in cgroups:
-        try:
-            limits.append(int(file.read_text()))
-        except (OSError, ValueError):  # "max", or no such file
-            continue
-    return min(limits)
-
-
 def size_settings(memory: int, processors: int) -> dict[str, str]:
     """Settings of PostgreSQL for a share of so many bytes and processors.
 
     Less than on a machine of its own: the orchestrator, the models and whatever else its user runs are there too. An eighth as
-    shared buffers, taken from the system only as pages are read. A sixteenth to build an index: an HNSW graph (1.2 KB a chunk of
-    384 halves) that does not fit is finished on the disk. docs/production.md says what to set on a server of its own.
+    shared buffers, taken from the system only as pages are read. A sixteenth for whatever is maintained, and up to half for the one
+    build of a large HNSW index (cairn.db.build_memory). docs/production.md says what to set on a server of its own.
     """
     return {
         "shared_buffers": _megabytes(memory // 8, 128 * MB, 8 * GB),
         "effective_cache_size": _megabytes(memory // 2, 256 * MB, 64 * GB),
         "maintenance_work_mem": _megabytes(memory // 16, 64 * MB, 2 * GB),
+        "cairn.build_memory": f"{memory // 2 // MB}MB",
         "max_parallel_maintenance_workers": str(min(max(processors - 1, 1), 8)),
         "max_parallel_workers": str(min(max(processors, 2), 16)),
     }

@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import structlog
 
+from cairn.db.build_memory import graph_bytes, grant_memory
 from cairn.db.pool import translate
 from cairn.db.table_lock import table_lock
 from cairn.domain.job import PlannedIndex
@@ -111,6 +112,10 @@ def _own(index: PlannedIndex, settings: VectorSettings, how: str = "CONCURRENTLY
     )
 
 
+def _graph_bytes(index: PlannedIndex, settings: VectorSettings) -> int:
+    return graph_bytes(index.chunk_count, index.dimensions, settings.m)
+
+
 def _parameters(settings: VectorSettings) -> str:
     """Of a build. As shipped: halfvec, recall@10 .983 at efSearch 80 on 100k x 384."""
     return f"WITH (m = {settings.m}, ef_construction = {settings.ef_construction})"
@@ -136,6 +141,7 @@ async def build_indexes(connection: Any, settings: VectorSettings) -> None:
     for row in await connection.fetch(_IN_USE, MAX_INDEXED_DIMENSIONS):
         index = PlannedIndex(**row, wanted=True, ready=True)
         await connection.execute(_CALL, index.tenant_id, index.collection_id, index.model_id, index.name)
+        await grant_memory(connection, index.name, _graph_bytes(index, settings))
         await _build_here(connection, index.name, _own(index, settings, how=""))
 
 
@@ -217,6 +223,7 @@ class VectorDdl:
 
     async def create(self, index: PlannedIndex, report: Report) -> None:
         """Build it while everybody reads and writes. Takes minutes for millions of chunks."""
+        await grant_memory(self._connection, index.name, _graph_bytes(index, self._settings))
         await self._build(index.name, _own(index, self._settings), report)
 
     async def _build(self, name: str, statement: str, report: Report) -> None:
