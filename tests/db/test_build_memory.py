@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from structlog.testing import capture_logs
 
-from cairn.db.build_memory import graph_bytes, grant_memory
+from cairn.db.build_memory import grant_memory, graph_bytes
 from cairn.db.machine import GB, MB
 from cairn.db.vector_indexes import vector_ddl
 from cairn.domain.job import PlannedIndex
@@ -25,7 +25,8 @@ async def test_a_graph_takes_what_is_reckoned(owner: Any, dimensions: int, m: in
     said: list[str] = []
     owner.add_log_listener(lambda _, message: said.append(message.message))
     await owner.execute(f"""
-        CREATE TEMP TABLE graphs AS SELECT ARRAY(SELECT random() + 0 * one FROM generate_series(1, {dimensions}))::halfvec({dimensions}) AS v
+        CREATE TEMP TABLE graphs AS
+        SELECT ARRAY(SELECT random() + 0 * one FROM generate_series(1, {dimensions}))::halfvec({dimensions}) AS v
         FROM generate_series(1, {2 * MB // (2 * dimensions + 32 * m)}) AS one;
         SET maintenance_work_mem = '2MB';
         CREATE INDEX ON graphs USING hnsw (v halfvec_cosine_ops) WITH (m = {m}, ef_construction = {2 * m})""")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from cairn.answer.answer_type import read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.confidence import SURE
-from cairn.answer.extract import name_others
-from cairn.answer.other_sides import _announcement, asks_what_is_not, may_deny, supposes
+from cairn.answer.extract import NEAR, name_others
+from cairn.answer.other_sides import _announcement, asks_what_is_not, may_deny, supposes, with_named_section_first
 from tests.unit.test_extract import ask, passage
 
 ALLOWED = "# Segments\n\nThese segments of a version are supported when updating:\n\n- major\n- minor\n- micro\n"
@@ -101,3 +102,28 @@ async def test_a_fact_is_not_taken_from_an_example_where_it_is_stated() -> None:
     draft = await ask(question, passage(example), passage(stated))
     assert draft.citations[0].quote == stated
     assert (await ask(question, passage(example))).confidence < SURE
+
+
+STRICT = (
+    "# Functions\n\n## strict_env\n\nTurns on strictness of the shell.\n\n"
+    "## unstrict_env\n\nTurns off strictness of the shell.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "best", "behind", "first"),
+    [
+        ("What does strict_env do?", "off", 1.3, "on"),
+        ("What does strict_env do?", "off", 1.5, "off"),  # too far behind
+        ("What does unstrict_env do?", "off", 1.3, "off"),
+        ("What does it do?", "off", 1.3, "off"),
+        ("What does loose_env do?", "off", 1.3, "off"),
+    ],
+)
+def test_what_stands_below_a_name_that_is_asked_for_comes_first(
+    question: str, best: str, behind: float, first: str
+) -> None:
+    found = candidates([passage(STRICT)])
+    scores = np.array([0.0 if f"Turns {best}" in one.text else -behind for one in found])
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    assert f"Turns {first}" in found[with_named_section_first(order, found, scores, question, 2 * NEAR)[0]].text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from cairn.answer.reading import (
     as_stretch,
     choose_places,
     cut_stretches,
+    is_figures_of_one_document,
     join_readings,
     nearest_cosines,
     read_candidates,
@@ -227,3 +229,15 @@ def test_nothing_grows_beyond_what_the_reader_knows(long: str) -> None:
     assert ids.count(5) <= QUESTION_TOKENS
     assert ids.count(6) < PATH_TOKENS
     assert 7 in ids, "the end of a path is nearest to the text"
+
+
+@pytest.mark.parametrize(
+    ("rows", "figures"),
+    [("| fast | 12 |", True), ("| `fast` | on | Runs twice as fast. |", False), ("| 12 | fast |", False)],
+)
+def test_rows_of_figures_alone_are_told_apart_by_words(rows: str, figures: bool) -> None:
+    table = f"| Name | Value | Meaning |\n| --- | --- | --- |\n{rows}\n"
+    one = candidates([passage(table)])[0]
+    assert is_figures_of_one_document(one, [passage(table)]) is figures
+    other = replace(passage("Text."), document_id=UUID(int=99))
+    assert not is_figures_of_one_document(one, [passage(table), other])

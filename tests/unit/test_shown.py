@@ -308,8 +308,33 @@ def test_what_points_back_to_its_heading_is_shown_with_the_heading(sentence: str
 
 
 def test_what_does_not_point_back_is_shown_without_its_heading() -> None:
-    text = f"# Variables\n\n{FILLER}\n\n## LG_PLACE\n\nA variable names a place.\n\n## LG_TIME\n\n{FILLER}"
+    text = f"# Variables\n\n{FILLER}\n\n## Places\n\nA variable names a place.\n\n## Times\n\n{FILLER}"
     assert shown(text, "A variable names a place.") == "A variable names a place. [1]"
+
+
+@pytest.mark.parametrize(
+    ("heading", "reads"),
+    [
+        ("LG_PLACE", "LG_PLACE"),
+        ("-n, --dry-run", "-n, --dry-run"),
+        ("--bwlimit BwTimetable", "--bwlimit BwTimetable"),
+        ("`hide_diff`", "`hide_diff`"),
+        ("[`LG_USER=<name>`](#LG_USER)", "`LG_USER=<name>`"),
+        ("layout python [<python_exe>]", "layout python [`<python_exe>`]"),
+        ("num_jobs()", "num_jobs()"),
+    ],
+)
+def test_what_is_said_of_an_option_is_shown_with_its_name(heading: str, reads: str) -> None:
+    text = f"# Options\n\n{FILLER}\n\n### {heading}\n\nSet to true to hide it.\n\nFalse is the default.\n\n### other\n\n{FILLER}"
+    assert shown(text, "Set to true to hide it.").startswith(f"**{reads}**\n\nSet to true to hide it. [1]")
+    long = text.replace("False is", f"{'Granite is old. ' * 60}\n\nFalse is")
+    assert shown(long, "False is the default.") == f"**{reads}**\n\nFalse is the default. [1]"
+
+
+@pytest.mark.parametrize("heading", ["Dry runs", "How to limit it", "Use of `sync`", f"`sync` {'and so on ' * 16}"])
+def test_a_heading_in_words_is_no_name(heading: str) -> None:
+    text = f"# Options\n\n{FILLER}\n\n### {heading}\n\nSet to true to hide it.\n\n### other\n\n{FILLER}"
+    assert shown(text, "Set to true to hide it.") == "Set to true to hide it. [1]"
 
 
 NESTED: Final = "\n".join(
@@ -540,3 +565,21 @@ def test_a_placeholder_is_code() -> None:
     assert shown(in_long_section("Run it on <your host> or sftp:<user>@<host>:/srv now."), "Run it") == (
         "Run it [1] on `<your host>` or `sftp:<user>@<host>:/srv` now."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted", "begun", "first"),
+    [
+        ("transfers a lot.\n\nUse the flag.\n\nIt is quick.", "Use the flag.", True, "Use the flag."),
+        ("transfers a lot. Use the flag. It is quick.", "It is quick.", True, "Use the flag."),
+        ("transfers a lot.\n\nUse the flag.", "Use the flag.", False, "transfers a lot."),
+        ("transfers a lot. Use the flag.", "transfers a lot.", True, "transfers a lot."),
+        ("Transfers a lot. Use the flag.", "Use the flag.", True, "Transfers a lot."),
+    ],
+)
+def test_the_rest_of_a_sentence_that_began_elsewhere_is_not_shown(
+    text: str, quoted: str, begun: bool, first: str
+) -> None:
+    start = text.index(quoted)
+    around = surroundings(text, (start, start + len(quoted)), begun=begun)
+    assert as_markdown(around).startswith(first)

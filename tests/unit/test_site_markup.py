@@ -224,3 +224,39 @@ def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
     assert [line for line in text.split("\n") if line.strip()] == [
         "**Linux**", "Use apt.", "**macOS**", "Use brew.", "Note: It is loud.", "```jinja", "{% if x %}", "```", "    {% if y %}",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("`walk allow [PATH]`\n: Grants it\npermission.\n", "**`walk allow [PATH]`**\n\nGrants it\npermission.\n"),
+        ("Apple\n:   A fruit.\n\n    Of a tree.\n\n:   A maker.\n\nPear\n:   A fruit.\n",
+         "**Apple**\n\nA fruit.\n\nOf a tree.\n\nA maker.\n\n**Pear**\n\nA fruit.\n"),
+        ("#### `X=<y>` {#X}\n\n: If this is set.\n\n    Off by default.\n\nEnd.\n\n    code\n",
+         "#### `X=<y>`\n\nIf this is set.\n\n  Off by default.\n\nEnd.\n\n    code\n"),
+        ("#### X\n: Set.\n", "#### X\n\nSet.\n"),
+        ("It is said in two\nlines\n: here.\n", "It is said in two\nlines\n: here.\n"),
+        ("- Item\n: no\n", "- Item\n: no\n"),
+        (": alone\n", ": alone\n"),
+        ("```\nTerm\n: code\n```\n", "```\nTerm\n: code\n```\n"),
+        (f"{'A long line ' * 20}\n: here\n", f"{'A long line ' * 20}\n: here\n"),
+    ],
+)  # fmt: skip
+def test_lists_of_definitions_are_terms_with_what_is_said_of_them(text: str, read: str) -> None:
+    assert plain_markup(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("`size`<sup>1.52.0</sup> is new", "`size` 1.52.0 is new"),
+        ("10<sup>6</sup>, the 1<sup>st</sup>, 10<sup>12</sup>", "106, the 1st, 1012"),
+        ("noted<sup>[4]</sup> <sup>beta</sup>", "noted [4] beta"),
+        (
+            "<table><tr><th>A<th>B</tr><tr><td>a<sup>beta</sup></td><td>m<sup>2</sup></td></tr></table>",
+            "| a beta | m2 |",
+        ),
+    ],
+)
+def test_what_is_raised_is_a_word_of_its_own_unless_it_is_short(text: str, read: str) -> None:
+    assert read in plain_markup(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from cairn.answer.quotation import placeholders_as_code
 from cairn.domain.answer import Draft
 from cairn.domain.document import landmark_at
 from cairn.domain.passage import Passage
@@ -58,4 +59,4 @@ def join_or(names: Sequence[str], language: str) -> str:
 
 def _line(name: str) -> str:
     """In one line, shortened."""
-    return " ".join(name.split())[:LONGEST_TITLE]
+    return placeholders_as_code(" ".join(name.split())[:LONGEST_TITLE])

@@ -44,7 +44,14 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
-from cairn.answer.other_sides import asks_what_is_not, may_deny, supposes, with_same_side_first, with_statement_first
+from cairn.answer.other_sides import (
+    asks_what_is_not,
+    may_deny,
+    supposes,
+    with_named_section_first,
+    with_same_side_first,
+    with_statement_first,
+)
 from cairn.answer.question_form import about_the_same, verdict
 from cairn.answer.quotation import (
     MOST_CHARS,
@@ -56,7 +63,7 @@ from cairn.answer.quotation import (
     without_white,
 )
 from cairn.answer.quotation_choice import score_quotations
-from cairn.answer.reading import UNREAD, ReadBy, is_row_of_one_document, read_candidates, score_read, with_reading
+from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
 from cairn.answer.row_asked import is_one_of_many
 from cairn.answer.sections_below import Section, as_list, sections_announced
@@ -122,7 +129,7 @@ async def extract(
         return not_found(question, passages, terms)
     measured = measure(terms, found, passages)
     words = score_quotations(measured) - SAID * _stands_in(said, found)
-    if by and is_row_of_one_document(found[int(words.argmax())], passages):
+    if by and is_figures_of_one_document(found[int(words.argmax())], passages):
         by = None
     read = await read_candidates(question, found, words, passages, by) if by else None
     scores = words if read is None else score_read(read)
@@ -130,6 +137,7 @@ async def extract(
     order = with_sum_first(order, found, scores, terms, passages)
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
+    order = with_named_section_first(order, found, scores, question, 2 * NEAR)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
@@ -463,7 +471,7 @@ def _list_around(made: Excerpt, passage: Passage, room: int) -> ShownPart | None
     """The list, code or table that a quotation stands in or announces, with what introduces it, where there is room."""
     if not room or made.kind == "row" or is_code_type(passage.media_type):
         return None
-    around = surroundings(passage.content, made.spans[-1], said_briefly=True)
+    around = surroundings(passage.content, made.spans[-1], said_briefly=True, begun=passage.start > 0)
     start, end = around.span
     holds = any(block.kind in ("list", "code", "table") for block in around.blocks)
     return around if holds and end - start <= room else None
@@ -496,12 +504,12 @@ def quoted_draft(
     text = best.cited(first)
     around, inside, elsewhere = None, list[tuple[int, Excerpt]](), list(further)
     if not is_code_type(passage.media_type):
-        row = best.kind == "row"
-        around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly)
+        row, begun = best.kind == "row", passage.start > 0
+        around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly, begun=begun)
         below = () if all(one.start < passage.start + around.span[1] for one in below) else below
         if below:
             introduction = passage.content[: max(below[0].start - passage.start, 0)]
-            around = surroundings(introduction, best.spans[-1], said_briefly=asked.said_briefly)
+            around = surroundings(introduction, best.spans[-1], said_briefly=asked.said_briefly, begun=begun)
         places = [(_place_in(around, one, passages, passage), one) for one in further]
         elsewhere = [one for place, one in places if place is None]
         read_from = 0 if row else best.spans[0][1]

@@ -216,6 +216,11 @@ def _statement_opening(text: str) -> str | None:
     return tokens[0].word if any(token.folded in _QUESTION_WORDS for token in tokens[2:]) else None
 
 
+def named_identifiers(question: str) -> tuple[Subject, ...]:
+    """What a question names that is written as no word is."""
+    return tuple(_identifiers(question))
+
+
 def _identifiers(text: str) -> Iterator[Subject]:
     """What is written as no word is ("max_connections", "GeventScheduler", "HTTP/2"), a name wherever it stands; none of few
     letters with a number, for which texts have other words ("Q4", "10-K")."""

@@ -13,6 +13,7 @@ from typing import Final
 from cairn.answer.answer_type import Asked, denies
 from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
+from cairn.answer.missing import mentioned, named_identifiers
 from cairn.language.identify import by_words
 from cairn.language.lexicon import any_of, languages
 from cairn.language.linear import bounded
@@ -66,6 +67,19 @@ def with_statement_first(
     if not asked.anything or not supposes(found[order[0]].text):
         return list(order)
     return _with_fitting_first(order, scores, [not supposes(found[at].text) for at in order], near)
+
+
+def with_named_section_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, near: float
+) -> list[int]:
+    """Where the question names an identifier ("strict_env") of which the best place and the line above it say nothing, the first
+    one first that stands below a heading with it, and is nearly as good: to a model, "unstrict_env" is much the same."""
+    above = [found[at].path.rpartition(". ")[2] for at in order]
+    for name in named_identifiers(question):
+        if not mentioned(name, f"{above[0]} {found[order[0]].text}"):
+            fits = [mentioned(name, one) for one in above]
+            return _with_fitting_first(order, scores, fits, near)
+    return list(order)
 
 
 def _with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:

@@ -315,5 +315,5 @@ def label_place(made: Citation, say: Replies) -> str:
     title = made.title or made.external_id
     if made.page is not None:
         return f"{title}, {say.page.format(n=made.page)}"
-    section = made.headings[-1] if made.headings else ""
+    section = placeholders_as_code(made.headings[-1]) if made.headings else ""
     return f"{title}, {section}" if section and section != title else title

@@ -156,10 +156,13 @@ def join_readings(
     return ReadCandidates(words, cosines, ranks, stretch, unit, read)
 
 
-def is_row_of_one_document(best: Candidate, passages: Sequence[Passage]) -> bool:
-    """Whether the best candidate by words is a row of a table, and all passages are of one document. Then words choose: rank and
-    cosine tell rows of one table apart as little as the reader does (docs/adr/0095-a-reader-of-our-own.md)."""
-    return best.cells is not None and len({passage.document_id for passage in passages}) == 1
+def is_figures_of_one_document(best: Candidate, passages: Sequence[Passage]) -> bool:
+    """Whether the best candidate by words is a row of figures, and all passages are of one document. Then words choose: rank and
+    cosine tell rows of one table apart as little as the reader does (docs/adr/0095-a-reader-of-our-own.md). What a row says in
+    words is read as any sentence is."""
+    if best.cells is None or len({passage.document_id for passage in passages}) > 1:
+        return False
+    return any(character.isdigit() for cell in best.cells.row.cells[1:] for character in cell)
 
 
 async def read_candidates(

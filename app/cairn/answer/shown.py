@@ -37,6 +37,8 @@ LONGEST_STEP: Final = 200  # bound: tests/unit/test_edges_shown.py
 """Of code in an item that is told with the sentence that announces it, fences included."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
+HEADING_NAMES: Final = 160  # bound: tests/unit/test_shown.py
+"""Of a heading that is a name, with its marks and where it leads to."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
 """Up to the end of what a sentence announces: half a list says as little as none."""
 NEAR: Final = 5  # bound: tests/unit/test_edges_shown.py
@@ -68,7 +70,9 @@ class ShownPart:
     introduced: Span | None = None
 
 
-def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False) -> ShownPart:
+def surroundings(
+    content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False, begun: bool = False
+) -> ShownPart:
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
@@ -79,7 +83,8 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     introduces, or with what it speaks of ("This directive ..."), be it the heading; what is said of a term with the term; and the
     list or code that the section leads to, or else the code that it begins with. That, and how items begin, is left out where
     what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one
-    whose options it tells. `row`: of a row its table alone, as far as there is room.
+    whose options it tells. `row`: of a row its table alone, as far as there is room. `begun`: the content begins inside of its
+    document, perhaps in the middle of a sentence, of which the rest is not shown.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -104,6 +109,8 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
+    if begun and not row:
+        span = _without_rest_of_sentence(text, blocks, span[0], quoted[0]), span[1]
     if lead and lead.end <= span[0] and span[1] - lead.start <= MOST_SHOWN:
         span, lead = (lead.start, span[1]), None
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
@@ -111,6 +118,15 @@ def surroundings(content: str, quoted: Span, *, row: bool = False, said_briefly:
     lead = lead if lead and lead.end <= start else None
     introduced = None if row or said_briefly else _introduction_above(text, blocks, at, start)
     return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced)
+
+
+def _without_rest_of_sentence(text: str, blocks: Sequence[Block], start: int, quoted: int) -> int:
+    """Where what is shown begins without the end of a sentence of which the beginning is in another passage."""
+    first = blocks[0]
+    if start != first.start or first.kind != "prose" or not text[start].islower():
+        return start
+    places = [piece[0] for piece in _pieces(text, first)] + [block.start for block in blocks[1:]]
+    return next((place for place in places if start < place <= quoted), start)
 
 
 def _without_empty_end(text: str, blocks: Sequence[Block], end: int, quoted: int) -> int:
@@ -369,11 +385,13 @@ _ABOUT_ANOTHER: Final = _POINTS_BACK | every(lambda one: one.carry.pronouns)
 
 def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | None]:
     """Where what is shown begins, with the heading that it points back to, or the term that it says something of; and the term,
-    or what the item begins with, where that stands further above."""
+    the heading that is a name, or what the item begins with, where that stands further above."""
     at = block_at(list(blocks), start)
     if at is None:
         return start, None
     block = blocks[at]
+    if (heading := _name_above(text, blocks, at)) and block.kind != "table":
+        return (heading[0], None) if start == block.start and blocks[at - 1].start == heading[0] else (start, heading)
     if block.kind == "list":
         return start, _beginning_of_item(text, block, start)
     before = blocks[at - 1] if at else None
@@ -386,6 +404,17 @@ def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | 
     if before.kind == "prose" and _only_names(text[before.start : before.end]):
         return (before.start, None) if start == block.start else (start, (before.start, before.end))
     return start, None
+
+
+_IS_NAME: Final = re.compile(r"#{1,6}[ \t]+\[?(?:`|--?[a-z]|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}[\[<{])")
+
+
+def _name_above(text: str, blocks: Sequence[Block], at: int) -> Span | None:
+    """The heading of a section, where it is the name of an option, a variable or a function: "Set to true to hide it." says
+    nothing without it."""
+    heading = next((block for block in reversed(blocks[:at]) if block.kind == "heading"), None)
+    named = heading is not None and heading.end - heading.start <= HEADING_NAMES and _IS_NAME.match(text, heading.start)
+    return (heading.start, heading.end) if heading and named else None
 
 
 def _beginning_of_item(text: str, block: Block, start: int) -> Span | None:
@@ -552,7 +581,7 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
         return _table(around.content, block, (start, end))
     text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
     if block.kind == "heading":
-        return f"**{with_code_only(text.strip('#= -'))}**"
+        return f"**{with_code_only(text.lstrip('# ').rstrip('#= -'))}**"
     return "\n".join(_cut_list(around, block, [*_lines(text)], (start, end)) if block.items else _lines(text))
 
 

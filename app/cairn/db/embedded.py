@@ -235,8 +235,8 @@ def size_settings(memory: int, processors: int) -> dict[str, str]:
     """Settings of PostgreSQL for a share of so many bytes and processors.
 
     Less than on a machine of its own: the orchestrator, the models and whatever else its user runs are there too. An eighth as
-    shared buffers, taken from the system only as pages are read. A sixteenth for whatever is maintained, and up to half for the one
-    build of a large HNSW index (cairn.db.build_memory). docs/production.md says what to set on a server of its own.
+    shared buffers, taken from the system only as pages are read. A sixteenth for whatever is maintained, and up to half for
+    the one build of a large HNSW index (cairn.db.build_memory). docs/production.md says what to set on a server of its own.
     """
     return {
         "shared_buffers": _megabytes(memory // 8, 128 * MB, 8 * GB),

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from cairn.db.build_memory import graph_bytes, grant_memory
+from cairn.db.build_memory import grant_memory, graph_bytes
 from cairn.db.pool import translate
 from cairn.db.table_lock import table_lock
 from cairn.domain.job import PlannedIndex

@@ -43,6 +43,8 @@ _RUNNING: Final = frozenset(("p", "dd", "figcaption"))
 _EMPTY_TAB: Final = re.compile(r"\s{0,200}</TabItem\s{0,9}>")
 _SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
+_SHORT_RAISED: Final = re.compile(r"\s{0,9}\w{1,2}\s{0,9}<")
+"""A power, an ordinal, a note's number: part of the word before it."""
 _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
@@ -162,6 +164,8 @@ class _Walk:
             return self._heading(tag, name, closes=closes)
         elif name == "code":
             self._write("`")
+        elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
+            self._write(" ")  # "`option`<sup>1.52.0</sup>"
         elif name == "br":
             self._break("\n")
         elif name == "li" and not closes:
@@ -256,7 +260,11 @@ class _HtmlTable:
             self.in_head = not closes
         elif name == "code":
             self._text("`")
-        elif name in _BLOCKS or name == "br":
+        elif (
+            (name == "sup" and not closes and not _SHORT_RAISED.match(tag.string, tag.end()))
+            or name in _BLOCKS
+            or name == "br"
+        ):
             self._text(" ")
         elif name not in _KNOWN:
             self._text(tag[0])

@@ -63,6 +63,9 @@ _ALSO: Final = {
 _DOCSTRINGS: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,20}")
 """What mkdocstrings puts the documentation of code in the place of, behind `:::`."""
 _ICON: Final = r"(?:material|octicons|fontawesome|simple)-[a-z0-9-]{1,60}|white_check_mark|heavy_check_mark|x"
+_DEFINITION: Final = re.compile(r":(?P<gap>[ \t]{1,4})(?=\S)")
+"""What a term in the line above it means, as Python-Markdown and Pandoc write it."""
+_TERM: Final = 200
 _SIGN: Final = re.compile(
     rf"(?P<code>`[^`\n]*`)|:(?P<icon>{_ICON}):(?P<gap>[ \t]?)"
     r"|(?<!\w)\+\+(?:\"(?P<key>[^\"\n]{1,60})\"|(?P<keys>[a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5}))\+\+"
@@ -95,7 +98,7 @@ _MYST: Final = re.compile(
 )
 """A directive, a target or a role."""
 _MARKS: Final = (
-    "<", "{", ":::", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
+    "<", "{", ":::", "\n: ", "\n:\t", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
     "++", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
@@ -174,6 +177,7 @@ class _Blocks:
         self.label = ""  # of the block that begins, for its first words
         self.tabs: list[tuple[int, str]] = []  # how deep they are and what they are called, before they say anything
         self.in_options = False
+        self.set_in = 0  # how far what is said of a term is indented
         self.at_top = True
         self.no_comment_ends = False
         self.remark = _REMARK if _is_myst(text) else _LICENCE
@@ -426,7 +430,37 @@ class _Blocks:
             self._skip_statement()
             return
         self.at_top = self.at_top and not bare
-        self._labelled(without_attributes(self._uncommented(line), self.text, self.at))
+        self._labelled(self._defined(without_attributes(self._uncommented(line), self.text, self.at)))
+
+    def _defined(self, line: str) -> str:
+        """The line without the mark and the indentation of what is said of a term; the term is made one that stands out."""
+        if found := _DEFINITION.match(line):
+            if self._name_term():
+                self.set_in = len(found[0])
+                return line[found.end() :]
+        elif self.set_in and line.strip():
+            indent = len(line) - len(line.lstrip(" "))
+            if not indent and self.prose and not self.prose[-1].strip():
+                self.set_in = 0
+            return line[min(indent, self.set_in) :]
+        return line
+
+    def _name_term(self) -> bool:
+        """Whether the last line, over an empty one at most, is a term or a heading, or something is said of one already."""
+        at = len(self.prose) - 1
+        if at > 0 and not self.prose[at].strip():
+            at -= 1
+        term = self.prose[at].strip() if at >= 0 else ""
+        if not term or len(term) > _TERM:
+            return False
+        alone = at == 0 or not self.prose[at - 1].strip()
+        if not self.set_in and not term.startswith("#") and alone and not _NO_PARAGRAPH.match(term):
+            self.prose[at] = f"{render.run_in(term)}\n\n"
+        elif not self.set_in and not term.startswith("#"):
+            return False
+        elif self.prose[-1].strip():
+            self.prose.append("\n")
+        return True
 
     def _uncommented(self, line: str) -> str:
         """The line without comments; reading goes on behind it, or behind the comment that begins in it."""
