@@ -331,6 +331,22 @@ def test_what_is_said_of_an_option_is_shown_with_its_name(heading: str, reads: s
     assert shown(long, "False is the default.") == f"**{reads}**\n\nFalse is the default. [1]"
 
 
+@pytest.mark.parametrize(
+    ("text", "heading", "reads"),
+    [
+        ("It limits what is sent.", "--limit RATE", "**--limit RATE**\n\nIt limits what is sent."),
+        ("It limits what is sent.", "Limits", "It limits what is sent."),
+        ("It limits what is sent.", "", "It limits what is sent."),
+        ("# X\n\nMore.\n\n## Of it\n\nIt limits what is sent.", "--limit RATE", "It limits what is sent."),
+        ("# `walk`\n\nIt limits what is sent.", "", "It limits what is sent."),
+    ],
+)
+def test_a_name_in_an_earlier_passage_is_shown_too(text: str, heading: str, reads: str) -> None:
+    start = text.index("It limits")
+    assert as_markdown(surroundings(text, (start, len(text)), begun=True, heading=heading)).endswith(reads)
+    assert as_markdown(surroundings(text, (start, len(text)), begun=True, heading=heading)).count("**") in (0, 2)
+
+
 @pytest.mark.parametrize("heading", ["Dry runs", "How to limit it", "Use of `sync`", f"`sync` {'and so on ' * 16}"])
 def test_a_heading_in_words_is_no_name(heading: str) -> None:
     text = f"# Options\n\n{FILLER}\n\n### {heading}\n\nSet to true to hide it.\n\n### other\n\n{FILLER}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from statistics import fmean
 from textwrap import indent
@@ -504,12 +505,16 @@ def quoted_draft(
     text = best.cited(first)
     around, inside, elsewhere = None, list[tuple[int, Excerpt]](), list(further)
     if not is_code_type(passage.media_type):
-        row, begun = best.kind == "row", passage.start > 0
-        around = surroundings(passage.content, best.spans[-1], row=row, said_briefly=asked.said_briefly, begun=begun)
+        row = best.kind == "row"
+        show = partial(
+            surroundings, quoted=best.spans[-1], row=row, said_briefly=asked.said_briefly, begun=passage.start > 0,
+            heading=passage.headings[-1] if passage.headings[1:] else "",
+        )  # fmt: skip
+        around = show(passage.content)
         below = () if all(one.start < passage.start + around.span[1] for one in below) else below
         if below:
             introduction = passage.content[: max(below[0].start - passage.start, 0)]
-            around = surroundings(introduction, best.spans[-1], said_briefly=asked.said_briefly, begun=begun)
+            around = show(introduction)
         places = [(_place_in(around, one, passages, passage), one) for one in further]
         elsewhere = [one for place, one in places if place is None]
         read_from = 0 if row else best.spans[0][1]

@@ -59,7 +59,7 @@ class ShownPart:
     """Of a quotation in a passage. `span` holds it; `blocks` are those that `span` has a part of. `above`: a term, or what an
     item begins with, that stands before it, and that it says something of; `lead`: the code that its section is about.
     `outlined`: what is left out of a list is told by the first sentence of each item; `introduced`: what introduces a list
-    that is not shown from its beginning."""
+    that is not shown from its beginning; `named`: the name that its section has as a heading, in an earlier passage."""
 
     content: str
     span: Span
@@ -68,10 +68,11 @@ class ShownPart:
     lead: Block | None = None
     outlined: bool = False
     introduced: Span | None = None
+    named: str = ""
 
 
 def surroundings(
-    content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False, begun: bool = False
+    content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False, begun: bool = False, heading: str = ""
 ) -> ShownPart:
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
@@ -84,7 +85,7 @@ def surroundings(
     list or code that the section leads to, or else the code that it begins with. That, and how items begin, is left out where
     what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one
     whose options it tells. `row`: of a row its table alone, as far as there is room. `begun`: the content begins inside of its
-    document, perhaps in the middle of a sentence, of which the rest is not shown.
+    document, perhaps in the middle of a sentence, of which the rest is not shown. `heading`: in force where the content begins.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -117,7 +118,8 @@ def surroundings(
     inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
     lead = lead if lead and lead.end <= start else None
     introduced = None if row or said_briefly else _introduction_above(text, blocks, at, start)
-    return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced)
+    named = heading if not row and _is_named(heading) and all(one.kind != "heading" for one in blocks[:at]) else ""
+    return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced, named)
 
 
 def _without_rest_of_sentence(text: str, blocks: Sequence[Block], start: int, quoted: int) -> int:
@@ -406,15 +408,20 @@ def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | 
     return start, None
 
 
-_IS_NAME: Final = re.compile(r"#{1,6}[ \t]+\[?(?:`|--?[a-z]|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}[\[<{])")
+_IS_NAME: Final = re.compile(r"\A(?:#{1,6}[ \t]+)?\[?(?:`|--?[a-z]|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}[\[<{])")
 
 
 def _name_above(text: str, blocks: Sequence[Block], at: int) -> Span | None:
     """The heading of a section, where it is the name of an option, a variable or a function: "Set to true to hide it." says
-    nothing without it."""
+    nothing without it. That of a whole document is its title."""
     heading = next((block for block in reversed(blocks[:at]) if block.kind == "heading"), None)
-    named = heading is not None and heading.end - heading.start <= HEADING_NAMES and _IS_NAME.match(text, heading.start)
-    return (heading.start, heading.end) if heading and named else None
+    is_name = heading is not None and heading.level > 1 and _is_named(text[heading.start : heading.end])
+    return (heading.start, heading.end) if heading and is_name else None
+
+
+def _is_named(heading: str) -> bool:
+    """Whether a heading is the name of an option, a variable or a function, and not in words."""
+    return len(heading) <= HEADING_NAMES and _IS_NAME.match(heading) is not None
 
 
 def _beginning_of_item(text: str, block: Block, start: int) -> Span | None:
@@ -551,6 +558,8 @@ def as_markdown(around: ShownPart, marks: Mapping[int, str] | None = None) -> st
         code = as_code(around.content[slice(*around.lead.body)], around.lead.language)
         between = around.content[around.lead.end : around.span[0]].strip()
         parts.insert(0, f"{code}\n\n…" if between else code)
+    if around.named:
+        parts.insert(0, f"**{with_code_only(around.named)}**")
     text = "\n\n".join(filter(None, parts))
     said = [(marks or {})[place] for place in places]
     if text.count(_MARK) != len(said):  # one was in a tag or an address, and went with it
