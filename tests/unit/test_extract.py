@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -508,3 +509,11 @@ async def test_code_among_what_else_may_answer_stays_a_block() -> None:
         "When is the crane of the harbour oiled?", passage("The crane of the harbour is oiled daily."), passage(shell)
     )
     assert [shown for _, shown in draft.others] == ["\n  ```\n  oil `date` crane\n  oil harbour crane\n  ```\n "]
+
+
+async def test_code_of_a_passage_that_begins_in_a_line_is_quoted_from_the_next_one() -> None:
+    text = "RATE          what is sent to the archive\n    --keep N      how many are kept in the archive\n```\n\nMore."
+    whole, cut = passage(text), replace(passage(text), start=400)
+    for one, first in ((whole, "RATE"), (cut, "--keep N")):
+        draft = await ask("How many are kept in the archive?", one)
+        assert draft.citations[0].quote.strip().startswith(first)

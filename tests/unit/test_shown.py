@@ -591,6 +591,13 @@ def test_a_placeholder_is_code() -> None:
         ("transfers a lot.\n\nUse the flag.", "Use the flag.", False, "transfers a lot."),
         ("transfers a lot. Use the flag.", "transfers a lot.", True, "transfers a lot."),
         ("Transfers a lot. Use the flag.", "Use the flag.", True, "Transfers a lot."),
+        (
+            "    RATE  what is sent\n    --size NUMBER  what is kept\n",
+            "    --size NUMBER",
+            True,
+            "…\n\n```\n--size NUMBER",
+        ),
+        ("    RATE  what is sent\n    --size NUMBER  what is kept\n", "    --size NUMBER", False, "```\nRATE"),
     ],
 )
 def test_the_rest_of_a_sentence_that_began_elsewhere_is_not_shown(

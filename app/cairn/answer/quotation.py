@@ -15,7 +15,7 @@ from cairn.domain.answer import Citation
 from cairn.domain.passage import Passage
 from cairn.language.lexicon import Replies, every
 from cairn.language.linear import bounded
-from cairn.language.sentences import Kind, Span
+from cairn.language.sentences import Kind, Span, Unit
 from cairn.language.tables import describe_row
 from cairn.language.text import fold
 from cairn.language.tokens import terms as words_of
@@ -82,7 +82,7 @@ def quote(
     if candidate.cells is not None:
         return _quote_row(at, candidate, candidate.cells, terms, content)
     if unit.kind == "code":
-        span = _code_span(content, (unit.start, unit.end), terms)
+        span = _code_span(content, (_first_line(passages[candidate.rank], unit), unit.end), terms)
         return Excerpt(at, candidate.rank, (span,), "code", content[slice(*span)])
     span = (unit.start, unit.end)
     if unit.kind == "prose":
@@ -191,6 +191,13 @@ def _best_clauses(content: str, span: Span, terms: QuestionTerms) -> Span:
         return start, cut if cut > start else start + MOST_CHARS
     body = content[worth[0] : worth[1]]
     return worth[0], worth[0] + len(body.rstrip())
+
+
+def _first_line(passage: Passage, unit: Unit) -> int:
+    """Where code begins without the rest of a line that begins in the passage before."""
+    if passage.start == 0 or passage.content[: unit.start].strip():
+        return unit.start
+    return (passage.content.find("\n", unit.start, unit.end) + 1) or unit.start
 
 
 def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:

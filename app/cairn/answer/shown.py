@@ -123,8 +123,12 @@ def surroundings(
 
 
 def _without_rest_of_sentence(text: str, blocks: Sequence[Block], start: int, quoted: int) -> int:
-    """Where what is shown begins without the end of a sentence of which the beginning is in another passage."""
+    """Where what is shown begins without the end of a sentence, or of a line of code, of which the beginning is in another
+    passage."""
     first = blocks[0]
+    if start == first.start and first.kind == "code" and first.body[0] == start:
+        line = text.find("\n", start, quoted) + 1
+        return line or start
     if start != first.start or first.kind != "prose" or not text[start].islower():
         return start
     places = [piece[0] for piece in _pieces(text, first)] + [block.start for block in blocks[1:]]
