@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cairn.answer.across import extract_across
-from cairn.answer.answer_type import asking_words, may_say_sum, read_asked, says_sum
+from cairn.answer.answer_type import asking_words, holds_asked, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import candidates
 from cairn.answer.confidence import GUESS, Calibration
 from cairn.answer.evidence import question_terms
@@ -220,3 +220,16 @@ async def test_a_price_that_has_no_word_of_the_question_is_quoted_where_it_was_r
         "What does a certificate cost?", [passage(text)], WordEmbedder(), SETTINGS, by=by, calibration=SURE
     )
     assert draft.citations[0].quote == quoted
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "held"),
+    [
+        ("Who founded walkways-ngx?", "It goes on where Walkways-ng ended.", False),
+        ("who founded walkways?", "The founder of Walkways is Ada Byron.", True),
+        ("Who founded Walkways?", "It is the work of Walkways.", False),
+        ("Who founded Walkways?", "It is the work of Ada.", True),
+    ],
+)
+def test_a_name_that_the_question_has_in_small_letters_is_nobody_new(question: str, text: str, held: bool) -> None:
+    assert holds_asked(read_asked(question), question, text, frozenset()) is held

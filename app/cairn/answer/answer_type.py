@@ -194,4 +194,5 @@ def holds_asked(asked: Asked, question: str, text: str, words: frozenset[str]) -
         return True
     if asked.outcome and tells_outcome(text):
         return True
-    return asked.person and any(name.group() not in question for name in _NAME.finditer(text))
+    named = question.casefold()
+    return asked.person and any(name.group().casefold() not in named for name in _NAME.finditer(text))
