@@ -331,6 +331,13 @@ def test_what_is_said_of_an_option_is_shown_with_its_name(heading: str, reads: s
     assert shown(long, "False is the default.") == f"**{reads}**\n\nFalse is the default. [1]"
 
 
+def test_the_term_is_nearer_than_the_name_of_the_section() -> None:
+    terms = f"**fast**\n\nWalks fast.\n\n**slow**\n\nWalks slowly.\n\n**far**\n\n{FILLER}"
+    assert shown(f"# Options\n\n{FILLER}\n\n## `walk`\n\n{terms}", "Walks slowly.").endswith(
+        "slow\n\nWalks slowly. [1]"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "heading", "reads"),
     [
@@ -347,7 +354,9 @@ def test_a_name_in_an_earlier_passage_is_shown_too(text: str, heading: str, read
     assert as_markdown(surroundings(text, (start, len(text)), begun=True, heading=heading)).count("**") in (0, 2)
 
 
-@pytest.mark.parametrize("heading", ["Dry runs", "How to limit it", "Use of `sync`", f"`sync` {'and so on ' * 16}"])
+@pytest.mark.parametrize(
+    "heading", ["Dry runs", "Use of [sync](#a)", "How to limit it", "Use of `sync`", f"`sync` {'and so on ' * 16}"]
+)
 def test_a_heading_in_words_is_no_name(heading: str) -> None:
     text = f"# Options\n\n{FILLER}\n\n### {heading}\n\nSet to true to hide it.\n\n### other\n\n{FILLER}"
     assert shown(text, "Set to true to hide it.") == "Set to true to hide it. [1]"

@@ -395,9 +395,16 @@ def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | 
     at = block_at(list(blocks), start)
     if at is None:
         return start, None
+    nearest = _pointed_to(text, blocks, at, start)
+    heading = _name_above(text, blocks, at) if nearest == (start, None) and blocks[at].kind != "table" else None
+    if heading is None:
+        return nearest
+    return (heading[0], None) if start == blocks[at].start and blocks[at - 1].start == heading[0] else (start, heading)
+
+
+def _pointed_to(text: str, blocks: Sequence[Block], at: int, start: int) -> tuple[int, Span | None]:
+    """The same, without headings that are names."""
     block = blocks[at]
-    if (heading := _name_above(text, blocks, at)) and block.kind != "table":
-        return (heading[0], None) if start == block.start and blocks[at - 1].start == heading[0] else (start, heading)
     if block.kind == "list":
         return start, _beginning_of_item(text, block, start)
     before = blocks[at - 1] if at else None
@@ -412,7 +419,10 @@ def _named(text: str, blocks: Sequence[Block], start: int) -> tuple[int, Span | 
     return start, None
 
 
-_IS_NAME: Final = re.compile(r"\A(?:#{1,6}[ \t]+)?\[?(?:`|--?[a-z]|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}[\[<{])")
+_IS_NAME: Final = re.compile(
+    r"\A(?:#{1,6}[ \t]+)?\[?(?:`|--?\w|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}(?:[<{]|\[(?![^\[\]\n]{0,200}\][(\[])))"
+)
+"""In backticks, an option, with an underscore, with what it takes or is set to; no link in words."""
 
 
 def _name_above(text: str, blocks: Sequence[Block], at: int) -> Span | None:
