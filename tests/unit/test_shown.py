@@ -322,6 +322,7 @@ def test_what_does_not_point_back_is_shown_without_its_heading() -> None:
         ("[`LG_USER=<name>`](#LG_USER)", "`LG_USER=<name>`"),
         ("layout python [<python_exe>]", "layout python [`<python_exe>`]"),
         ("num_jobs()", "num_jobs()"),
+        (f"`{'a' * 154}`", f"`{'a' * 154}`"),  # with its marks 160
     ],
 )
 def test_what_is_said_of_an_option_is_shown_with_its_name(heading: str, reads: str) -> None:
@@ -355,7 +356,7 @@ def test_a_name_in_an_earlier_passage_is_shown_too(text: str, heading: str, read
 
 
 @pytest.mark.parametrize(
-    "heading", ["Dry runs", "Use of [sync](#a)", "How to limit it", "Use of `sync`", f"`sync` {'and so on ' * 16}"]
+    "heading", ["Dry runs", "Use of [sync](#a)", "How to limit it", "Use of `sync`", f"`{'a' * 155}`"]
 )
 def test_a_heading_in_words_is_no_name(heading: str) -> None:
     text = f"# Options\n\n{FILLER}\n\n### {heading}\n\nSet to true to hide it.\n\n### other\n\n{FILLER}"

@@ -233,13 +233,15 @@ def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
         ("Apple\n:   A fruit.\n\n    Of a tree.\n\n:   A maker.\n\nPear\n:   A fruit.\n",
          "**Apple**\n\nA fruit.\n\nOf a tree.\n\nA maker.\n\n**Pear**\n\nA fruit.\n"),
         ("#### `X=<y>` {#X}\n\n: If this is set.\n\n    Off by default.\n\nEnd.\n\n    code\n",
-         "#### `X=<y>`\n\nIf this is set.\n\n  Off by default.\n\nEnd.\n\n    code\n"),
+         "#### `X=<y>`\n\nIf this is set.\n\nOff by default.\n\nEnd.\n\n    code\n"),
+        ("Pear\n: Of\n\n  - a tree\n    - old\n", "**Pear**\n\nOf\n\n- a tree\n  - old\n"),
         ("#### X\n: Set.\n", "#### X\n\nSet.\n"),
         ("It is said in two\nlines\n: here.\n", "It is said in two\nlines\n: here.\n"),
         ("- Item\n: no\n", "- Item\n: no\n"),
         (": alone\n", ": alone\n"),
         ("```\nTerm\n: code\n```\n", "```\nTerm\n: code\n```\n"),
-        (f"{'A long line ' * 20}\n: here\n", f"{'A long line ' * 20}\n: here\n"),
+        (f"{'a' * 200}\n: here\n", f"**{'a' * 200}**\n\nhere\n"),
+        (f"{'a' * 201}\n: here\n", f"{'a' * 201}\n: here\n"),
     ],
 )  # fmt: skip
 def test_lists_of_definitions_are_terms_with_what_is_said_of_them(text: str, read: str) -> None:
@@ -251,7 +253,7 @@ def test_lists_of_definitions_are_terms_with_what_is_said_of_them(text: str, rea
     [
         ("`size`<sup>1.52.0</sup> is new", "`size` 1.52.0 is new"),
         ("10<sup>6</sup>, the 1<sup>st</sup>, 10<sup>12</sup>", "106, the 1st, 1012"),
-        ("noted<sup>[4]</sup> <sup>beta</sup>", "noted [4] beta"),
+        ("noted<sup>[4]</sup> <sup>beta</sup>, 10<sup>123</sup>", "noted [4] beta, 10 123"),
         (
             "<table><tr><th>A<th>B</tr><tr><td>a<sup>beta</sup></td><td>m<sup>2</sup></td></tr></table>",
             "| a beta | m2 |",

@@ -51,7 +51,8 @@ def places(passages: Sequence[Passage], most: int) -> list[str]:
 def join_or(names: Sequence[str], language: str) -> str:
     """Names in quotation marks of the language: “a”, “b” or “c”."""
     say = replies(language)
-    quoted = [say.quotes.format(" › ".join(map(_line, name.split(" › ")))) for name in names]
+    lines = (" › ".join(map(_line, name.split(" › "))) for name in names)
+    quoted = [say.quotes.format(placeholders_as_code(line)) for line in lines]
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {say.alternative} {quoted[-1]}"
@@ -59,4 +60,4 @@ def join_or(names: Sequence[str], language: str) -> str:
 
 def _line(name: str) -> str:
     """In one line, shortened."""
-    return placeholders_as_code(" ".join(name.split())[:LONGEST_TITLE])
+    return " ".join(name.split())[:LONGEST_TITLE]

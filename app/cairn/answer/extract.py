@@ -508,7 +508,7 @@ def quoted_draft(
         row = best.kind == "row"
         show = partial(
             surroundings, quoted=best.spans[-1], row=row, said_briefly=asked.said_briefly, begun=passage.start > 0,
-            heading=passage.headings[-1] if passage.headings[1:] else "",
+            heading=passage.headings[-1] if passage.headings[1:] else "",  # one alone is the title
         )  # fmt: skip
         around = show(passage.content)
         below = () if all(one.start < passage.start + around.span[1] for one in below) else below

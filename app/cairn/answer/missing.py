@@ -100,7 +100,7 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     found += [*_years(text), *_numbers(text)]
     text = _FISCAL.sub(lambda match: " " * len(match.group()), text)
     spelled, first = _spelled_names(text, language), _statement_opening(text)
-    found += _identifiers(text)
+    found += named_identifiers(text)
     opening = first if first and not any(name.startswith(first) for name in spelled) else None
     for name in [*spelled, *([opening] if opening else [])]:
         words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
@@ -216,12 +216,7 @@ def _statement_opening(text: str) -> str | None:
     return tokens[0].word if any(token.folded in _QUESTION_WORDS for token in tokens[2:]) else None
 
 
-def named_identifiers(question: str) -> tuple[Subject, ...]:
-    """What a question names that is written as no word is."""
-    return tuple(_identifiers(question))
-
-
-def _identifiers(text: str) -> Iterator[Subject]:
+def named_identifiers(text: str) -> Iterator[Subject]:
     """What is written as no word is ("max_connections", "GeventScheduler", "HTTP/2"), a name wherever it stands; none of few
     letters with a number, for which texts have other words ("Q4", "10-K")."""
     for _, _, name in identifiers(tokens_of(text)):

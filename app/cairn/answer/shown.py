@@ -37,7 +37,7 @@ LONGEST_STEP: Final = 200  # bound: tests/unit/test_edges_shown.py
 """Of code in an item that is told with the sentence that announces it, fences included."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
 """Of a line that names what the paragraph below it is about."""
-HEADING_NAMES: Final = 160  # bound: tests/unit/test_shown.py
+LONGEST_NAME: Final = 160  # bound: tests/unit/test_shown.py
 """Of a heading that is a name, with its marks and where it leads to."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
 """Up to the end of what a sentence announces: half a list says as little as none."""
@@ -118,7 +118,7 @@ def surroundings(
     inside = tuple(block for block in blocks if block.start < span[1] and start < block.end)
     lead = lead if lead and lead.end <= start else None
     introduced = None if row or said_briefly else _introduction_above(text, blocks, at, start)
-    named = heading if not row and _is_named(heading) and all(one.kind != "heading" for one in blocks[:at]) else ""
+    named = heading if not row and _is_name(heading) and all(one.kind != "heading" for one in blocks[:at]) else ""
     return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced, named)
 
 
@@ -429,13 +429,14 @@ def _name_above(text: str, blocks: Sequence[Block], at: int) -> Span | None:
     """The heading of a section, where it is the name of an option, a variable or a function: "Set to true to hide it." says
     nothing without it. That of a whole document is its title."""
     heading = next((block for block in reversed(blocks[:at]) if block.kind == "heading"), None)
-    is_name = heading is not None and heading.level > 1 and _is_named(text[heading.start : heading.end])
-    return (heading.start, heading.end) if heading and is_name else None
+    if heading is None or heading.level == 1 or not _is_name(text[heading.start : heading.end]):
+        return None
+    return heading.start, heading.end
 
 
-def _is_named(heading: str) -> bool:
+def _is_name(heading: str) -> bool:
     """Whether a heading is the name of an option, a variable or a function, and not in words."""
-    return len(heading) <= HEADING_NAMES and _IS_NAME.match(heading) is not None
+    return len(heading) <= LONGEST_NAME and _IS_NAME.match(heading) is not None
 
 
 def _beginning_of_item(text: str, block: Block, start: int) -> Span | None:

@@ -1,7 +1,7 @@
 """How much memory the build of an HNSW index gets: as much as its graph takes, where the server is the embedded one.
 
-A graph that outgrows `maintenance_work_mem` is finished on the disk, many times slower (docs/adr/0150). That setting is for all
-who build, so the embedded server has little of it and says in `cairn.build_memory` what a single build may take. A server
+A graph that outgrows `maintenance_work_mem` is finished on the disk, several times slower (docs/adr/0150). That setting is for
+all who build, so the embedded server has little of it and says in `cairn.build_memory` what a single build may take. A server
 without that is somebody's own: what is set there stays, and a warning tells what the build would need.
 """
 
@@ -42,5 +42,5 @@ async def grant_memory(connection: Any, name: str, needed: int) -> None:
         log.warning(
             "vector.build_outgrows_memory",
             index=name, needed_mb=needed // MB, maintenance_work_mem_mb=given // MB,
-            hint="the rest is built on the disk, many times slower: give the owner of the database more maintenance_work_mem",
+            hint="the rest is built on the disk, several times slower: give the owner of the database more maintenance_work_mem",
         )  # fmt: skip

@@ -63,9 +63,9 @@ _ALSO: Final = {
 _DOCSTRINGS: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,20}")
 """What mkdocstrings puts the documentation of code in the place of, behind `:::`."""
 _ICON: Final = r"(?:material|octicons|fontawesome|simple)-[a-z0-9-]{1,60}|white_check_mark|heavy_check_mark|x"
-_DEFINITION: Final = re.compile(r":(?P<gap>[ \t]{1,4})(?=\S)")
+_DEFINITION: Final = re.compile(r":[ \t]{1,4}(?=\S)")
 """What a term in the line above it means, as Python-Markdown and Pandoc write it."""
-_TERM: Final = 200
+_LONGEST_TERM: Final = 200
 _SIGN: Final = re.compile(
     rf"(?P<code>`[^`\n]*`)|:(?P<icon>{_ICON}):(?P<gap>[ \t]?)"
     r"|(?<!\w)\+\+(?:\"(?P<key>[^\"\n]{1,60})\"|(?P<keys>[a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5}))\+\+"
@@ -177,7 +177,7 @@ class _Blocks:
         self.label = ""  # of the block that begins, for its first words
         self.tabs: list[tuple[int, str]] = []  # how deep they are and what they are called, before they say anything
         self.in_options = False
-        self.set_in = 0  # how far what is said of a term is indented
+        self.set_in = 0  # how far what is said of a term is indented, at most; 0 outside
         self.at_top = True
         self.no_comment_ends = False
         self.remark = _REMARK if _is_myst(text) else _LICENCE
@@ -436,13 +436,15 @@ class _Blocks:
         """The line without the mark and the indentation of what is said of a term; the term is made one that stands out."""
         if found := _DEFINITION.match(line):
             if self._name_term():
-                self.set_in = len(found[0])
+                self.set_in = 4
                 return line[found.end() :]
         elif self.set_in and line.strip():
             indent = len(line) - len(line.lstrip(" "))
-            if not indent and self.prose and not self.prose[-1].strip():
+            if indent:  # all of it as far as its first such line
+                self.set_in = min(self.set_in, indent)
+                return line[self.set_in :]
+            if self.prose and not self.prose[-1].strip():
                 self.set_in = 0
-            return line[min(indent, self.set_in) :]
         return line
 
     def _name_term(self) -> bool:
@@ -451,7 +453,7 @@ class _Blocks:
         if at > 0 and not self.prose[at].strip():
             at -= 1
         term = self.prose[at].strip() if at >= 0 else ""
-        if not term or len(term) > _TERM:
+        if not term or len(term) > _LONGEST_TERM:
             return False
         alone = at == 0 or not self.prose[at - 1].strip()
         if not self.set_in and not term.startswith("#") and alone and not _NO_PARAGRAPH.match(term):
