@@ -23,7 +23,8 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
 -- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
 -- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different; `numbered`: and rise by less
--- than two from row to row.
+-- than two from row to row; `repeats`: several rows have the same one.
+-- `flags`: of columns that say no more than yes or no, how yes is called; "x" may stand for it, and nothing for no.
 WITH near AS (
   SELECT DISTINCT ON (t.document_id, t.ordinal) t.*, d.external_id, d.title AS document_title, place.rank
   FROM unnest($2::uuid[], $3::integer[], $4::integer[]) WITH ORDINALITY AS place (document_id, char_start, char_end, rank)
@@ -33,15 +34,23 @@ WITH near AS (
   ORDER BY t.document_id, t.ordinal, place.rank
 )
 SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.starts) AS rows, n.decimal_mark, n.complete,
-  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, alike.words AS shared, coded.is AS coded,
-  serial.is AS serial, serial.numbered
+  n.external_id, n.document_title, n.rank, kinds.numeric, kinds.dated, kinds.units, kinds.yearly, kinds.flags, alike.words AS shared, coded.is AS coded,
+  serial.is AS serial, serial.numbered, again.repeats
 FROM near n
 CROSS JOIN LATERAL (
   SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
     array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units,
     array_agg(c.numbered > 0 AND c.numbered = c.filled AND c.unit = '' AND NOT EXISTS (
       SELECT 1 FROM unnest(c.numbers) AS one (number) WHERE one.number NOT BETWEEN 1500 AND 2100 OR one.number <> trunc(one.number)
-    ) ORDER BY c.position) AS yearly
+    ) ORDER BY c.position) AS yearly,
+    array_agg(CASE WHEN c.position > 0 AND NOT EXISTS (
+      SELECT 1 FROM unnest(c.keys) AS cell (key) WHERE cell.key <> ALL (
+        '{"",yes,no,y,n,true,false,x,ja,nein,wahr,falsch,oui,non,vrai,faux,si,verdadero,falso,vero}'::text[])
+    ) THEN (
+      SELECT CASE WHEN count(DISTINCT cell.key) = 1 THEN min(cell.key) END
+      FROM unnest(c.keys) AS cell (key)
+      WHERE cell.key = ANY ('{yes,y,true,x,ja,wahr,oui,vrai,si,verdadero,vero}'::text[])
+    ) END ORDER BY c.position) AS flags
   FROM rag.table_columns c WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal
 ) AS kinds
 CROSS JOIN LATERAL (
@@ -75,6 +84,12 @@ CROSS JOIN LATERAL (
   WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
     AND c.unit = '' AND read.whole AND read.different = read.numbers
 ) AS serial
+CROSS JOIN LATERAL (
+  SELECT count(*) > count(DISTINCT cell.key) AS repeats
+  FROM rag.table_columns c CROSS JOIN LATERAL unnest(c.keys, n.totals) AS cell (key, total)
+  WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal AND c.position = 0
+    AND cell.key <> '' AND NOT cell.total
+) AS again
 
 -- name: named
 -- Which cells of a table are called by one of the names $4: of each column how many, the first row, and whether all sum up others.
@@ -119,8 +134,8 @@ FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 -- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is,
 -- of which the rows come first. `all_rows`: also those whose numbers do not lie there.
 -- Rows that sum up others count where $15 says so. $17: a column that is taken from the measure, $18: as a percentage of it. $19: the
--- column that says what a row is counted in. $23: rows with the same value of what is asked for are one, with their sum, or their
--- number; a group of none is not there. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
+-- column that says what a row is counted in. $23: rows with the same value of what is asked for are one, with their sum, with $24
+-- their average, or their number; a group of none is not there. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
 -- by side: linear in the rows, whatever the planner thinks of their number.
 WITH cells AS (
   SELECT cell.*, coalesce(cell.measured, cell.measured_day - DATE '0001-01-01' + 1) AS whole,
@@ -170,11 +185,12 @@ WITH cells AS (
     WHEN 'more' THEN compared > bound WHEN 'less' THEN compared < bound
     WHEN 'at_least' THEN compared >= bound WHEN 'equal' THEN compared = bound ELSE compared <= bound END)
 ), pieces AS (
-  SELECT row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text
+  SELECT row, char_start, char_end, label, text, number, unit, asked, asked_key, other_text, compared_text, minus_text, 1 AS size
   FROM kept WHERE NOT $23::boolean
   UNION ALL
   SELECT min(row), (array_agg(char_start ORDER BY row))[1], (array_agg(char_end ORDER BY row))[1], min(asked), NULL,
-    CASE WHEN $4::integer IS NULL THEN count(*) ELSE sum(number) END, min(unit), min(asked), asked_key, NULL, NULL, NULL
+    CASE WHEN $4::integer IS NULL THEN count(*) WHEN $24::boolean THEN avg(number) ELSE sum(number) END, min(unit), min(asked), asked_key, NULL, NULL, NULL,
+    CASE WHEN $4::integer IS NULL THEN count(*) ELSE count(number) END
   FROM kept WHERE $23::boolean AND asked_key <> '' GROUP BY asked_key
 ), shown AS (
   SELECT row_number() OVER (ORDER BY $14::text IS NOT NULL AND asked_key IS DISTINCT FROM $14,
@@ -199,6 +215,7 @@ WITH cells AS (
       UNION SELECT minus_unit FROM scope WHERE minus_number IS NOT NULL) AS units) AS units,
     (SELECT array_agg(DISTINCT u) FROM (SELECT compared_unit AS u FROM scope WHERE compared_number IS NOT NULL
       UNION SELECT other_unit FROM scope WHERE other_number IS NOT NULL) AS units) AS compared_units,
+    (SELECT count(*) FROM pieces WHERE $23::boolean)::integer AS groups,
     (SELECT count(*) FROM kept)::integer AS kept, (SELECT sum(number) FROM kept) AS sum, (SELECT avg(number) FROM kept) AS average,
     (SELECT CASE WHEN $4::integer IS NULL THEN count(*) ELSE sum(number) END FROM kept WHERE asked_key = $14) AS part, (SELECT count(DISTINCT asked) FROM scope)::integer AS asked,
     (SELECT array_agg(number ORDER BY array_position($6::text[], asked_key)) FROM pieces) AS ordered,

@@ -238,6 +238,24 @@ DEPOT = """# Lager
 | Zange | Werkzeug | 9,90 | Kuhn | 6 | 20 |
 | Pinsel | Farbe | 3,60 | Lorenz | 120 | 25 |
 """
+SEALS = """# Seals
+
+| species | beach | length_cm | mass_kg | tagged |
+| --- | --- | --- | --- | --- |
+| Harbour | North | 150 | 90 | Yes |
+| Grey | North | 230 | 210 | No |
+| Harbour | South | 140 |  | Yes |
+| Harbour | North | 155 | 95 | No |
+| Grey | South | 210 | 180 | Yes |
+"""
+ROOMS = """# Rooms
+
+| Room | Floor | Balcony | Desk | Booked by | Nights |
+| --- | --- | --- | --- | --- | --- |
+| R1 | Ground | x | 1 | Lind, Okafor | 3 |
+| R2 | Ground |  | 0 | Lind | 2 |
+| R3 | Upper | x | 1 | Mendes | 4 |
+"""
 
 
 def wells() -> bytes:
@@ -294,6 +312,7 @@ GROUPED_FILES = {
     "invoices.xlsx": sheet_of(INVOICES),
     "lager.md": DEPOT.encode(),
 }
+EACH_FILES = {"seals.md": SEALS.encode(), "rooms.md": ROOMS.encode()}
 
 
 async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
@@ -322,6 +341,11 @@ async def other(services_of_module: Services) -> tuple[Library, list[Passage]]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def grouped(services_of_module: Services) -> tuple[Library, list[Passage]]:
     return await indexed(services_of_module, "grouped", GROUPED_FILES)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def by_group(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "each", EACH_FILES)
 
 
 async def written_for(everything: tuple[Library, list[Passage]], text: str) -> ComputedAnswer | None:
@@ -679,3 +703,55 @@ async def test_what_is_not_sure_of_groups_is_not_computed(
     grouped: tuple[Library, list[Passage]], question: str
 ) -> None:
     assert await told(grouped, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many seals are there of each species?", "\nHarbour: 3\nGrey: 2"),
+        ("average mass by beach", "\nNorth: 131.67 kg\nSouth: 180 kg"),
+        ("What is the average mass per species?", "\nHarbour: 92.5 kg\nGrey: 195 kg"),  # and not of all
+        ("total number of nights per floor", "\nGround: 5\nUpper: 4"),
+        ("How many nights were there on each floor?", "\nGround: 5\nUpper: 4"),
+        ("average length of tagged seals", "166.67 cm"),
+        ("average length by tagged", "\nYes: 166.67 cm\nNo: 192.5 cm"),
+        ("Which species is the longest on average?", "Grey: 220 cm"),
+        ("Which beach has the highest average length?", "North: 178.33 cm"),
+        ("What was the longest length?", "230 cm"),
+        ("On which beach are the most seals?", "North: 3"),
+        ("How many beaches are there?", "2"),
+        ("How many different species are there in the seals table?", "2"),
+        ("How many seals are tagged?", "3"),
+        ("How many rooms have a balcony?", "2"),
+        ("How many tagged are there?", "3"),
+        ("How many rooms on the ground floor have a balcony?", "1"),
+    ],
+)
+async def test_each_group_and_columns_that_say_yes_are_computed(
+    by_group: tuple[Library, list[Passage]], question: str, answer: str
+) -> None:
+    assert await told(by_group, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "average mass per beach and species",
+        "How many seals are not tagged?",
+        "How many seals without tagged?",
+        "How many rooms have no balcony?",
+        "How many pups are there of each species?",
+        "total mass by beach",  # of one it is not known
+        "How many rooms are there per guest?",
+        "How many nights were booked by each guest?",  # some were booked by two
+        "How many nights per booked by?",
+        "How many different nights are there?",
+        "How many different rooms are tagged?",
+        "Which species has the most mass on each beach?",
+        "How many rooms have a desk?",  # one and nought may be numbers
+    ],
+)
+async def test_what_is_not_sure_of_each_group_is_not_computed(
+    by_group: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(by_group, question) is None

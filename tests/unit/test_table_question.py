@@ -826,9 +826,6 @@ def test_of_all_rows_the_sum_is_asked_by_what_the_table_is_of(
 @pytest.mark.parametrize(
     "question",
     [
-        "total wheat exports of each state",
-        "total wheat exports per state",
-        "total wheat exports of every state",
         "total number of all states with wheat exports",
         "total wheat and cotton exports of all states",
         "total corn exports of all states",
@@ -840,6 +837,10 @@ def test_of_all_rows_the_sum_is_asked_by_what_the_table_is_of(
 def test_one_sum_is_not_told_where_several_or_another_are_asked_for(question: str) -> None:
     assert meant(question, ENGLISH, title="Agricultural exports by state, 2011") is None
     assert meant("What is the total stock per product?", STOCK) is None
+    for each in ("of each", "per", "of every"):
+        found = meant(f"total wheat exports {each} state", ENGLISH, title="Agricultural exports by state, 2011")
+        assert found is not None
+        assert (found.operation, found.measure, found.asked, found.each) == ("sum", 3, 1, True)
 
 
 PEOPLE = """

@@ -21,7 +21,7 @@ from cairn.domain.table import ComputedCells, TableSketch
 from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
-from cairn.language.title_scale import scale_in_title
+from cairn.language.title_scale import UNIT_AT_END, scale_in_title
 
 CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
@@ -50,7 +50,12 @@ def needed_cells(found: Computation) -> int:
     """How many cells the answer is written from."""
     if found.operation == "top":
         return found.place + 1
-    return MOST_LISTED if found.operation == "listing" else max(SHOWN, found.place + 1)
+    listed = found.operation == "listing" or found.each or _counts_groups(found)
+    return MOST_LISTED if listed else max(SHOWN, found.place + 1)
+
+
+def _counts_groups(found: Computation) -> bool:
+    return found.operation == "count" and found.grouped and not found.each
 
 
 def name_same(one: ComputedCells, other: ComputedCells) -> bool:
@@ -103,8 +108,10 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False
     if found.comparison == "equal" and cells.numbers < cells.rows:
         return False  # "no beer": an empty cell or a dash may be none, or not known
+    if found.each or _counts_groups(found):
+        return _is_sound_by_group(found, cells)
     if found.grouped:
-        complete = found.measure is None or cells.numbers == cells.rows
+        complete = found.measure is None or found.averaged or cells.numbers == cells.rows
         return complete and cells.asked >= FEWEST and _value(found, cells) is not None
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
@@ -131,6 +138,18 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     return cells.numbers >= FEWEST and _value(found, cells) is not None
 
 
+def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
+    """Whether all groups can be named, and each is of rows that have one thing in the cell, not several."""
+    named = [str(one["asked"]) for one in cells.cells or []]
+    several = any(mark in name for name in named for mark in _SEVERAL)
+    if not FEWEST <= cells.groups <= MOST_LISTED or several or len(named) < cells.groups:
+        return False
+    return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
+
+
+_SEVERAL: Final = ("/", ",", ";", "|", "&")
+
+
 def _can_grow(cells: ComputedCells) -> bool:
     """A percentage says something of two numbers with the same sign alone."""
     return all(one is not None and one > 0 for one in cells.ordered or ()) or all(
@@ -155,7 +174,7 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         case "share":
             return cells.share
         case "count":
-            return Decimal(cells.kept)
+            return Decimal(cells.groups if _counts_groups(found) else cells.kept)
     numbers = [Decimal(str(one["number"])) for one in cells.cells or [] if one["number"] is not None]
     place = found.place if found.operation in ("rank", "top") else 1
     if len(numbers) < (1 if found.minus is not None and cells.numbers >= FEWEST else max(place, FEWEST)):
@@ -185,7 +204,7 @@ class _Writer:
 
     def _further(self) -> int:
         """Cells that went into it and are not named."""
-        if self.found.operation not in ("sum", "average", "count") or self.found.row is not None:
+        if self.found.operation not in ("sum", "average", "count") or self.found.row is not None or self.found.grouped:
             return 0
         return (self.cells.kept if self.found.measure is None else self.cells.kept_numbers) - len(self._shown())
 
@@ -198,7 +217,7 @@ class _Writer:
             rows = tuple((one["char_start"], one["char_end"]) for one in self._shown())
         if (further := self._further()) > 0:
             named.append(replies(self.language).more.format(n=further))
-        if self.found.operation in ("listing", "top"):
+        if self.found.operation in ("listing", "top") or self.found.each:
             return ComputedAnswer("", self._told(), rows, tuple(named), True)
         assert value is not None
         return ComputedAnswer(self._said(value), self._told(), rows, tuple(named), False)
@@ -207,7 +226,7 @@ class _Writer:
         cells = self.cells.cells or []
         if self.found.operation == "top":
             return cells[: self.found.place]
-        if self.found.operation == "listing":
+        if self.found.operation == "listing" or self.found.each or _counts_groups(self.found):
             return cells
         if self.found.operation == "rank":
             return cells[self.found.place - 1 :][:1]
@@ -256,8 +275,12 @@ class _Writer:
     def _cell(self, cell: Mapping[str, Any]) -> str:
         """As it is written, or came out for several rows; a change with the two cells that it is of."""
         if self.found.grouped:
-            written = self._number(Decimal(str(cell["number"])), self.cells.decimals or 0)
-            return written if self.found.measure is None else self._in_unit(written)
+            decimals = self.cells.decimals or 0
+            most = decimals + FURTHER if self.found.averaged else decimals
+            written = self._number(Decimal(str(cell["number"])), most, least=decimals)
+            if self.found.measure is None:
+                return written
+            return self._with_note(self._in_unit(written)) if self.found.each else self._in_unit(written)
         if self.found.minus is None or self.found.row is not None:
             return str(cell["text"])
         number = Decimal(str(cell["number"]))
@@ -291,8 +314,10 @@ class _Writer:
         found, cells = self.found, self.cells
         if found.shares_rows:
             return cells.rows
+        if found.each:
+            return sum(one["size"] for one in self._shown())
         if found.grouped and found.measure is None:
-            return cells.kept
+            return cells.groups if _counts_groups(found) else cells.kept
         if found.operation in ("count", "listing"):
             return cells.kept if found.operation == "count" else cells.all_rows
         return cells.numbers if found.row is not None else cells.kept_numbers
@@ -306,11 +331,14 @@ class _Writer:
     def _grouped(self) -> str:
         """How it is told that rows are taken together; "": each is one alone."""
         found = self.found
-        if not found.grouped or (found.measure is not None and self.cells.asked == self.cells.rows):
+        one_by_one = found.measure is not None and self.cells.asked == self.cells.rows
+        if not found.grouped or (one_by_one and not found.each):
             return ""
         if found.pair is not None:
             return "rows_difference" if found.measure is None else ""
-        return "groups" if found.measure is None else "groups_sum"
+        if _counts_groups(found):
+            return "groups_counted"
+        return "groups" if found.measure is None else "groups_average" if found.averaged else "groups_sum"
 
     def _group(self) -> str:
         asked = self.found.asked
@@ -390,7 +418,9 @@ def unit_note(found: Computation, table: TableSketch) -> str:
 
 
 def _note_of(header: str) -> str:
-    """Of a column: what stands in brackets, or a line of its own."""
+    """Of a column: what stands in brackets, at the end of a header that is one word, or in a line of its own."""
+    if at_end := UNIT_AT_END.search(header):
+        return at_end[1]
     for part in reversed(header.split(" / ")):
         bracketed = _NOTE.search(part)
         if bracketed and _COUNTED_IN.search(bracketed[1]):

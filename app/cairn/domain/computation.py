@@ -14,7 +14,7 @@ Operation = Literal[
 Comparison = Literal["more", "less", "at_least", "at_most", "equal"]
 
 MOST_LISTED: Final = 20
-"""Rows that an answer lists."""
+"""Rows, or groups of them, that an answer lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,10 @@ class Computation:
     that sum up others count, too. `stated`: how many rows the question says there are. `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
     two is less, and that must be so. `grouped`: not rows, but those that have the same value of what is asked for are compared,
-    by how many they are or by the sum of the measure. `also`: what the same words may ask for as well; there is an answer only if
-    both come to the same name. `support`: how many words of the question the table's title, headings and document have."""
+    by how many they are or by the sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and
+    not the best one; of a count without it, how many they are. `also`: what the same words may ask for as well; there is an
+    answer only if both come to the same name. `support`: how many words of the question the table's title, headings and document
+    have."""
 
     operation: Operation
     measure: int | None = None
@@ -75,6 +77,8 @@ class Computation:
     one_row: bool = False
     directed: bool = False
     grouped: bool = False
+    averaged: bool = False
+    each: bool = False
     also: Computation | None = None
     support: int = 0
 
@@ -123,5 +127,5 @@ class Computation:
             self.bound, self.other, most, self.order, share, self.totals,
             self.measure if self.compared is None else self.compared, self.minus, self.relative, self.counted_in,
             [one.position for one in self.within], [one.first for one in self.within], [one.last for one in self.within],
-            self.grouped,
+            self.grouped, self.averaged,
         )  # fmt: skip

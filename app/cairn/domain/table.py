@@ -65,7 +65,8 @@ class TableSketch:
     what stands in it are numbers, `dated`: all are dates, `yearly`: all are numbers that may be years, `units`: what its numbers
     share, None where that is nothing. `coded`: its rows are called by numbers, "P-101"; `serial`: those of the first
     column are whole and all different, so they may only number the rows, `numbered`: and rise from row to row, as numbers of
-    rows do."""
+    rows do. `repeats`: several rows have the same first cell, so it is not what a row is. `flags`: of columns that say
+    yes or no how the cells with yes are called, None of others."""
 
     address: TableAddress
     title: str
@@ -84,6 +85,8 @@ class TableSketch:
     coded: bool = False
     serial: bool = False
     numbered: bool = False
+    repeats: bool = False
+    flags: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ class ComputedCells:
     `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
     before the last one; None where a row between sums up others.
     `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
+    `groups`: of rows that are taken together, how many there are.
     `all_rows`: as `rows`, with those that are left out because a number does not lie where it has to.
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
@@ -135,6 +139,7 @@ class ComputedCells:
     counted: int = 0
     kept_numbers: int = 0
     all_rows: int = 0
+    groups: int = 0
     addends: Decimal | None = None
     compared_units: Sequence[str] | None = None
     share: Decimal | None = None

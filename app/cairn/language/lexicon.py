@@ -728,6 +728,8 @@ class Arithmetic(_Section):
     """before what the rows are, says that none is left out."""
     each: Words = NONE
     """there, ask for one value of each row."""
+    distinct: Words = NONE
+    """Behind "how many": of what comes again each is counted once."""
     beyond: Phrases = ()
     """In "how many" of two rows: by how many one has more or less than the other."""
     who: Phrases = ()

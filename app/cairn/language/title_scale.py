@@ -1,4 +1,5 @@
-"""What the title of a table says that its numbers are counted in: "all prices in thousand EUR". Pure."""
+"""What numbers of a table are counted in, by its title, "all prices in thousand EUR", or by the end of a header, "body_mass_g".
+Pure."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 _PRICES: Final = every(lambda one: one.arithmetic.prices)
+UNIT_AT_END: Final = re.compile(r"(?<=[^\W_])_(mm|cm|m|km|ft|mi|mg|g|kg|ml|l|ms|s|min|h|usd|eur|gbp)\Z", re.IGNORECASE)
+"""The sign of a unit behind a header that is written as one word."""
 
 
 def scale_in_title(title: str, header: str) -> str:

@@ -1,17 +1,21 @@
-"""Computations over groups of rows: "which doctor had the most visits", "how many more were paid by card than in cash". Pure.
+"""Computations over groups of rows: "which doctor had the most visits", "how many more were paid by card than in cash", "the
+average tip per day". Pure.
 
-A group is the rows that have the same cell of one column: they are counted, or a column that can be added is summed up.
+A group is the rows that have the same cell of one column: they are counted, a column that can be added is summed up, or one is
+averaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from cairn.domain.computation import CellCondition, Computation, Operation
 from cairn.query.table_asked import find_asked, find_asked_position
 from cairn.query.table_conditions import read_conditions
-from cairn.query.table_measure import choose_measure, find_counted_in
-from cairn.query.table_reading import TableReading
+from cairn.query.table_measure import adds_up, choose_measure, find_counted_in
+from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     BOUND,
     COUNTED,
@@ -33,8 +37,99 @@ from cairn.query.table_words import (
     header_words,
     is_money,
     is_year_column,
+    may_mean,
     may_name,
 )
+
+
+def each_group(reading: TableReading, operation: Operation, conditions: Sequence[CellCondition]) -> Computation | None:
+    """ "How many penguins are there of each species", "average tip by day": of all groups of the one column that is named behind
+    "each", how many rows they have, or the sum or average of a column. Raises Unsure where that is asked for and not clear."""
+    if operation not in ("count", "sum", "average") or adds_up(reading):
+        return None
+    held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
+    heads = [span for span in reading.spans if span.headers and not span.cells and not span.headers & held]
+    said = [(span, at) for span in heads if (at := reading.behind_each(span)) is not None]
+    if not said or (all(span.headers == {0} for span, _ in said) and not reading.table.repeats):
+        return None  # "per state", of rows that are states
+    [(span, at), *more] = said
+    [position, *others] = span.headers
+    if more or others or not _may_group(reading, position) or reading.comparison is not None:
+        raise Unsure
+    free = [one for one in heads if one is not span]
+    if any(not reading.is_number(one) and (one.start > span.end or reading.table.repeats) for one in free):
+        raise Unsure  # "per island and species"
+    common = Computation(
+        operation, conditions=tuple(conditions), asked=position, within=reading.within, grouped=True, each=True
+    )
+    reading.explained.add(at)
+    if operation == "count" and not any(reading.is_number(one) for one in free):
+        if not calls_rows_at(reading, reading.phrases("count")[0].end):
+            raise Unsure
+        return common
+    measure = choose_measure(
+        reading, "sum" if operation == "count" else operation, free, {*held, position}, limited=False
+    )
+    if measure is None or (operation == "count" and not is_added(reading, measure)):
+        raise Unsure
+    shares = RATIOS & header_words(reading.table.header[measure]) or "%" in (reading.table.units[measure] or "")
+    if shares and operation != "average":
+        raise Unsure  # of different wholes
+    counted = find_counted_in(reading, measure, conditions)
+    return replace(
+        common, operation="sum" if operation == "count" else operation, measure=measure, counted_in=counted,
+        averaged=operation == "average",
+    )  # fmt: skip
+
+
+def _may_group(reading: TableReading, position: int) -> bool:
+    """Whether rows may have the same cell of a column: one of words, or of years."""
+    table = reading.table
+    years = is_year_column(table.header[position]) or table.yearly[position : position + 1] == (True,)
+    return not table.dated[position] and (not table.numeric[position] or years)
+
+
+def best_on_average(reading: TableReading, operation: Operation) -> Computation | None:
+    """ "Which species has the longest flippers on average": the group whose average of a column is the highest. Raises Unsure."""
+    if operation not in BEST_OF_ALL or reading.comparison is not None:
+        return None
+    conditions = read_conditions(reading)
+    held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
+    asked = find_asked(reading, operation)
+    position = find_asked_position(reading, operation, asked, held)
+    if position is None or position in held or not _may_group(reading, position):
+        return None
+    free = [
+        one for one in reading.spans
+        if one.headers and not one.cells and one is not asked and not one.headers & held
+    ]  # fmt: skip
+    measure = choose_measure(reading, operation, free, {*held, position}, limited=False)
+    if measure is None:
+        return None
+    return Computation(
+        operation, measure, conditions=tuple(conditions), asked=position, within=reading.within, grouped=True, averaged=True,
+        counted_in=find_counted_in(reading, measure, conditions),
+    )  # fmt: skip
+
+
+BEST_OF_ALL: Final = ("highest", "lowest")
+
+
+def count_groups(reading: TableReading, made: Computation) -> Computation | None:
+    """ "How many islands are there": of a column whose cells come again, how many different ones there are."""
+    position = made.asked
+    repeated = position is not None and (position or reading.table.repeats) and _may_group(reading, position)
+    flagged = position is not None and reading.table.flags[position : position + 1] not in ((), (None,))
+    if (
+        not repeated
+        or flagged
+        or made.comparison is not None
+        or made.within
+        or made.measure is not None
+        or made.conditions
+    ):
+        return None
+    return replace(made, naming=None, grouped=True)
 
 
 def best_group(reading: TableReading, operation: Operation) -> Computation | None:
@@ -50,7 +145,9 @@ def best_group(reading: TableReading, operation: Operation) -> Computation | Non
     held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
     asked = find_asked(reading, operation) or _behind(reading, commonest)
     position = find_asked_position(reading, operation, asked, held)
-    if not position or reading.table.numeric[position] or reading.table.dated[position] or position in held:
+    if position is None or not (position or reading.table.repeats):
+        return None
+    if reading.table.numeric[position] or reading.table.dated[position] or position in held:
         return None
     named = [
         span for span in reading.spans
@@ -66,7 +163,9 @@ def best_group(reading: TableReading, operation: Operation) -> Computation | Non
     if commonest:
         return made if not left else None
     if not left:
-        return made if names_rows_at(reading, best[0].end) else None
+        return made if calls_rows_at(reading, best[0].end) else None
+    if not position and any(len(span.headers) != 1 or not is_all_named(reading, *span.headers) for span in left):
+        return None  # "the most departures", of a column "Day of departure"
     return _highest_sum(reading, made, left, {*held, position})
 
 
@@ -91,6 +190,26 @@ def _asks_most(reading: TableReading, span: WordSpan) -> bool:
 def _behind(reading: TableReading, phrases: Sequence[WordSpan]) -> WordSpan | None:
     """ "The most common reason"."""
     return reading.header_after(phrases[0].end) if phrases else None
+
+
+def is_all_named(reading: TableReading, position: int) -> bool:
+    """Whether the question has all words of a header."""
+    words = header_words(reading.table.header[position])
+    return all(any(may_mean(token, word) for token in reading.tokens) for word in words)
+
+
+def calls_rows_at(reading: TableReading, at: int) -> bool:
+    """As `names_rows_at`; of a table whose first cells come again, and of which all numbers are what each row has for itself, a
+    word for the document is one for the rows: "penguins", with their weights and lengths."""
+    if names_rows_at(reading, at):
+        return True
+    numbers = [
+        header_words(header) for numeric, header in zip(reading.table.numeric, reading.table.header, strict=True)
+        if numeric and not is_year_column(header)
+    ]  # fmt: skip
+    at = reading.after_stop_words(at)
+    each = bool(numbers) and all(words & OF_ONE for words in numbers)
+    return reading.table.repeats and each and _is_called_so(reading, at)
 
 
 def names_rows_at(reading: TableReading, at: int) -> bool:

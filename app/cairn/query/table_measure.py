@@ -124,7 +124,7 @@ def _named_measure(reading: TableReading, operation: Operation, free: Sequence[W
     left = [span for span in free if span not in rows_of]
     eaches = {at for span in rows_of if (at := reading.before(span)) is not None and reading.tokens[at] in EACH}
     averaged = operation == "average" and all(span.headers == {0} for span in rows_of)
-    if eaches and not averaged and not _adds_up(reading):
+    if eaches and not averaged and not adds_up(reading):
         raise Unsure  # "per state": a value of each, of which the average is that of the rows
     reading.explained |= eaches
     measure = _find_measure(reading, left)
@@ -166,12 +166,13 @@ def _says_all(reading: TableReading, span: WordSpan, operation: Operation) -> bo
     """Whether it says that all rows are added: "of all states". Behind "the number of" they may be counted."""
     at = reading.before(span)
     return (
-        operation == "sum" and not reading.phrases("count") and at is not None and reading.tokens[at] in ALL_OF | EACH
+        operation in ("sum", "average") and not reading.phrases("count") and at is not None
+        and reading.tokens[at] in (ALL_OF | EACH if operation == "sum" else ALL_OF)
         and not any(reading.table.numeric[at] for at in span.headers)
     )  # fmt: skip
 
 
-def _adds_up(reading: TableReading) -> bool:
+def adds_up(reading: TableReading) -> bool:
     """Whether one number is wanted of every row."""
     return any(tuple(reading.tokens[span.start : span.end]) in ADDING for span in reading.phrases("sum"))
 

@@ -60,7 +60,8 @@ def read_operation(reading: TableReading) -> Operation | None:
     if (adjectives := reading.phrases("superlative")) and tops:
         return _read_top_of(reading, tops, adjectives) if not said else None
     if adjectives:
-        return _read_superlative(reading, adjectives) if said <= {"count"} else None
+        reading.averaged = said == {"average"}
+        return _read_superlative(reading, adjectives) if said <= {"count"} or reading.averaged else None
     if dated := reading.phrases("latest", "earliest"):
         return _read_dated(reading, dated) if not said else None
     if tops:
@@ -94,6 +95,9 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
     for best in ("highest", "lowest"):
         if said - {"count"} == {best, "sum"} and reading.phrases(best)[0].end == reading.phrases("sum")[0].start:
             reading.summed = True
+            return {best}
+        if said - {"count"} == {best, "average"}:
+            reading.averaged = True
             return {best}
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):
@@ -163,7 +167,7 @@ def _height_of(reading: TableReading, first: WordSpan) -> int | None:
     """ "The highest peak": where what is highest are the rows, and one column has their height."""
     after = reading.header_after(first.end)
     of = HIGH.get(tuple(reading.tokens[first.start : first.end]))
-    if of is None or after is None or after.headers != {0}:
+    if of is None or after is None or after.headers != {0} or not reading.calls_rows:
         return None
     return None if _names_number(reading) else only_thing(reading, of)
 

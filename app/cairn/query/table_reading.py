@@ -18,10 +18,13 @@ from cairn.query.table_time import SIDES, Period, is_of_date, periods_in
 from cairn.query.table_words import (
     ALL_OF,
     BESIDE,
+    BY,
     CHANGES,
+    DISTINCT,
     EACH,
     HIGHER,
     LOWER,
+    NEGATIONS,
     PEOPLE,
     SOURCES,
     SPELLED,
@@ -78,6 +81,8 @@ class TableReading:
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number
     summed      of sums the highest is asked for: "the highest total"
+    averaged    of averages the highest is asked for: "the highest average"
+    distinct    different values are counted: "how many different islands"
     calls_rows  the first column says what each row is, by a name or a number
     group_said  the question has the labels under which the row stands: "includes stock-based compensation of"
     """
@@ -102,10 +107,15 @@ class TableReading:
             if span.cells and span.end - span.start == 1 and self.tokens[span.start] in PEOPLE:
                 span.cells = ()  # who is counted, not a department "People"
         self._read_totals()
+        self._read_flags()
         for span in self.phrases("listing"):
             if any(one.end == span.start for one in self.phrases("listing")):
                 self.spans.remove(span)  # "which show"
                 self.explained -= {*range(span.start, span.end)}
+        for span in self.phrases("count"):
+            while span.end < len(self.tokens) and self.tokens[span.end] in DISTINCT and span.end not in self.explained:
+                self.explained.add(span.end)
+                span.end += 1
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
         self.other: int | None = None
@@ -116,7 +126,8 @@ class TableReading:
         self.relative = False
         self.more = self.less = self.directed = False
         self.place = 1
-        self.turned = self.summed = False
+        self.turned = self.summed = self.averaged = False
+        self.distinct = any(self.tokens[one.end - 1] in DISTINCT for one in self.phrases("count"))
         self.stated: int | None = None
         self.support = 0
         self.judged = False
@@ -162,6 +173,32 @@ class TableReading:
             named = span.headers or len(span.cells) == 1
             if total and named and any(one is not span and self._is_value(one) for one in self.spans):
                 span.headers, span.cells = frozenset(), ()
+
+    def _read_flags(self) -> None:
+        """ "How many smokers": of a column that says yes or no those rows that say yes; not "by smoker", and not "no smokers"."""
+        computed = {span.phrases[0] for span in self.spans if span.phrases and not span.named}
+        if not NEGATIONS.isdisjoint(self.tokens) or computed & {"none", "highest", "lowest"}:
+            return
+        for span in self.spans:
+            at = next(iter(span.headers)) if len(span.headers) == 1 and not span.cells else 0
+            flag = self.table.flags[at] if at < len(self.table.flags) else None
+            if flag is None:
+                continue
+            listed = any(self.span_after(one.end) is span for one in self.phrases("listing"))  # "which status"
+            if listed or self.behind_each(span) is not None:
+                continue
+            words = header_words(self.table.header[at]) - self.stop_words
+            said = self.tokens[span.start : span.end]
+            if words and all(any(may_mean(token, word) for token in said) for word in words):
+                span.headers, span.cells = frozenset(), (NamedCells(at, flag, flag, "", flag, 2, 1, False),)
+
+    def behind_each(self, span: WordSpan) -> int | None:
+        """The place of "each" or "per" before the name of a column, where nothing but stop words stands between; also of "by",
+        which says the same."""
+        at = span.start - 1
+        while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
+            at -= 1
+        return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY else None
 
     def _is_value(self, span: WordSpan) -> bool:
         """Whether it names a column of numbers, and not by its year alone."""

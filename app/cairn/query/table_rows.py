@@ -10,7 +10,7 @@ from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.tokens import same_word
 from cairn.query.table_asked import BEST, find_asked, find_asked_position, find_naming, names_rows
 from cairn.query.table_conditions import asks_for_several, is_where, read_conditions, read_stated, with_years_between
-from cairn.query.table_groups import best_group, is_added, pair_of_groups
+from cairn.query.table_groups import best_group, best_on_average, count_groups, each_group, is_added, pair_of_groups
 from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
@@ -47,6 +47,10 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     """Raises Unsure."""
     conditions = read_conditions(reading)
     held = {one.position for one in conditions} | {one.position for one in reading.within}
+    if groups := each_group(reading, operation, conditions):
+        return groups
+    if reading.averaged:
+        return best_on_average(reading, operation)
     asked = find_asked(reading, operation)
     free = _take_compared(reading, operation, _free_headers(reading, asked, held))
     if asked is not None and reading.implied in asked.headers:
@@ -196,6 +200,8 @@ def _says_what(reading: TableReading, header: str) -> bool:
 
 
 def _count(reading: TableReading, made: Computation) -> Computation | None:
+    if (groups := count_groups(reading, made)) or reading.distinct:
+        return groups
     if made.measure is not None and made.comparison is None:
         return _sum_of_counts(reading, made)
     if made.measure is not None and made.other is None and made.compared not in (None, made.measure):

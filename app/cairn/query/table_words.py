@@ -16,6 +16,7 @@ from cairn.language.dates import months_in
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import Superlative, any_of, every, languages
 from cairn.language.linear import bounded
+from cairn.language.title_scale import UNIT_AT_END
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS, same_word
 from cairn.query.table_time import periods_in
 
@@ -166,6 +167,7 @@ ALL_OF: Final = _words("all_of")
 BESIDE: Final = _words("beside")
 BY: Final = _words("by")
 EACH: Final = _words("each")
+DISTINCT: Final = _words("distinct")
 GOOD: Final = _words("good")
 COUNTED: Final = _words("counted")
 HOW_MANY: Final = _words("how_many")
@@ -857,13 +859,13 @@ def names_moment(table: TableSketch) -> bool:
 
 
 def bracketed(header: str) -> tuple[str, ...]:
-    """What a header says in brackets: what the column is counted in."""
-    return tuple(_BRACKETED.findall(header))
+    """What a header says in brackets, or as the sign of a unit at the end of "body_mass_g": what the column is counted in."""
+    return (*_BRACKETED.findall(header), *UNIT_AT_END.findall(header))
 
 
 def besides_brackets(header: str) -> str:
     """What a header says without that."""
-    return _BRACKETED.sub(" ", header).strip()
+    return UNIT_AT_END.sub("", _BRACKETED.sub(" ", header)).strip()
 
 
 def hides_number(spans: Sequence[WordSpan], at: int) -> bool:

@@ -87,6 +87,8 @@ def _sketch(row: Any) -> TableSketch:
         coded=row["coded"],
         serial=row["serial"],
         numbered=row["numbered"],
+        repeats=row["repeats"],
+        flags=tuple(row["flags"]),
     )
 
 

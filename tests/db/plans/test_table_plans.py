@@ -75,7 +75,7 @@ async def test_a_sheet_is_computed_over_by_its_index(connection: Any) -> None:
     assert [(row["position"], row["cells"]) for row in named] == [(1, sum(n % 7 == 3 for n in range(1, ROWS + 1)))]
     found = await connection.fetchrow(
         SQL["of_rows"], tenant, sheet, 0, 4, [1], ["team 3"], [1], None, "more", Decimal(5000), None, 5, "highest", None, False,
-        4, None, False, None, [4], [None], [Decimal(9000)], False,
+        4, None, False, None, [4], [None], [Decimal(9000)], False, False,
     )  # fmt: skip
     kept = [n for n in range(1, ROWS + 1) if n % 7 == 3 and 5000 < n <= 9000]
     assert (found["kept"], found["sum"]) == (len(kept), sum(kept))
