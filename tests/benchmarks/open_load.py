@@ -36,6 +36,8 @@ class Lane:
 
     async def ask(self, answers: Answers, watched: bool, kind: str = "") -> None:
         before, held, queued = look(self.pid) if watched else None, None, None
+        while self.idle and self.idle[-1][0].at_eof():  # closed by the server between two windows
+            self.idle.pop()[1].close()
         began, opens = time.perf_counter(), not self.idle
         try:
             connection = self.idle.pop() if self.idle else await asyncio.open_connection("127.0.0.1", self.port)

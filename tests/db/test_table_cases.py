@@ -248,6 +248,14 @@ SEALS = """# Seals
 | Harbour | North | 155 | 95 | No |
 | Grey | South | 210 | 180 | Yes |
 """
+DUE = """# Commitments
+
+| Contractual obligations | Due in less than 1 year | 2-5 years | Total |
+| --- | --- | --- | --- |
+| Leases | 20 | 180 | 200 |
+| Loans | 60 | 40 | 100 |
+| Purchases | 40 | 60 | 100 |
+"""
 ROOMS = """# Rooms
 
 | Room | Floor | Balcony | Desk | Booked by | Nights |
@@ -312,7 +320,7 @@ GROUPED_FILES = {
     "invoices.xlsx": sheet_of(INVOICES),
     "lager.md": DEPOT.encode(),
 }
-EACH_FILES = {"seals.md": SEALS.encode(), "rooms.md": ROOMS.encode()}
+EACH_FILES = {"seals.md": SEALS.encode(), "rooms.md": ROOMS.encode(), "due.md": DUE.encode()}
 
 
 async def indexed(services: Services, collection: str, files: dict[str, bytes]) -> tuple[Library, list[Passage]]:
@@ -724,6 +732,7 @@ async def test_what_is_not_sure_of_groups_is_not_computed(
         ("How many seals are tagged?", "3"),
         ("How many rooms have a balcony?", "2"),
         ("How many tagged are there?", "3"),
+        ("Which floor has the highest total of nights?", "Ground: 5"),
         ("How many rooms on the ground floor have a balcony?", "1"),
     ],
 )
@@ -748,6 +757,8 @@ async def test_each_group_and_columns_that_say_yes_are_computed(
         "How many different nights are there?",
         "How many different rooms are tagged?",
         "Which species has the most mass on each beach?",
+        "What share of the total loans is due in less than 1 year?",  # 60 of 100, and not of 120
+        "What are leases that are due in less than six months as a percentage of the total contractual obligations?",
         "How many rooms have a desk?",  # one and nought may be numbers
     ],
 )

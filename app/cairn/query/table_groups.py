@@ -37,7 +37,6 @@ from cairn.query.table_words import (
     header_words,
     is_money,
     is_year_column,
-    may_mean,
     may_name,
 )
 
@@ -164,7 +163,7 @@ def best_group(reading: TableReading, operation: Operation) -> Computation | Non
         return made if not left else None
     if not left:
         return made if calls_rows_at(reading, best[0].end) else None
-    if not position and any(len(span.headers) != 1 or not is_all_named(reading, *span.headers) for span in left):
+    if not position and any(len(span.headers) != 1 or not reading.says_header(*span.headers) for span in left):
         return None  # "the most departures", of a column "Day of departure"
     return _highest_sum(reading, made, left, {*held, position})
 
@@ -173,7 +172,9 @@ def _highest_sum(
     reading: TableReading, made: Computation, free: Sequence[WordSpan], besides: set[int | None]
 ) -> Computation | None:
     measure = choose_measure(reading, made.operation, free, besides, limited=bool(made.conditions))
-    if measure is None or made.operation != "highest" or not is_added(reading, measure):
+    if measure is None or made.operation != "highest":
+        return None
+    if not is_added(reading, measure) and not (reading.summed and _may_be_added(reading, measure)):
         return None
     counted = find_counted_in(reading, measure, made.conditions)
     common = {"conditions": made.conditions, "asked": made.asked, "within": made.within, "counted_in": counted}
@@ -190,12 +191,6 @@ def _asks_most(reading: TableReading, span: WordSpan) -> bool:
 def _behind(reading: TableReading, phrases: Sequence[WordSpan]) -> WordSpan | None:
     """ "The most common reason"."""
     return reading.header_after(phrases[0].end) if phrases else None
-
-
-def is_all_named(reading: TableReading, position: int) -> bool:
-    """Whether the question has all words of a header."""
-    words = header_words(reading.table.header[position])
-    return all(any(may_mean(token, word) for token in reading.tokens) for word in words)
 
 
 def calls_rows_at(reading: TableReading, at: int) -> bool:
@@ -249,10 +244,15 @@ def is_added(reading: TableReading, at: int) -> bool:
     table, header = reading.table, reading.table.header[at]
     words = header_words(header)
     several = HUMANS | PEOPLE | INHABITANTS | QUANTITIES | STRETCHES | GOOD | WORTH | COUNTED
+    return (not words.isdisjoint(several) or is_money(table, at)) and _may_be_added(reading, at)
+
+
+def _may_be_added(reading: TableReading, at: int) -> bool:
+    """Whether nothing says that a sum of these numbers means nothing, where it is asked for as such: "the highest total"."""
+    table, header = reading.table, reading.table.header[at]
     return (
         table.numeric[at]
-        and (not words.isdisjoint(several) or is_money(table, at))
-        and words.isdisjoint(RATIOS | BOUND | PRICES | OF_ONE)
+        and header_words(header).isdisjoint(RATIOS | BOUND | PRICES | OF_ONE)
         and not compares(header)
         and not is_year_column(header)
         and "%" not in (table.units[at] or "")

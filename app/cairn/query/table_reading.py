@@ -108,6 +108,7 @@ class TableReading:
                 span.cells = ()  # who is counted, not a department "People"
         self._read_totals()
         self._read_flags()
+        self._read_shares()
         for span in self.phrases("listing"):
             if any(one.end == span.start for one in self.phrases("listing")):
                 self.spans.remove(span)  # "which show"
@@ -191,6 +192,22 @@ class TableReading:
             said = self.tokens[span.start : span.end]
             if words and all(any(may_mean(token, word) for token in said) for word in words):
                 span.headers, span.cells = frozenset(), (NamedCells(at, flag, flag, "", flag, 2, 1, False),)
+
+    def _read_shares(self) -> None:
+        """ "The largest share of the TV audience", of a column "TV audience share": a word of its header, and no computation."""
+        for span in self.phrases("share"):
+            said = self.tokens[span.start : span.end]
+            named = {at for one in self.spans if len(one.headers) == 1 and not one.cells for at in one.headers}
+            having = {
+                at for at in named if self.table.numeric[at] and header_words(self.table.header[at]).issuperset(said)
+            }
+            others = {at for at, header in enumerate(self.table.header) if header_words(header).issuperset(said)}
+            if len(having) == 1 and (having == others or self.says_header(*having)):
+                span.headers, span.phrases = frozenset(having), ()
+
+    def says_header(self, at: int) -> bool:
+        """Whether the question has all words of a header."""
+        return all(any(may_mean(token, word) for token in self.tokens) for word in header_words(self.table.header[at]))
 
     def behind_each(self, span: WordSpan) -> int | None:
         """The place of "each" or "per" before the name of a column, where nothing but stop words stands between; also of "by",

@@ -16,6 +16,7 @@ from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
     BESIDE,
     BOUND,
+    COMPARISONS,
     COUNTED_IN,
     HOW_MANY,
     HUMANS,
@@ -24,6 +25,7 @@ from cairn.query.table_words import (
     QUANTITIES,
     RATIOS,
     STRETCHES,
+    TOTALS,
     UNITS,
     YEARS,
     WordSpan,
@@ -132,6 +134,9 @@ def _of_rows(
         return _list(reading, made)
     if operation == "share" and measure is None:
         return _share_of_rows(reading, made)
+    unread = reading.phrases(*COMPARISONS) and reading.comparison is None and not reading.within
+    if unread and operation not in ("difference", "growth"):
+        return None  # "due in less than one year", and nothing is called so
     if measure is None or (reading.comparison is not None and reading.compared is None):
         return None
     if operation in ("difference", "growth"):
@@ -141,11 +146,21 @@ def _of_rows(
         return None  # a statement: its rows are of different kinds
     if operation == "share":
         several = any(len(one.keys) > 1 for one in conditions)
+        if not TOTALS.isdisjoint(reading.tokens) and _has_total(reading, measure):
+            return None  # "of leases due in a year in all leases": in those of the year, or of any
         limited = made.comparison is not None  # "what share of rivers in Germany is longer than 1000 km"
         return made if made.target is not None and not several and asked is None and not limited else None
     if operation == "sum" and ("%" in f"{header}{reading.table.units[measure]}" or RATIOS & header_words(header)):
         return None  # shares of different wholes
     return made if asked is None or operation not in ("sum", "average") else None
+
+
+def _has_total(reading: TableReading, measure: int) -> bool:
+    """Whether a column sums up others beside the one that is computed over."""
+    words = [header_words(header.split(" / ")[-1]) for header in reading.table.header]
+    return any(
+        reading.table.numeric[at] and at != measure and bool(said) and said <= TOTALS for at, said in enumerate(words)
+    )
 
 
 def _share_of_rows(reading: TableReading, made: Computation) -> Computation | None:
