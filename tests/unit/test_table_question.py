@@ -15,9 +15,10 @@ from cairn.ingest.table_cells import document_tables
 from cairn.language.cells import tokens_of
 from cairn.language.lexicon import languages
 from cairn.language.tables import tables_in
+from cairn.language.title_scale import unit_at_end
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
-from cairn.query.table_words import header_words, is_deed_of, read_question, split_compounds, year_range
+from cairn.query.table_words import bracketed, header_words, is_deed_of, read_question, split_compounds, year_range
 from tests.growth import repeated, takes_linear_time
 
 SALES = """
@@ -1457,3 +1458,15 @@ def test_the_type_of_a_school_is_no_school() -> None:
 )
 def test_the_end_of_a_long_word_may_name_a_column(question: str, text: str, sure: bool) -> None:
     assert (meant(question, text) is not None) == sure
+
+
+@pytest.mark.parametrize(
+    ("header", "sign"),
+    [
+        ("body_mass_g", "g"), ("length_cm", "cm"), ("Spending_USD", "USD"), ("goals_h", ""), ("size_m", ""), ("mass g", ""),
+        ("Length (mm)", ""), ("_mm", ""),
+    ],
+)  # fmt: skip
+def test_the_sign_of_a_unit_ends_a_header_that_is_one_word(header: str, sign: str) -> None:
+    assert unit_at_end(header) == sign
+    assert (bracketed(header) == (sign,)) == bool(sign)

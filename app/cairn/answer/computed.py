@@ -21,7 +21,7 @@ from cairn.domain.table import ComputedCells, TableSketch
 from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, computed_words, replies
 from cairn.language.linear import bounded
-from cairn.language.title_scale import UNIT_AT_END, scale_in_title
+from cairn.language.title_scale import scale_in_title, unit_at_end
 
 CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
@@ -147,7 +147,7 @@ def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
     return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
 
 
-_SEVERAL: Final = ("/", ",", ";", "|", "&")
+_SEVERAL: Final = ("/", ",", ";", "|")
 
 
 def _can_grow(cells: ComputedCells) -> bool:
@@ -419,8 +419,8 @@ def unit_note(found: Computation, table: TableSketch) -> str:
 
 def _note_of(header: str) -> str:
     """Of a column: what stands in brackets, at the end of a header that is one word, or in a line of its own."""
-    if at_end := UNIT_AT_END.search(header):
-        return at_end[1]
+    if at_end := unit_at_end(header):
+        return at_end
     for part in reversed(header.split(" / ")):
         bracketed = _NOTE.search(part)
         if bracketed and _COUNTED_IN.search(bracketed[1]):

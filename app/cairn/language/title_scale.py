@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from cairn.language.cells import tokens_of
-from cairn.language.lexicon import every
+from cairn.language.lexicon import every, languages
 
 _SAID: Final = re.compile(
     r"\b(?:in|en)\s(?:(?:thousands?|millions?|billions?|tausend|tsd\.?|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards"
@@ -16,8 +16,18 @@ _SAID: Final = re.compile(
     re.IGNORECASE,
 )
 _PRICES: Final = every(lambda one: one.arithmetic.prices)
-UNIT_AT_END: Final = re.compile(r"(?<=[^\W_])_(mm|cm|m|km|ft|mi|mg|g|kg|ml|l|ms|s|min|h|usd|eur|gbp)\Z", re.IGNORECASE)
-"""The sign of a unit behind a header that is written as one word."""
+_UNIT_AT_END: Final = re.compile(r"(?<=[^\W_])_(mm|cm|m|km|ft|mi|mg|g|kg|ml|l|ms|s|min|h|usd|eur|gbp)\Z", re.IGNORECASE)
+_MEASURES: Final = frozenset(word for one in languages() for entry in one.arithmetic.superlatives for word in entry.of)
+"""Lengths, weights, durations: words for what has a unit."""
+
+
+def unit_at_end(header: str) -> str:
+    """The sign of a unit behind a header that is written as one word, "body_mass_g"; "" where there is none. A single letter is
+    one only of a measure: "goals_h" are those at home."""
+    found = _UNIT_AT_END.search(header)
+    if found is None or (len(found[1]) == 1 and _MEASURES.isdisjoint(tokens_of(header))):
+        return ""
+    return found[1]
 
 
 def scale_in_title(title: str, header: str) -> str:

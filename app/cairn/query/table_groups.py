@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from cairn.domain.computation import CellCondition, Computation, Operation
 from cairn.query.table_asked import find_asked, find_asked_position
@@ -90,7 +89,7 @@ def _may_group(reading: TableReading, position: int) -> bool:
 
 def best_on_average(reading: TableReading, operation: Operation) -> Computation | None:
     """ "Which species has the longest flippers on average": the group whose average of a column is the highest. Raises Unsure."""
-    if operation not in BEST_OF_ALL or reading.comparison is not None:
+    if operation not in ("highest", "lowest") or reading.comparison is not None:
         return None
     conditions = read_conditions(reading)
     held = {*(one.position for one in conditions), *(one.position for one in reading.within)}
@@ -111,22 +110,13 @@ def best_on_average(reading: TableReading, operation: Operation) -> Computation 
     )  # fmt: skip
 
 
-BEST_OF_ALL: Final = ("highest", "lowest")
-
-
 def count_groups(reading: TableReading, made: Computation) -> Computation | None:
     """ "How many islands are there": of a column whose cells come again, how many different ones there are."""
-    position = made.asked
-    repeated = position is not None and (position or reading.table.repeats) and _may_group(reading, position)
-    flagged = position is not None and reading.table.flags[position : position + 1] not in ((), (None,))
-    if (
-        not repeated
-        or flagged
-        or made.comparison is not None
-        or made.within
-        or made.measure is not None
-        or made.conditions
-    ):
+    position, table = made.asked, reading.table
+    if position is None or not (position or table.repeats) or not _may_group(reading, position):
+        return None
+    limited = made.comparison is not None or made.within or made.conditions
+    if limited or made.measure is not None or table.flags[position : position + 1] not in ((), (None,)):
         return None
     return replace(made, naming=None, grouped=True)
 

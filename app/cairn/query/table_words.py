@@ -16,7 +16,7 @@ from cairn.language.dates import months_in
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import Superlative, any_of, every, languages
 from cairn.language.linear import bounded
-from cairn.language.title_scale import UNIT_AT_END
+from cairn.language.title_scale import unit_at_end
 from cairn.language.tokens import ALL_STOP_WORDS, STOP_WORDS, same_word
 from cairn.query.table_time import periods_in
 
@@ -860,12 +860,13 @@ def names_moment(table: TableSketch) -> bool:
 
 def bracketed(header: str) -> tuple[str, ...]:
     """What a header says in brackets, or as the sign of a unit at the end of "body_mass_g": what the column is counted in."""
-    return (*_BRACKETED.findall(header), *UNIT_AT_END.findall(header))
+    return (*_BRACKETED.findall(header), *filter(None, [unit_at_end(header)]))
 
 
 def besides_brackets(header: str) -> str:
     """What a header says without that."""
-    return UNIT_AT_END.sub("", _BRACKETED.sub(" ", header)).strip()
+    sign = unit_at_end(header)
+    return _BRACKETED.sub(" ", header.removesuffix(f"_{sign}") if sign else header).strip()
 
 
 def hides_number(spans: Sequence[WordSpan], at: int) -> bool:
