@@ -50,12 +50,8 @@ def needed_cells(found: Computation) -> int:
     """How many cells the answer is written from."""
     if found.operation == "top":
         return found.place + 1
-    listed = found.operation == "listing" or found.each or _counts_groups(found)
+    listed = found.operation == "listing" or found.each or found.counts_groups
     return MOST_LISTED if listed else max(SHOWN, found.place + 1)
-
-
-def _counts_groups(found: Computation) -> bool:
-    return found.operation == "count" and found.grouped and not found.each
 
 
 def name_same(one: ComputedCells, other: ComputedCells) -> bool:
@@ -108,7 +104,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False
     if found.comparison == "equal" and cells.numbers < cells.rows:
         return False  # "no beer": an empty cell or a dash may be none, or not known
-    if found.each or _counts_groups(found):
+    if found.each or found.counts_groups:
         return _is_sound_by_group(found, cells)
     if found.grouped:
         complete = found.measure is None or found.averaged or cells.numbers == cells.rows
@@ -139,10 +135,10 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
 
 
 def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
-    """Whether all groups can be named, and each is of rows that have one thing in the cell, not several."""
+    """Whether all groups are named, so at most MOST_LISTED, and each is of rows that have one thing in the cell, not several."""
     named = [str(one["asked"]) for one in cells.cells or []]
     several = any(mark in name for name in named for mark in _SEVERAL)
-    if not FEWEST <= cells.groups <= MOST_LISTED or several or len(named) < cells.groups:
+    if cells.groups < FEWEST or several or len(named) < cells.groups:
         return False
     return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
 
@@ -174,7 +170,7 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         case "share":
             return cells.share
         case "count":
-            return Decimal(cells.groups if _counts_groups(found) else cells.kept)
+            return Decimal(cells.groups if found.counts_groups else cells.kept)
     numbers = [Decimal(str(one["number"])) for one in cells.cells or [] if one["number"] is not None]
     place = found.place if found.operation in ("rank", "top") else 1
     if len(numbers) < (1 if found.minus is not None and cells.numbers >= FEWEST else max(place, FEWEST)):
@@ -226,7 +222,7 @@ class _Writer:
         cells = self.cells.cells or []
         if self.found.operation == "top":
             return cells[: self.found.place]
-        if self.found.operation == "listing" or self.found.each or _counts_groups(self.found):
+        if self.found.operation == "listing" or self.found.each or self.found.counts_groups:
             return cells
         if self.found.operation == "rank":
             return cells[self.found.place - 1 :][:1]
@@ -317,7 +313,7 @@ class _Writer:
         if found.each:
             return sum(one["size"] for one in self._shown())
         if found.grouped and found.measure is None:
-            return cells.groups if _counts_groups(found) else cells.kept
+            return cells.groups if found.counts_groups else cells.kept
         if found.operation in ("count", "listing"):
             return cells.kept if found.operation == "count" else cells.all_rows
         return cells.numbers if found.row is not None else cells.kept_numbers
@@ -336,7 +332,7 @@ class _Writer:
             return ""
         if found.pair is not None:
             return "rows_difference" if found.measure is None else ""
-        if _counts_groups(found):
+        if found.counts_groups:
             return "groups_counted"
         return "groups" if found.measure is None else "groups_average" if found.averaged else "groups_sum"
 

@@ -88,6 +88,11 @@ class Computation:
         return self.operation == "share" and self.measure is None
 
     @property
+    def counts_groups(self) -> bool:
+        """How many different values there are is asked for."""
+        return self.operation == "count" and self.grouped and not self.each
+
+    @property
     def order(self) -> str | None:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):

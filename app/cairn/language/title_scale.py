@@ -17,15 +17,15 @@ _SAID: Final = re.compile(
 )
 _PRICES: Final = every(lambda one: one.arithmetic.prices)
 _UNIT_AT_END: Final = re.compile(r"(?<=[^\W_])_(mm|cm|m|km|ft|mi|mg|g|kg|ml|l|ms|s|min|h|usd|eur|gbp)\Z", re.IGNORECASE)
-_MEASURES: Final = frozenset(word for one in languages() for entry in one.arithmetic.superlatives for word in entry.of)
-"""Lengths, weights, durations: words for what has a unit."""
+MEASURES: Final = frozenset(word for one in languages() for entry in one.arithmetic.superlatives for word in entry.of)
+"""Words of headers of what each thing has for itself: a weight, an age, a price."""
 
 
 def unit_at_end(header: str) -> str:
     """The sign of a unit behind a header that is written as one word, "body_mass_g"; "" where there is none. A single letter is
     one only of a measure: "goals_h" are those at home."""
     found = _UNIT_AT_END.search(header)
-    if found is None or (len(found[1]) == 1 and _MEASURES.isdisjoint(tokens_of(header))):
+    if found is None or (len(found[1]) == 1 and MEASURES.isdisjoint(tokens_of(header))):
         return ""
     return found[1]
 

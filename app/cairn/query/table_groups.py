@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cairn.domain.computation import CellCondition, Computation, Operation
+from cairn.language.title_scale import MEASURES
 from cairn.query.table_asked import find_asked, find_asked_position
 from cairn.query.table_conditions import read_conditions
 from cairn.query.table_measure import adds_up, choose_measure, find_counted_in
@@ -23,7 +24,6 @@ from cairn.query.table_words import (
     HUMANS,
     INHABITANTS,
     MOSTS,
-    OF_ONE,
     PEOPLE,
     PRICES,
     QUANTITIES,
@@ -193,7 +193,7 @@ def calls_rows_at(reading: TableReading, at: int) -> bool:
         if numeric and not is_year_column(header)
     ]  # fmt: skip
     at = reading.after_stop_words(at)
-    each = bool(numbers) and all(words & OF_ONE for words in numbers)
+    each = bool(numbers) and all(words & MEASURES for words in numbers)
     return reading.table.repeats and each and _is_called_so(reading, at)
 
 
@@ -242,7 +242,7 @@ def _may_be_added(reading: TableReading, at: int) -> bool:
     table, header = reading.table, reading.table.header[at]
     return (
         table.numeric[at]
-        and header_words(header).isdisjoint(RATIOS | BOUND | PRICES | OF_ONE)
+        and header_words(header).isdisjoint(RATIOS | BOUND | PRICES | MEASURES)
         and not compares(header)
         and not is_year_column(header)
         and "%" not in (table.units[at] or "")

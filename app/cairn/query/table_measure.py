@@ -28,7 +28,6 @@ from cairn.query.table_words import (
     header_words,
     is_money,
     is_year_column,
-    may_mean,
 )
 
 
@@ -141,15 +140,8 @@ def _find_measure(reading: TableReading, free: Sequence[WordSpan]) -> int | None
         return None
     positions = frozenset.intersection(*(span.headers for span in free))
     if len(positions) > 1:  # "delays" are no "bad delays"
-        positions = frozenset(at for at in positions if _is_said(reading, reading.table.header[at]))
+        positions = frozenset(at for at in positions if reading.says_header(at))
     return next(iter(positions)) if len(positions) == 1 else None
-
-
-def _is_said(reading: TableReading, header: str) -> bool:
-    """Whether the question has all words of a header."""
-    return all(
-        word.isdigit() or any(may_mean(token, word) for token in reading.tokens) for word in header_words(header)
-    )
 
 
 def _says_where(reading: TableReading, span: WordSpan) -> bool:
@@ -183,7 +175,7 @@ def _says_of_what(reading: TableReading, span: WordSpan, free: Sequence[WordSpan
     return (
         all(TOTALS & header_words(reading.table.header[at]) for at in span.headers)
         and all(reading.is_around(token) for token in reading.tokens[span.start : span.end])
-        and any(_is_said(reading, reading.table.header[at]) for one in free if one is not span for at in one.headers)
+        and any(reading.says_header(at) for one in free if one is not span for at in one.headers)
     )
 
 

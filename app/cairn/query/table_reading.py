@@ -191,7 +191,8 @@ class TableReading:
             words = header_words(self.table.header[at]) - self.stop_words
             said = self.tokens[span.start : span.end]
             if words and all(any(may_mean(token, word) for token in said) for word in words):
-                span.headers, span.cells = frozenset(), (NamedCells(at, flag, flag, "", flag, 2, 1, False),)
+                yes = NamedCells(at, flag, flag, group="", text=flag, cells=2, row=1, total=False)
+                span.headers, span.cells = frozenset(), (yes,)
 
     def _read_shares(self) -> None:
         """ "The largest share of the TV audience", of a column "TV audience share": a word of its header, and no computation."""
@@ -206,8 +207,9 @@ class TableReading:
                 span.headers, span.phrases = frozenset(having), ()
 
     def says_header(self, at: int) -> bool:
-        """Whether the question has all words of a header."""
-        return all(any(may_mean(token, word) for token in self.tokens) for word in header_words(self.table.header[at]))
+        """Whether the question has all words of a header, numbers apart."""
+        words = header_words(self.table.header[at])
+        return all(word.isdigit() or any(may_mean(token, word) for token in self.tokens) for word in words)
 
     def behind_each(self, span: WordSpan) -> int | None:
         """The place of "each" or "per" before the name of a column, where nothing but stop words stands between; also of "by",

@@ -75,12 +75,6 @@ HIGH: Final = _read_headers(lambda entry: entry.high, lambda entry: entry.of)
 """Words for the highest and for a higher one that are said of a height, too, where no number is named: "the highest peak"."""
 
 
-OF_ONE: Final = frozenset(
-    word for of in (*(of for said in SUPERLATIVES.values() for _, of in said), *HIGH.values()) for word in of
-)
-"""Words of headers of what each thing has for itself: a weight, an age, a price."""
-
-
 HOW: Final = _read_headers(lambda entry: entry.how, lambda entry: entry.of)
 """Questions for the number of such a column: "how old"."""
 
