@@ -7,7 +7,11 @@ caller may read."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,14 +22,17 @@ from pgvector import HalfVector
 
 from cairn.domain.document import Source
 from cairn.domain.passage import SearchRequest
-from cairn.domain.principal import Caller
+from cairn.domain.principal import ALL_SCOPES, Caller
 from cairn.service.access import set_folder_access
 from cairn.service.documents import index_now
+from cairn.service.keys import create_key
 from cairn.service.search import run_search
 from cairn.wiring import Services
+from tests.benchmarks.conftest import Serving
+from tests.benchmarks.http_load import Connection
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
 from tests.benchmarks.real_corpus import corpus_of
-from tests.benchmarks.timing import record, sizes, take_turns
+from tests.benchmarks.timing import Windows, record, sizes, take_turns
 
 SHARES = {"all": 1, "half": 2, "a tenth": 10, "a hundredth": 100, "a thousandth": 1000}
 """Group, and of how many documents it may read one, the first always."""
@@ -62,28 +69,42 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
             assert not found.legs_failed
 
         before = await take_turns({name: partial(ask, one) for name, one in callers.items()}, 100, scheduled)
-        owner = await asyncpg.connect(services.owner_dsn)
-        try:
-            await owner.execute(RESTRICT, list(SHARES), list(SHARES.values()))
-            await owner.execute("ANALYZE rag.documents")
-        finally:
-            await owner.close()
+        await _restrict(services)
         turns = {"operator": partial(ask, services), **{name: partial(ask, callers[name]) for name in NAMES}}
         after = await take_turns(turns, 100, scheduled)
         recalls = {name: await _recall(callers[name], [one.vector for one in corpus.queries[:100]]) for name in NAMES}
-    usual, least = after["operator"], before["nobody named"].p50
-    report = {
-        name: {
-            "p50_ratio": round(one.p50 / usual.p50, 3),
-            "processor_ratio": round(one.processor / usual.processor, 3),
-            "recall": recalls.get(name),
+    print(f"\n{size} chunks, p50 {before['nobody named'].p50:.2f} ms before anything was restricted")
+    _report(f"access_{size}", after, recalls)
+
+
+@pytest.mark.parametrize("size", sizes())
+@pytest.mark.parametrize("reads", ["by the model", "ready"])
+async def test_over_http(
+    dsn: str, serve: Callable[..., AbstractContextManager[Serving]], scheduled: Any, reads: str, size: int
+) -> None:
+    """The same as callers meet it: `POST /search` by keys, where the model reads each question, and where vectors are ready."""
+    corpus = corpus_of(size)
+    async with opened(dsn) as services:
+        await bulk_load(services, "bench", list(corpus.documents()))
+        await settled(services)
+        secrets = {name: (await create_key(services, name, ["read"], groups=[name]))[1] for name in NAMES}
+        secrets["operator"] = (await create_key(services, "operator", ALL_SCOPES))[1]
+        await _restrict(services)
+    with serve(dsn, None if reads == "by the model" else corpus.queries, CAIRN_AUTH="keys") as serving:
+        connections = {
+            name: Connection(*await asyncio.open_connection("127.0.0.1", serving.port, limit=2**24)) for name in secrets
         }
-        for name, one in after.items()
-    }
-    print(
-        f"\n{size} chunks, p50 {least:.2f} ms before anything was restricted, {usual.p50:.2f} by the operator since: {report}"
-    )
-    record(f"access_{size}", {"before_ms": least, "operator_ms": usual.p50, "after": report})
+
+        async def ask(name: str, number: int) -> set[str]:
+            text = corpus.queries[number % len(corpus.queries)].text
+            body = {"query": text, "collection": "bench", "cache": False}
+            answer = json.loads(await connections[name].post("/search", body, secrets[name]))
+            return {one["external_id"] for one in answer["results"]}
+
+        for number in range(10):
+            assert await ask("all", number) == await ask("operator", number) != await ask("a tenth", number)
+        after = await take_turns({name: partial(ask, name) for name in secrets}, 100, scheduled)
+    _report(f"access_http_{reads}_{size}", after, {})
 
 
 @pytest.mark.parametrize("size", sizes())
@@ -122,3 +143,26 @@ async def _recall(caller: Services, vectors: list[Any]) -> float:
                 found.append({bytes(one.bytes) for one in row["passages"] or ()})
             shared += len(found[0] & found[1]) / max(1, len(found[1]))
     return round(shared / len(vectors), 3)
+
+
+async def _restrict(services: Services) -> None:
+    owner = await asyncpg.connect(services.owner_dsn)
+    try:
+        await owner.execute(RESTRICT, list(SHARES), list(SHARES.values()))
+        await owner.execute("ANALYZE rag.documents")
+    finally:
+        await owner.close()
+
+
+def _report(name: str, after: Mapping[str, Windows], recalls: Mapping[str, float]) -> None:
+    usual = after["operator"]
+    report = {
+        caller: {
+            "p50_ratio": round(one.p50 / usual.p50, 3),
+            "processor_ratio": round(one.processor / usual.processor, 3),
+            "recall": recalls.get(caller),
+        }
+        for caller, one in after.items()
+    }
+    print(f"\n{name}: p50 {usual.p50:.2f} ms by the operator: {report}")
+    record(name, {"operator_ms": usual.p50, "after": report})

@@ -13,12 +13,18 @@ import pytest
 import pytest_asyncio
 
 from cairn.domain.access import MOST_RULES, AccessRule
+from cairn.domain.answer import Coverage
 from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
+from cairn.domain.event import Answered
+from cairn.domain.ids import new_id
 from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
+from cairn.domain.question import Question
 from cairn.errors import ForbiddenError, InputError, NotFoundError
+from cairn.runs.log import follow
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
+from cairn.service.ask import start
 from cairn.service.audit import list_events
 from cairn.service.conversations import get_history, list_conversations
 from cairn.service.documents import (
@@ -38,8 +44,9 @@ from cairn.service.limits import get_usage
 from cairn.service.models import start_reindex, start_reread
 from cairn.service.search import explain_passage, make_request, run_search
 from cairn.store import documents as store
+from cairn.store import traces
 from cairn.wiring import Services
-from tests.db.runs import answered
+from tests.db.runs import answered, change
 from tests.sharing import SHARED
 from tests.waiting import hang_guard
 
@@ -230,6 +237,39 @@ async def test_a_number_of_documents_is_for_those_who_may_read_all_that_are_coun
         assert bool(answer.turn.content) == bool(text)
     async with letters.database.transaction(letters.principal, readonly=True) as connection:
         assert await connection.fetchval("SELECT count(*) FROM rag.runs WHERE answer::text LIKE '%of 3%'") == 0
+
+
+async def test_what_is_kept_of_a_question_does_not_tell_how_much_its_asker_may_read(letters: Services) -> None:
+    """It stands on what everybody reads, so that others see it."""
+    change(letters, "trace", sample_rate=1.0)
+    notes = [
+        source(f"note-{n}.md", f"The cafeteria of Harbour House opens at eight, says note {n}.", None)
+        for n in range(120)
+    ]
+    await index_now(letters, "default", notes)
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    question = Question("When does the cafeteria of Harbour House open?", "default", new_id())
+    task = await start(hr, question, resumable=True)
+    told = [item.event async for item in task.events()][-1]
+    assert isinstance(told, Answered)
+    read = told.answer.coverage.read
+    assert told.answer.coverage == Coverage(False, read, 122)
+    search = make_request(letters.settings.current, "cafeteria opens", ["default"], top_k=5, rerank=False)
+    await run_search(hr, search)
+    await letters.traces.flush()
+
+    async def kept(caller: Services) -> list[tuple[str, Any, bool]]:
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            rows = await connection.fetch("SELECT id FROM rag.runs ORDER BY kind")
+            runs = [await traces.get(connection, caller.principal, row["id"]) for row in rows]
+        return [(run.kind, run.answer.get("coverage"), "vector" in run.plan) for run in runs if run]
+
+    same = {"complete": False, "read": read, "of": read, "unit": "passages"}
+    assert await kept(hr) == await kept(nobody) == [("query", same, False), ("search", None, False)]
+    for caller, of in ((hr, 122), (letters, 122), (nobody, read)):
+        [*_, last] = [item.event async for item in follow(caller.database, caller.principal, question.run_id, 0)]
+        assert isinstance(last, Answered)
+        assert last.answer.coverage == Coverage(False, read, of)
 
 
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:

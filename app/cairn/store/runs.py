@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, get_args
@@ -116,10 +117,21 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunState |
 async def events(
     connection: Any, principal: Principal, run_id: UUID, after: int, limit: int = PAGE
 ) -> tuple[list[Numbered], int]:
-    """The next events that still say something, and the place of the last one that was looked at."""
-    rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit)
+    """The next events that still say something, and the place of the last one that was looked at. How many passages another caller
+    could read is not told."""
+    rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit, principal.caller.id)
     found = [(row["seq"], event_from_text(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
+    if rows and rows[0]["others"]:
+        found = [(seq, _without_extent(event)) for seq, event in found]
     return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
+
+
+def _without_extent(event: Event | None) -> Event | None:
+    """As rag.insert_traces keeps it in a trace."""
+    if not isinstance(event, Answered) or event.answer.coverage.unit != "passages":
+        return event
+    read = replace(event.answer.coverage, of=event.answer.coverage.read)
+    return replace(event, answer=replace(event.answer, coverage=read))
 
 
 async def source_changed(connection: Any, principal: Principal, run_id: UUID) -> bool:
