@@ -82,7 +82,8 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
 async def test_over_http(
     dsn: str, serve: Callable[..., AbstractContextManager[Serving]], scheduled: Any, reads: str, size: int
 ) -> None:
-    """The same as callers meet it: `POST /search` by keys, where the model reads each question, and where vectors are ready."""
+    """The same as callers meet it: `POST /search` by keys, where the model reads each question, and where vectors are ready.
+    Against who is in all lists: of the scope `admin` it is recorded what it reads of restricted documents."""
     corpus = corpus_of(size)
     async with opened(dsn) as services:
         await bulk_load(services, "bench", list(corpus.documents()))
@@ -104,7 +105,7 @@ async def test_over_http(
         for number in range(10):
             assert await ask("all", number) == await ask("operator", number) != await ask("a tenth", number)
         after = await take_turns({name: partial(ask, name) for name in secrets}, 100, scheduled)
-    _report(f"access_http_{reads}_{size}", after, {})
+    _report(f"access_http_{reads}_{size}", after, {}, usual="all")
 
 
 @pytest.mark.parametrize("size", sizes())
@@ -154,15 +155,15 @@ async def _restrict(services: Services) -> None:
         await owner.close()
 
 
-def _report(name: str, after: Mapping[str, Windows], recalls: Mapping[str, float]) -> None:
-    usual = after["operator"]
+def _report(name: str, after: Mapping[str, Windows], recalls: Mapping[str, float], usual: str = "operator") -> None:
+    same = after[usual]
     report = {
         caller: {
-            "p50_ratio": round(one.p50 / usual.p50, 3),
-            "processor_ratio": round(one.processor / usual.processor, 3),
+            "p50_ratio": round(one.p50 / same.p50, 3),
+            "processor_ratio": round(one.processor / same.processor, 3),
             "recall": recalls.get(caller),
         }
         for caller, one in after.items()
     }
-    print(f"\n{name}: p50 {usual.p50:.2f} ms by the operator: {report}")
-    record(name, {"operator_ms": usual.p50, "after": report})
+    print(f"\n{name}: p50 {same.p50:.2f} ms of {usual}: {report}")
+    record(name, {"usual_ms": same.p50, "after": report})
