@@ -779,3 +779,47 @@ async def test_what_is_not_sure_of_each_group_is_not_computed(
     by_group: tuple[Library, list[Passage]], question: str
 ) -> None:
     assert await told(by_group, question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the salary of Bo Lind?", "48000"),
+        ("What is the unit price of the motor?", "61 EUR"),
+        ("How many springs are on hand?", "12"),
+        ("What is the rated power of the E-4t?", "31 kW"),
+        ("What were engine sales in 2024?", "90 (in millions)"),
+        ("How much total revenue was there in 2025?", "150 (in millions)"),
+        ("Wie viele Besucher hatte das Freibad 2025?", "94.120"),
+        ("Wie hoch ist der Eintritt im Naturbad?", "3,50 €"),
+        ("¿Cuánta uva recogida hubo en Las Eras en 2024?", "730,1 t"),
+    ],
+)
+async def test_one_number_is_looked_up(everything: tuple[Library, list[Passage]], question: str, answer: str) -> None:
+    assert await told(everything, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the bonus of Bo Lind?",
+        "What is the salary of Bo Lind per month?",
+        "What is the salary of Bo Berg?",
+        "What is the unit price of the motor in dollars?",
+        "What is the unit price of the red motor?",
+        "What will the unit price of the motor be in 2027?",
+        "What is the unit price of row 2?",
+        "What were engine sales in 2023?",
+        "What were engine sales?",
+        "What were engine sales abroad in 2024?",
+        "What is the rated power of the E-9?",
+        "What is the reorder level of hinge and latch?",
+        "How many hinges were received?",
+        "Wie viele Besucher hatte das Freibad?",
+        "Wie viele Besucher hatte das Freibad im Mai 2025?",
+    ],
+)
+async def test_a_number_that_may_be_another_one_is_not_looked_up(
+    everything: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(everything, question) is None

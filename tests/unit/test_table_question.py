@@ -353,14 +353,44 @@ def test_counts_ranks_shares_and_rows_by_their_status() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "language", "column", "row"),
+    [
+        ("What was the revenue of South in 2023?", SALES, "en", 2, {0: ("south",), 1: ("2023",)}),
+        ("How many units did South have in 2023?", SALES, "en", 3, {0: ("south",), 1: ("2023",)}),
+        ("What is the price of the lamp?", STOCK, "en", 1, {0: ("lamp",)}),
+        ("What were the total net sales in 2019?", STATEMENT, "en", 1, "Total net sales"),
+        ("How much research and development was there in 2018?", STATEMENT, "en", 2, "Research and development"),
+        ("Wie hoch war der Umsatz von Süd 2022?", UMSATZ, "de", 2, {0: ("sud",), 1: ("2022",)}),
+        ("Quel était le chiffre d'affaires de Sud en 2022 ?", VENTES, "fr", 2, {0: ("sud",), 1: ("2022",)}),
+        ("¿Cuáles fueron los ingresos de Sur en 2022?", VENTAS, "es", 2, {0: ("sur",), 1: ("2022",)}),
+        ("Quali erano i ricavi di Sud nel 2022?", VENDITE, "it", 2, {0: ("sud",), 1: ("2022",)}),
+    ],
+)
+def test_one_number_is_looked_up(
+    question: str, text: str, language: str, column: int, row: str | dict[int, tuple[str, ...]]
+) -> None:
+    found = meant(question, text, language)
+    assert found is not None
+    assert found.operation in ("value", "sum")  # of one row the sum is told as its number
+    where = found.label if isinstance(row, str) else conditions(found)
+    assert (found.columns or (found.measure,), where) == ((column,), row)
+
+
+@pytest.mark.parametrize(
     ("question", "text"),
     [
-        ("What was the revenue of South in 2023?", SALES),
         ("What is the status of North in 2021?", SALES),
-        ("What is the price of the lamp?", STOCK),
-        ("What were the total net sales in 2019?", STATEMENT),
+        ("What was the revenue of South in 2024?", SALES),  # there is no such year
+        ("What was the planned revenue of South in 2023?", SALES),
+        ("What was the revenue per unit of South in 2023?", SALES),
+        ("What were revenue and units of South in 2023?", SALES),
+        ("What was the revenue of South?", SALES),  # in three rows
+        ("What was the revenue of South in March 2023?", SALES),
+        ("What is the price of lamp and chair?", STOCK),
+        ("What is the price of the red lamp?", STOCK),
+        ("What were services in 2019?", STATEMENT),  # sold, or paid
+        ("What were the total net sales?", STATEMENT),  # of three years
         ("What is the total of services in 2019?", STATEMENT),
-        ("How much research and development was there in 2018?", STATEMENT),
         ("Who is responsible for the revenue in the South region?", SALES),
         ("What is the highest revenue that was planned in the South region?", SALES),  # "planned" stands nowhere
         ("Which region had the highest profit?", SALES),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import zip_longest
 from typing import Any, Final
@@ -68,6 +68,10 @@ def _name_of_best(cells: ComputedCells) -> str | None:
 
 def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, language: str) -> ComputedAnswer | None:
     """None where what the database found makes no answer that is sure."""
+    if found.operation == "sum" and found.row is None and found.conditions and cells.rows == cells.numbers == 1:
+        found = replace(
+            found, operation="value"
+        )  # "how many fatalities did Air France have", of which there is one row
     if not _is_sound(found, cells):
         return None
     unit = combine_units(cells.units or [])
@@ -90,12 +94,14 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False  # "the four Baltic countries", and there are three
     if found.directed and (cells.difference is None or cells.difference < 0):
         return False  # "how much cheaper is A than B", and it is dearer
+    if operation == "value" and not cells.rows == cells.numbers == 1:
+        return False  # the number of one row, and of no other one
     if found.row is not None:
         if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
             return False
         if operation == "growth" and not _can_grow(cells):
             return False
-        return cells.numbers >= FEWEST and _value(found, cells) is not None
+        return cells.numbers >= (1 if operation == "value" else FEWEST) and _value(found, cells) is not None
     if cells.unread or cells.unbound or cells.doubtful or combine_units(cells.compared_units or []) is None:
         return False
     if cells.counted > 1 and (operation not in ("count", "listing") or found.comparison is not None):
@@ -131,7 +137,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         )
     if found.asked is not None and cells.asked != cells.rows and not found.one_row:
         return False  # "which region", and a region has several rows
-    return cells.numbers >= FEWEST and _value(found, cells) is not None
+    return cells.numbers >= (1 if operation == "value" else FEWEST) and _value(found, cells) is not None
 
 
 def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
@@ -156,7 +162,7 @@ def _can_grow(cells: ComputedCells) -> bool:
 def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
     """The number that came out; of a rank None where another has the same."""
     match found.operation:
-        case "sum":
+        case "sum" | "value":
             return cells.sum
         case "average":
             return cells.average
@@ -239,6 +245,10 @@ class _Writer:
             said = self._cell(best) if self.found.relative else self._with_note(self._cell(best))
             asked = self._asked(best)
             return f"{asked}: {said}" if asked else said
+        if found.operation == "value":
+            written = self._cell(self._shown()[0])
+            signed = any(sign and sign in written for sign in self.unit.split("#"))
+            return self._with_note(written if signed else self._in_unit(written))
         decimals = self.cells.decimals or 0
         if found.operation == "average":
             return self._with_note(self._in_unit(self._number(value, decimals + FURTHER, least=decimals)))
@@ -386,7 +396,7 @@ class _Writer:
 _NOTE: Final = bounded(r"[(\[]([^()\[\]]{1,60})[)\]]")
 _COUNTED_IN: Final = re.compile(
     r"[$€£¥%]|\b(?:[TK]?EUR|T?USD|GBP|CHF|JPY|millions?|billions?|thousands?|bn|mn|Mio|Mrd|Millionen|Milliarden|Tausend|"
-    r"milliers|millones|miles|milioni|migliaia|kg|km|[kMG]Wh|Mt|t|h|pcs)\b|[’'‘]000\b",
+    r"milliers|millones|miles|milioni|migliaia|kg|km|[kMG]Wh?|Mt|t|h|pcs)\b|[’'‘]000\b",
     re.IGNORECASE,
 )
 """Currencies, scales and units, as headers write them."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from cairn.language.cells import is_year
 
 Operation = Literal[
-    "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing"
+    "highest", "lowest", "sum", "average", "difference", "growth", "share", "count", "rank", "top", "listing", "value"
 ]
 Comparison = Literal["more", "less", "at_least", "at_most", "equal"]
 

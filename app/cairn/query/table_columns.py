@@ -22,7 +22,7 @@ def over_columns(reading: TableReading, operation: Operation) -> Computation | N
         or reading.implied is not None
     ):
         return None
-    label = _label(reading)
+    label = find_label(reading)
     if label is None:
         return None
     span, cells = label
@@ -44,7 +44,7 @@ def over_columns(reading: TableReading, operation: Operation) -> Computation | N
     return replace(made, columns=columns)
 
 
-def _label(reading: TableReading) -> tuple[WordSpan, NamedCells] | None:
+def find_label(reading: TableReading) -> tuple[WordSpan, NamedCells] | None:
     """The one row that is called so; of rows called alike the one under a label that the question has."""
     spans = [span for span in reading.spans if any(one.position == 0 for one in span.cells)]
     if len(spans) != 1 or spans[0].headers:

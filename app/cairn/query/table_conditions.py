@@ -8,7 +8,7 @@ from itertools import pairwise
 from cairn.domain.computation import CellCondition
 from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, TableReading, Unsure, how_many
-from cairn.query.table_words import COMPARISONS, OR, RANGES, WordSpan, happened
+from cairn.query.table_words import COMPARISONS, JOINS, OR, RANGES, WordSpan, happened
 
 
 def read_conditions(reading: TableReading) -> list[CellCondition]:
@@ -81,6 +81,20 @@ def leaves_between(reading: TableReading) -> bool:
         ]  # fmt: skip
         rows = any(abs(first.row - last.row) == 1 for first, last in places)
         if (one.headers and other.headers and not columns) or (places and not rows):
+            return True
+    return False
+
+
+def leaves_unjoined(reading: TableReading) -> bool:
+    """Whether two cells of one column are named, and something else than "and" stands between all of them: "how many deaths were
+    shootings", of a column that has both."""
+    named: dict[int, list[WordSpan]] = {}
+    for span in reading.spans:
+        for position in {one.position for one in span.cells}:
+            named.setdefault(position, []).append(span)
+    for spans in named.values():
+        between = [reading.tokens[one.end : other.start] for one, other in pairwise(spans)]
+        if any(between) and all(words and JOINS.isdisjoint(words) for words in between):
             return True
     return False
 

@@ -6,7 +6,7 @@ stands; and everything must be the one thing that it can be. Else there is None,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -14,13 +14,19 @@ from typing import Final
 from cairn.domain.computation import Computation, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.query.table_columns import over_columns
-from cairn.query.table_conditions import is_either, leaves_between
+from cairn.query.table_conditions import is_either, leaves_between, leaves_unjoined
 from cairn.query.table_explained import explains
 from cairn.query.table_limits import read_between, read_comparison, read_equal, read_periods
+from cairn.query.table_look_up import look_up
 from cairn.query.table_operation import is_good, read_operation
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_rows import over_rows, share_of_total
-from cairn.query.table_words import ComputedQuestion, header_words, split_compounds
+from cairn.query.table_words import ComputedQuestion, header_words, spans_of, split_compounds
+
+
+def may_bind(question: ComputedQuestion, table: TableSketch) -> bool:
+    """Whether its cells need be looked at: one of them is only asked for by the name of its column."""
+    return question.computes or any(span.headers - {0} for span in spans_of(question, table, ()))
 
 
 def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
@@ -35,13 +41,19 @@ def bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCe
         for name in headed & {one.name for one in named}
     ]
     read = [one for one in others if one is not None]
-    return read[0] if len(read) == 1 else None  # "gas", of a heating by gas, is a column of kilowatt-hours as well
+    if read:
+        return read[0] if len(read) == 1 else None  # "gas", of a heating by gas, is a column of kilowatt-hours as well
+    return _bind(question, table, named, look_up)
 
 
-def _bind(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> Computation | None:
+def _bind(
+    question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells], way: _Way | None = None
+) -> Computation | None:
+    if way is None and not question.computes:
+        return None
     reading = TableReading(split_compounds(question, table, named), table, named)
     with suppress(Unsure):
-        return _read(reading)
+        return (way or _read)(reading)
     return None
 
 
@@ -55,6 +67,8 @@ def _read(reading: TableReading) -> Computation | None:
     operation = read_operation(reading)
     if operation is None or is_either(reading) or (operation not in _OF_TWO and leaves_between(reading)):
         return None
+    if operation not in (*_OF_TWO, "share") and leaves_unjoined(reading):
+        return None
     found = _first_sure(reading, operation)
     if found is not None and reading.phrases("commonest") and not found.grouped:
         return None  # "the most common price"
@@ -63,6 +77,7 @@ def _read(reading: TableReading) -> Computation | None:
     return replace(found, support=reading.support, directed=reading.directed)
 
 
+_Way = Callable[[TableReading], Computation | None]
 _OF_TWO: Final = ("difference", "growth")
 
 

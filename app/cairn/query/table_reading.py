@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from string import digits
 from typing import Final
 
 from cairn.domain.computation import CellInterval, Comparison, Operation
@@ -139,7 +140,9 @@ class TableReading:
         self.calls_rows = not table.numeric[0] or table.numbered
         self.range = year_range(question.tokens)
         names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
-        self.around = {word for text in names for word in tokens_of(text)} | {*map(initials_of, names), *table.shared}
+        words = {word for text in names for word in tokens_of(text)}
+        words |= {word.rstrip(digits) for word in words if not word.isdigit()}  # "cars93"
+        self.around = words | {*map(initials_of, names), *table.shared}
         for span in self.spans:
             behind = self.tokens[span.end : span.end + 1]
             if (

@@ -227,9 +227,15 @@ def _count(reading: TableReading, made: Computation) -> Computation | None:
     if made.other is not None and counted is not None and reading.is_number(counted):
         return None  # "how many members more in 2023 than in 2022"
     limited = made.comparison or made.conditions or made.within
-    if _counts_goods(reading, made):
+    if _counts_goods(reading, made) or (_names_one(reading, made) and not made.comparison and not made.within):
         return None
     return made if (made.measure is None) == (made.comparison is None) and limited else None
+
+
+def _names_one(reading: TableReading, made: Computation) -> bool:
+    """Whether rows are counted that are called by what each of them is alone: "how many hinges were received"."""
+    alone = not reading.table.repeats and all(one.position == 0 and len(one.keys) == 1 for one in made.conditions)
+    return bool(made.conditions) and made.measure is None and alone
 
 
 def _counts_goods(reading: TableReading, made: Computation) -> bool:

@@ -146,6 +146,8 @@ COUNTED_IN: Final = _words("counted_in")
 CURRENCIES: Final = _words("currencies")
 HAVING: Final = _words("having")
 OR: Final = every(lambda one: one.questions.alternative.split())
+JOINS: Final = OR | every(lambda one: one.numbers.joins) | {word for words in _phrases("ranges") for word in words}
+"""Words between two of which both are meant, or either, or what is between."""
 MOVED: Final = frozenset(_phrases("moved"))
 LATEST: Final = frozenset(_phrases("latest"))
 EARLIEST: Final = frozenset(_phrases("earliest"))
@@ -155,7 +157,7 @@ HOW_MUCH: Final = frozenset(_phrases("how_much"))
 _OTHERS: Final = frozenset(_phrases("others"))
 _BEYOND: Final = frozenset(_phrases("beyond"))
 WHO: Final = frozenset(words[0] for words in _phrases("who"))
-_SUPERLATIVES: Final = frozenset({"highest", "lowest", "best", "worst", "superlative", "latest", "earliest"})
+SUPERLATIVES_SAID: Final = frozenset({"highest", "lowest", "best", "worst", "superlative", "latest", "earliest"})
 ADDING: Final = frozenset(_phrases("adding"))
 ALL_OF: Final = _words("all_of")
 BESIDE: Final = _words("beside")
@@ -251,13 +253,15 @@ class ComputedQuestion:
     """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
     that says nothing names none, one of another language may: "sur"; so may one with a capital ("AT", "in May"), whose places are
     `capitals`.
-    `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+")."""
+    `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+"). `computes`: something asks for more than
+    one cell."""
 
     tokens: tuple[str, ...]
     names: tuple[str, ...]
     language: str
     capitals: frozenset[int] = frozenset()
     signed: bool = False
+    computes: bool = True
 
     @property
     def stop_words(self) -> frozenset[str]:
@@ -268,7 +272,7 @@ class ComputedQuestion:
 
 
 def read_question(text: str) -> ComputedQuestion | None:
-    """None where nothing in it asks for a computation."""
+    """None where nothing in it asks for a computation, or for a number that stands in a table."""
     text = _SPACED_THOUSANDS.sub(r"\1", text)
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
     if not 1 < len(tokens) <= MOST_TOKENS:
@@ -277,17 +281,13 @@ def read_question(text: str) -> ComputedQuestion | None:
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not THAN.isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
     ranged = numbers_between(tokens) is not None or any(map(_begins_with_computation, tokens))
-    asks_rows = ranged or said & _SUPERLATIVES or said & {*COMPARISONS} or compared or periods_in(tokens)
+    asks_rows = ranged or said & SUPERLATIVES_SAID or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
-    if (
-        not said - {"listing"}
-        and not adjectives_in(tokens)
-        and not _asks_where(tokens)
-        and not compared
-        and not periods_in(tokens)
-        and not ranged
-    ):
+    computes = bool(
+        said - {"listing"} or adjectives_in(tokens) or _asks_where(tokens) or compared or periods_in(tokens) or ranged
+    )
+    if not computes and "listing" not in said and not any(_places(tokens, one, loosely=False) for one in HOW_MUCH):
         return None
     names = {
         " ".join(tokens[start:end])
@@ -296,7 +296,9 @@ def read_question(text: str) -> ComputedQuestion | None:
     }
     names |= {one for name in names for one in (*_singular(name), *_plural(name))}
     language = by_words(text) or likely_language(text)
-    return ComputedQuestion(tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)))
+    return ComputedQuestion(
+        tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)), computes
+    )
 
 
 _SPACED_THOUSANDS: Final = re.compile(r"(?<!\w)(\d{1,3})[ \u00a0\u202f](?=\d{3}(?!\d))")
@@ -559,7 +561,7 @@ def kinds_named(question: ComputedQuestion, table: TableSketch, named: Sequence[
 
 def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
     """Whether a thing of several is named there, "the cheapest bag", "of a bag", and no adjective of one: "new", of "News"."""
-    before = any(stop == start and not _SUPERLATIVES.isdisjoint(names) for _, stop, names in _said(question.tokens))
+    before = any(stop == start and not SUPERLATIVES_SAID.isdisjoint(names) for _, stop, names in _said(question.tokens))
     beside = question.tokens[end : end + 1]
     compared = any(at == end and not {*COMPARISONS}.isdisjoint(names) for at, _, names in _said(question.tokens))
     return (before or question.tokens[start - 1 : start][:1] in [(word,) for word in PER]) and (

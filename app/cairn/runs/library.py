@@ -26,7 +26,7 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
-from cairn.query.table_question import bind
+from cairn.query.table_question import bind, may_bind
 from cairn.query.table_words import ComputedQuestion, columns_of_people
 from cairn.runs.recall import recall
 from cairn.store import collections, holdings, listing, passages, tables, tools
@@ -234,6 +234,8 @@ class Library:
         async with self.database.transaction(self.principal, readonly=True) as connection:
             meant = []
             for table in (await tables.find_beside(connection, self.principal, passages))[:MOST_TABLES]:
+                if not may_bind(question, table):
+                    continue
                 named = await tables.find_named(
                     connection, self.principal, table, question.names, sorted(LEGAL_FORMS), columns_of_people(table)
                 )

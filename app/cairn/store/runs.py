@@ -117,7 +117,7 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunState |
 async def events(
     connection: Any, principal: Principal, run_id: UUID, after: int, limit: int = PAGE
 ) -> tuple[list[Numbered], int]:
-    """The next events that still say something, and the place of the last one that was looked at. How many passages another caller
+    """The next events that still say something, and the place of the last one that was looked at. How many passages somebody else
     could read is not told."""
     rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit, principal.caller.id)
     found = [(row["seq"], event_from_text(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
