@@ -332,6 +332,43 @@ END
 $$;
 COMMENT ON FUNCTION rag.await_writers IS 'Waits until nobody adds documents who has asked for rules before. The caller locks nothing else.';
 
+-- A number of documents is for those who may read all that are counted, by one document of each list (Answer.counted). Where documents got
+-- another list than they had (`were`: by id), one that still has the former list stands in for them: in messages that only counted them,
+-- and in runs that do not cite them.
+CREATE OR REPLACE FUNCTION rag.keep_counted(collection uuid, were jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  item record;
+BEGIN
+  FOR item IN
+    SELECT array_agg(l.id) AS ids, array_agg(l.id::text) AS named, (
+      SELECT d.id FROM documents d
+      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access = l.list ORDER BY d.id LIMIT 1) AS witness
+    FROM (
+      SELECT w.key::uuid AS id, ARRAY(SELECT jsonb_array_elements_text(w.value)) AS list FROM jsonb_each(were) AS w
+    ) AS l GROUP BY l.list
+  LOOP
+    CONTINUE WHEN item.witness IS NULL;
+    UPDATE messages m SET document_ids = m.document_ids || item.witness,
+      metadata = m.metadata || jsonb_build_object('counted', (m.metadata -> 'counted') || to_jsonb(item.witness::text),
+                                                  'drew_on', coalesce(m.metadata -> 'drew_on', '[]') || to_jsonb(item.witness::text))
+    WHERE m.tenant_id = tenant AND m.document_ids && item.ids AND m.metadata -> 'counted' ?| item.named
+      AND NOT item.witness = ANY (m.document_ids);
+    UPDATE runs r SET document_ids = r.document_ids || item.witness
+    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND NOT item.witness = ANY (r.document_ids)
+      AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(r.answer -> 'citations') AS c (one) WHERE c.one ->> 'document_id' = ANY (item.named));
+    UPDATE resumable_runs r SET document_ids = r.document_ids || item.witness
+    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND NOT item.witness = ANY (r.document_ids)
+      AND NOT EXISTS (
+        SELECT 1 FROM run_events e CROSS JOIN LATERAL jsonb_array_elements(e.data::jsonb #> '{answer,citations}') AS c (one)
+        WHERE e.tenant_id = tenant AND e.run_id = r.id AND e.terminal AND e.kind = 'Answered' AND c.one ->> 'document_id' = ANY (item.named));
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION rag.keep_counted IS 'Holds numbers of documents to those who may read what still has the access lists that were counted.';
+
 -- Gives documents an access list: `readers`, or where these are nobody what the rules of the collection say of each. `ruled`: only those
 -- that have none of their own. Returns those whose list is another one now; `opened`: everybody in the tenant may read it, who might not.
 -- What becomes restricted leaves the graph; what opens is to be read anew by the caller, which brings it back. The caller locks nothing
@@ -344,7 +381,7 @@ DECLARE
   tenant bigint := current_tenant();
   own text[] := nullif(ARRAY(SELECT DISTINCT r FROM unnest(readers) AS r ORDER BY r), '{}');
   item record;
-  changed uuid[] := '{}'; shut uuid[] := '{}'; open uuid[] := '{}';
+  changed uuid[] := '{}'; shut uuid[] := '{}'; open uuid[] := '{}'; were jsonb := '{}';
 BEGIN
   IF is_distributed() THEN
     RAISE EXCEPTION 'a distributed database keeps no access lists' USING ERRCODE = 'feature_not_supported';
@@ -363,11 +400,13 @@ BEGIN
         ON r.external_id = k.external_id
     )
     SELECT w.access, w.prefix, array_agg(w.id) AS ids, coalesce(array_agg(w.id) FILTER (WHERE w.old IS NULL), '{}') AS were_open,
-      coalesce(array_agg(w.id) FILTER (WHERE w.old IS NOT NULL), '{}') AS were_shut
+      coalesce(array_agg(w.id) FILTER (WHERE w.old IS NOT NULL), '{}') AS were_shut,
+      coalesce(jsonb_object_agg(w.id, w.old) FILTER (WHERE w.old IS NOT NULL AND w.old IS DISTINCT FROM w.access), '{}') AS lists
     FROM wanted w WHERE (w.old, w.old_from) IS DISTINCT FROM (w.access, w.prefix)
     GROUP BY w.access, w.prefix
   LOOP
     changed := changed || item.ids;
+    were := were || item.lists;
     IF item.access IS NULL THEN
       open := open || item.were_shut;
     ELSE
@@ -380,6 +419,7 @@ BEGIN
     WHERE d.tenant_id = tenant AND d.id = ANY (item.ids);
   END LOOP;
   IF changed = '{}' THEN RETURN; END IF;
+  IF were <> '{}' THEN PERFORM keep_counted(collection, were); END IF;
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
   IF shut <> '{}' THEN

@@ -270,6 +270,65 @@ async def test_what_is_kept_of_a_question_does_not_tell_how_much_its_asker_may_r
         [*_, last] = [item.event async for item in follow(caller.database, caller.principal, question.run_id, 0)]
         assert isinstance(last, Answered)
         assert last.answer.coverage == Coverage(False, read, of)
+        assert any(one.ranks for one in last.answer.sources) == (of != read)  # among which are places of others
+
+
+async def test_what_words_there_are_is_for_those_who_may_read_them(letters: Services) -> None:
+    """Quoted is what everybody reads; that a word is a slip, or a name stands somewhere, is known from restricted documents."""
+    notes = [
+        source(f"note-{n}.md", f"The lathe number {n} in Graz is checked every {n} months.", None) for n in range(120)
+    ]
+    training = source("training.md", "All employees have 3 training days per year.", None)
+    names = source("names.md", "The codename of it is Larkspur. Zephyrine Quillfeather chose it.", ("group:hr",))
+    await index_now(letters, "default", [*notes, training, replace(names, metadata={"kind": "names"})])
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    asked = (
+        ("slip", "How often is the lathe number 7 codenme checked in Graz, in months?", "Read as “codename”."),
+        (
+            "name",
+            "How many training days per year does Zephyrine Quillfeather have?",
+            "Quillfeather is mentioned in these",
+        ),
+        ("open", "How often is the lathe number 7 in Graz checked?", "7 months"),
+    )
+    for session, question, words in asked:
+        told = await answered(hr, question, collection="default", session_id=session, filters={"kind": "letter"})
+        assert words in told.answer
+    assert {one.session_id for one in await list_conversations(hr)} == {"slip", "name", "open"}
+    assert {one.session_id for one in await list_conversations(nobody)} == {"open"}
+
+
+async def test_a_question_under_way_is_seen_by_who_asked_it(letters: Services) -> None:
+    owner = await asyncpg.connect(letters.owner_dsn)
+    try:
+        await owner.execute(
+            "INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, outcome, asked_by,"
+            " settings_revision, legs_used, degraded, document_ids)"
+            " VALUES ($1, now(), $2, 'query', '{default}', 'Who is warned?', 'running', 'token:eve', '', '{}', '{}', '{}')",
+            letters.principal.tenant_id,
+            new_id(),
+        )
+    finally:
+        await owner.close()
+    for caller, seen in ((as_caller(letters, "hr", name="eve"), 1), (as_caller(letters, "hr"), 0), (letters, 1)):
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
+
+
+async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Services) -> None:
+    more = [source(f"slip-{n}.md", f"Slip number {n} is of the payroll.", ("group:hr",)) for n in range(2)]
+    await index_now(letters, "default", more)
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    told = await answered(hr, "How many documents mention the cafeteria?", collection="default", session_id="s1")
+    assert "1 of 4" in told.answer
+    await letters.traces.flush()
+    for name, seen in (("pay.md", 0), ("slip-0.md", 0), ("slip-1.md", 1)):
+        document = await find_document_id(letters, "default", name)
+        assert document
+        await change_document(letters, "default", document, access=[])
+        assert len(await list_conversations(nobody)) == seen
+        async with nobody.database.transaction(nobody.principal, readonly=True) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
 
 
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:

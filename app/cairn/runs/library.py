@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from cairn.answer.computed import name_same, needed_cells
@@ -33,6 +33,7 @@ from cairn.store import collections, holdings, listing, passages, tables, tools
 from cairn.store.passages import ChunkVector
 from cairn.store.session import Database, reads_contents
 
+_Found = TypeVar("_Found")
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for what a question can be answered without: the graph, whether names stand anywhere."""
 _CODE: Final = {"statement_timeout": "10000"}
@@ -74,6 +75,19 @@ class Library:
     async def _note_counted(self, connection: Any, collection: str) -> None:
         """A number of documents tells of all that there are: it is for those who may read them, too."""
         self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
+
+    async def _tell(self, collection: str, find: Callable[[Any, Principal], Awaitable[_Found]]) -> _Found:
+        """What words stand in the collection. Where others would be told something else, restricted documents have them, and what
+        is answered is for those who may read these, too. Raises QueryTimeoutError where that takes long."""
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            found = await find(connection, self.principal)
+            restricted = await holdings.restricted_of_each_list(connection, self.principal, collection) if found else []
+        if restricted:
+            everybody = self.principal.nobody
+            async with self.database.transaction(everybody, readonly=True, config=_QUICKLY) as connection:
+                if await find(connection, everybody) != found:
+                    self.counted.update(restricted)
+        return found
 
     def _note(self, told: Iterable[Passage]) -> None:
         for passage in told:
@@ -180,20 +194,29 @@ class Library:
 
     async def mentioned(self, collection: str, patterns: Sequence[str]) -> frozenset[str]:
         """Those of the patterns that something in the collection matches. Raises QueryTimeoutError where that takes long."""
-        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
-            return await holdings.find_mentioned(connection, self.principal, collection, patterns)
+
+        async def find(connection: Any, principal: Principal) -> frozenset[str]:
+            return await holdings.find_mentioned(connection, principal, collection, patterns)
+
+        return await self._tell(collection, find)
 
     async def known_words(self, collection: str, words: Sequence[str]) -> frozenset[str]:
         """Those that some passage of the collection has, in any inflection; by the statistics of BM25, so it costs no more in a
         large collection."""
-        async with self.database.transaction(self.principal, readonly=True) as connection:
-            found = await holdings.look_up_words(connection, self.principal, collection, words)
+
+        async def find(connection: Any, principal: Principal) -> frozenset[str]:
+            found = await holdings.look_up_words(connection, principal, collection, words)
             return frozenset(word for word in words if found.frequencies.get(word.casefold()))
+
+        return await self._tell(collection, find)
 
     async def spelled_nearly(self, collection: str, pattern: str) -> str | None:
         """A word of the collection that matches a pattern whole. Raises QueryTimeoutError where that takes long."""
-        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
-            return await holdings.find_spelling(connection, self.principal, collection, pattern)
+
+        async def find(connection: Any, principal: Principal) -> str | None:
+            return await holdings.find_spelling(connection, principal, collection, pattern)
+
+        return await self._tell(collection, find)
 
     async def topics(self, collection: str, limit: int) -> list[str]:
         """What a collection is about: titles of its documents, else headings that few of them have."""

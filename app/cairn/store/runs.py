@@ -127,11 +127,15 @@ async def events(
 
 
 def _without_extent(event: Event | None) -> Event | None:
-    """As rag.insert_traces keeps it in a trace."""
-    if not isinstance(event, Answered) or event.answer.coverage.unit != "passages":
+    """Coverage as rag.insert_traces keeps it in a trace; and no places in lists, among which are those of other passages."""
+    if isinstance(event, SourcesFound):
+        return SourcesFound(tuple(replace(one, ranks={}) for one in event.passages))
+    if not isinstance(event, Answered):
         return event
-    read = replace(event.answer.coverage, of=event.answer.coverage.read)
-    return replace(event, answer=replace(event.answer, coverage=read))
+    coverage = event.answer.coverage
+    read = replace(coverage, of=coverage.read) if coverage.unit == "passages" else coverage
+    sources = tuple(replace(one, ranks={}) for one in event.answer.sources)
+    return replace(event, answer=replace(event.answer, coverage=read, sources=sources))
 
 
 async def source_changed(connection: Any, principal: Principal, run_id: UUID) -> bool:
