@@ -823,3 +823,31 @@ async def test_a_number_that_may_be_another_one_is_not_looked_up(
     everything: tuple[Library, list[Passage]], question: str
 ) -> None:
     assert await told(everything, question) is None
+
+
+TIED = """# Towers
+
+| Tower | Floors | Bells | Age |
+| --- | --- | --- | --- |
+| Ash | 9 | 4 | 7 |
+| Bay | 9 | 4 | 7 |
+| Elm | 9 | 4 | 7 |
+| Fir | 2 | 4 | 7 |
+| Oak | 1 | 1 | 7 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which tower has the most floors?", "Ash, Bay, Elm: 9"),
+        ("Which tower has the most bells?", None),  # four have
+        ("Which tower has the fewest bells?", "Oak: 1"),
+        ("Which tower has the highest age?", None),  # all have
+    ],
+)
+async def test_two_or_three_that_are_the_highest_are_named_together(
+    services_of_module: Services, question: str, answer: str | None
+) -> None:
+    towers = await indexed(services_of_module, "towers", {"towers.md": TIED.encode()})
+    assert await told(towers, question) == answer

@@ -28,6 +28,8 @@ CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
 (docs/adr/0099-computed-answers.md)."""
 SHOWN: Final = 5  # bound: tests/unit/test_edges_quotation.py
 """Cells that an answer names which is not a list."""
+MOST_TIED: Final = 3  # bound: tests/db/test_table_cases.py
+"""Cells that are named as the highest together; more of them are no answer."""
 FEWEST: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Cells of which something is computed."""
 FURTHER: Final = 2  # measured: tests/unit/test_edges_quotation.py
@@ -183,6 +185,8 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         return None  # of changes one may be the only one in its direction
     if found.operation == "top":
         return None if numbers[place - 1] in numbers[place : place + 1] else numbers[place - 1]
+    if found.operation in ("highest", "lowest") and 1 < _tied(numbers) <= MOST_TIED and _tied(numbers) < len(numbers):
+        return numbers[0]
     near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
     if numbers[place - 1] in near:
         return (
@@ -191,6 +195,11 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
             else numbers[place - 1]
         )
     return numbers[place - 1]
+
+
+def _tied(numbers: Sequence[Decimal]) -> int:
+    """How many share the first place."""
+    return sum(one == numbers[0] for one in numbers)
 
 
 class _Writer:
@@ -243,7 +252,9 @@ class _Writer:
         if found.operation in ("highest", "lowest", "rank"):
             best = self._shown()[0]
             said = self._cell(best) if self.found.relative else self._with_note(self._cell(best))
-            asked = self._asked(best)
+            tied = [one for one in self._shown() if one["number"] == best["number"]]
+            ordered = found.operation in ("highest", "lowest")
+            asked = ", ".join(dict.fromkeys(map(self._asked, tied if ordered else [best])))
             return f"{asked}: {said}" if asked else said
         if found.operation == "value":
             written = self._cell(self._shown()[0])
