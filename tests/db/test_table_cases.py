@@ -851,3 +851,33 @@ async def test_two_or_three_that_are_the_highest_are_named_together(
 ) -> None:
     towers = await indexed(services_of_module, "towers", {"towers.md": TIED.encode()})
     assert await told(towers, question) == answer
+
+
+REPORT = """# Report
+
+Numbers below are in thousands of euros.
+
+| Position | Q1 2026 | Q2 2026 |
+| --- | --- | --- |
+| Revenue | 1,200 | 1,350 |
+| Refunds | 42 | 44 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What was the revenue in Q2 2026?", ("1,350 (in thousands of euros)", "Cell of “Revenue”", ("Q2 2026",))),
+        (
+            "How many refunds were there in Q1 2026?",
+            ("42 (in thousands of euros)", "Cell of “Q1 2026” where Position: Refunds", ()),
+        ),
+    ],
+)
+async def test_a_number_that_is_looked_up_is_told_with_its_column(
+    services_of_module: Services, question: str, told: tuple[str, str, tuple[str, ...]]
+) -> None:
+    report = await indexed(services_of_module, "report", {"report.md": REPORT.encode()})
+    written = await written_for(report, question)
+    assert written is not None
+    assert (written.value, written.told, written.named) == told

@@ -222,6 +222,8 @@ class _Writer:
     def written(self) -> ComputedAnswer | None:
         value = _value(self.found, self.cells)
         named = [self._name(one) for one in self._shown()]
+        if self.found.operation == "value":  # what is told says which one
+            named = [self.table.header[self.found.columns[0]]] if self.found.columns else []
         if self.found.row is not None:
             rows: tuple[tuple[int, int], ...] = ((self.cells.char_start, self.cells.char_end),)
         else:
@@ -471,5 +473,7 @@ def _text(written: ComputedAnswer, marks: Sequence[str], say: Replies) -> str:
     if len(marks) == 1 < len(written.named):  # all of one row
         return f"{written.value}{marks[0]}\n\n{written.told}: {'; '.join(written.named)}."
     first = marks[0] if marks else ""
+    if not written.named:
+        return f"{written.value}{first}\n\n{written.told}."
     named = "; ".join(f"{name}{mark}" for name, mark in zip_longest(written.named, marks, fillvalue=""))
-    return f"{written.value}{first}\n\n{written.told}: {named}." if named else f"{written.value}\n\n{written.told}."
+    return f"{written.value}{first}\n\n{written.told}: {named}."
