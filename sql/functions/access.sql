@@ -333,8 +333,8 @@ $$;
 COMMENT ON FUNCTION rag.await_writers IS 'Waits until nobody adds documents who has asked for rules before. The caller locks nothing else.';
 
 -- A number of documents is for those who may read all that are counted, by one document of each list (Answer.counted). Where documents got
--- another list than they had (`were`: by id), one that still has the former list stands in for them: in messages that only counted them,
--- and in runs that do not cite them.
+-- another list than they had, or are about to be deleted (`were`: their lists, by id), another one with that list stands in for them in
+-- messages and runs that counted them.
 CREATE OR REPLACE FUNCTION rag.keep_counted(collection uuid, were jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_variable
@@ -345,25 +345,28 @@ BEGIN
   FOR item IN
     SELECT array_agg(l.id) AS ids, array_agg(l.id::text) AS named, (
       SELECT d.id FROM documents d
-      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access = l.list ORDER BY d.id LIMIT 1) AS witness
+      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access = l.list
+        AND NOT were ? d.id::text ORDER BY d.id LIMIT 1) AS witness
     FROM (
       SELECT w.key::uuid AS id, ARRAY(SELECT jsonb_array_elements_text(w.value)) AS list FROM jsonb_each(were) AS w
     ) AS l GROUP BY l.list
   LOOP
     CONTINUE WHEN item.witness IS NULL;
-    UPDATE messages m SET document_ids = m.document_ids || item.witness,
-      metadata = m.metadata || jsonb_build_object('counted', (m.metadata -> 'counted') || to_jsonb(item.witness::text),
-                                                  'drew_on', coalesce(m.metadata -> 'drew_on', '[]') || to_jsonb(item.witness::text))
-    WHERE m.tenant_id = tenant AND m.document_ids && item.ids AND m.metadata -> 'counted' ?| item.named
+    UPDATE messages m SET document_ids = m.document_ids || item.witness, metadata = m.metadata || jsonb_build_object(
+      'counted', coalesce(m.metadata -> 'counted', '[]') || to_jsonb(item.witness::text),
+      'witnesses', (m.metadata -> 'witnesses') || to_jsonb(item.witness::text),
+      'drew_on', coalesce(m.metadata -> 'drew_on', '[]') || to_jsonb(item.witness::text))
+    WHERE m.tenant_id = tenant AND m.document_ids && item.ids AND m.metadata -> 'witnesses' ?| item.named
       AND NOT item.witness = ANY (m.document_ids);
-    UPDATE runs r SET document_ids = r.document_ids || item.witness
-    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND NOT item.witness = ANY (r.document_ids)
-      AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(r.answer -> 'citations') AS c (one) WHERE c.one ->> 'document_id' = ANY (item.named));
+    UPDATE runs r SET document_ids = r.document_ids || item.witness,
+      answer = jsonb_set(r.answer, '{counted}', (r.answer -> 'counted') || to_jsonb(item.witness::text))
+    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND r.answer -> 'counted' ?| item.named
+      AND NOT item.witness = ANY (r.document_ids);
     UPDATE resumable_runs r SET document_ids = r.document_ids || item.witness
     WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND NOT item.witness = ANY (r.document_ids)
-      AND NOT EXISTS (
-        SELECT 1 FROM run_events e CROSS JOIN LATERAL jsonb_array_elements(e.data::jsonb #> '{answer,citations}') AS c (one)
-        WHERE e.tenant_id = tenant AND e.run_id = r.id AND e.terminal AND e.kind = 'Answered' AND c.one ->> 'document_id' = ANY (item.named));
+      AND EXISTS (
+        SELECT 1 FROM run_events e WHERE e.tenant_id = tenant AND e.run_id = r.id AND e.terminal AND e.kind = 'Answered'
+          AND e.data::jsonb #> '{answer,counted}' ?| item.named);
   END LOOP;
 END
 $$;

@@ -49,6 +49,9 @@ BEGIN
   secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
   IF secret = '{}' THEN RETURN; END IF;
   PERFORM keep_withheld(secret);
+  PERFORM keep_counted(c.collection, c.were) FROM (
+    SELECT d.collection_id AS collection, jsonb_object_agg(d.id, d.access) AS were FROM documents d
+    WHERE d.tenant_id = tenant AND d.id = ANY (secret) GROUP BY 1) AS c;
   told := ARRAY(
     SELECT DISTINCT m.session_id FROM messages m
     WHERE m.tenant_id = tenant AND m.document_ids && secret AND EXISTS (

@@ -22,7 +22,10 @@ from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
 from cairn.domain.question import Question
 from cairn.errors import ForbiddenError, InputError, NotFoundError
+from cairn.query.filters import Wish
+from cairn.runs.library import Library
 from cairn.runs.log import follow
+from cairn.runs.searcher import Scope, Searcher
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.ask import start
 from cairn.service.audit import list_events
@@ -310,16 +313,23 @@ async def test_a_question_under_way_is_seen_by_who_asked_it(letters: Services) -
         )
     finally:
         await owner.close()
-    for caller, seen in ((as_caller(letters, "hr", name="eve"), 1), (as_caller(letters, "hr"), 0), (letters, 1)):
-        async with caller.database.transaction(caller.principal, readonly=True) as connection:
-            assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
+    for outcome in ("running", "cancelled", "error"):  # what it would have stood on is not known
+        async with letters.database.transaction(letters.principal) as connection:
+            await connection.execute("UPDATE rag.runs SET outcome = $1", outcome)
+        for caller, seen in ((as_caller(letters, "hr", name="eve"), 1), (as_caller(letters, "hr"), 0), (letters, 1)):
+            async with caller.database.transaction(caller.principal, readonly=True) as connection:
+                assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
 
 
-async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Services) -> None:
+@pytest.mark.parametrize(
+    "asked", ["How many documents mention the cafeteria?", "How many documents mention the salary?"]
+)
+async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Services, asked: str) -> None:
+    """Also with one that it cites, as that of the salary."""
     more = [source(f"slip-{n}.md", f"Slip number {n} is of the payroll.", ("group:hr",)) for n in range(2)]
     await index_now(letters, "default", more)
     hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
-    told = await answered(hr, "How many documents mention the cafeteria?", collection="default", session_id="s1")
+    told = await answered(hr, asked, collection="default", session_id="s1")
     assert "1 of 4" in told.answer
     await letters.traces.flush()
     for name, seen in (("pay.md", 0), ("slip-0.md", 0), ("slip-1.md", 1)):
@@ -329,6 +339,33 @@ async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Ser
         assert len(await list_conversations(nobody)) == seen
         async with nobody.database.transaction(nobody.principal, readonly=True) as connection:
             assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
+
+
+async def test_a_number_of_documents_does_not_open_when_one_of_them_is_deleted(letters: Services) -> None:
+    await index_now(letters, "default", [source("slip.md", "A slip of the payroll.", ("group:hr",))])
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    await answered(hr, "How many documents mention the cafeteria?", collection="default", session_id="s1")
+    await letters.traces.flush()
+    for name, seen in (("pay.md", 0), ("slip.md", 1)):
+        assert (await delete_documents(letters, "default", DocumentFilter(external_ids=[name]))).deleted == 1
+        assert len(await list_conversations(nobody)) == seen
+    assert [one.turn.content for one in await get_history(nobody, "s1")][1:] == [""]
+
+
+async def test_what_a_message_restricts_the_answer_to_is_for_those_who_may_read_it(letters: Services) -> None:
+    twins = [
+        source(name, "The gate has three shifts.", access)
+        for name, access in (("a/rota.md", None), ("b/rota.md", ("group:hr",)))
+    ]
+    await index_now(letters, "default", twins)
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    found = {}
+    for name, caller in (("hr", hr), ("nobody", nobody)):
+        library = Library(caller.database, caller.principal)
+        scope = Scope(Searcher(caller.search_deps, caller.principal, caller.settings.current), library, "default")
+        found[name] = await scope.find([Wish("document", "rota.md", "rota.md")])
+        assert bool(library.counted) == (name == "hr")
+    assert found["hr"] != found["nobody"]
 
 
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:

@@ -72,21 +72,27 @@ class Library:
     opened: set[UUID] = field(default_factory=set)
     counted: set[UUID] = field(default_factory=set)
 
-    async def _note_counted(self, connection: Any, collection: str) -> None:
+    async def note_counted(self, connection: Any, collection: str) -> None:
         """A number of documents tells of all that there are: it is for those who may read them, too."""
         self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
 
     async def _tell(self, collection: str, find: Callable[[Any, Principal], Awaitable[_Found]]) -> _Found:
-        """What words stand in the collection. Where others would be told something else, restricted documents have them, and what
-        is answered is for those who may read these, too. Raises QueryTimeoutError where that takes long."""
-        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
-            found = await find(connection, self.principal)
-            restricted = await holdings.restricted_of_each_list(connection, self.principal, collection) if found else []
-        if restricted:
-            everybody = self.principal.nobody
-            async with self.database.transaction(everybody, readonly=True, config=_QUICKLY) as connection:
-                if await find(connection, everybody) != found:
-                    self.counted.update(restricted)
+        """What words stand in the collection. Raises QueryTimeoutError where that takes long."""
+
+        async def find_as(principal: Principal) -> _Found:
+            async with self.database.transaction(principal, readonly=True, config=_QUICKLY) as connection:
+                return await find(connection, principal)
+
+        return await self.tell_as_found(collection, find_as)
+
+    async def tell_as_found(self, collection: str, find: Callable[[Principal], Awaitable[_Found]]) -> _Found:
+        """What the caller finds in the collection. Where somebody whom no access list names finds something else, the answer is
+        for those who may read what the caller may. Raises CairnError."""
+        found = await find(self.principal)
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            restricted = await holdings.restricted_of_each_list(connection, self.principal, collection)
+        if restricted and await find(self.principal.nobody) != found:
+            self.counted.update(restricted)
         return found
 
     def _note(self, told: Iterable[Passage]) -> None:
@@ -234,7 +240,7 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            await self._note_counted(connection, collection)
+            await self.note_counted(connection, collection)
             return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
@@ -247,7 +253,7 @@ class Library:
         """What the code of a collection says to a question; None where it is not about code that is there."""
         async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
-            await self._note_counted(connection, collection)
+            await self.note_counted(connection, collection)
             return await ask_code(connection, self.principal, found[0], query) if found else None
 
     async def compute_over_table(

@@ -94,7 +94,7 @@ def _tell_silence(deps: Deps, record: Record, report: Report) -> Report:
 
 async def understand_question(question: Question, deps: Deps, record: Record) -> QueryPlan:
     """What is asked, read with what the collection knows. Raises nothing but cancellation."""
-    settings, scope = deps.settings, Scope(deps.searcher, question.collection, question.filters)
+    settings, scope = deps.settings, Scope(deps.searcher, deps.library, question.collection, question.filters)
     return await understand(
         question.text, question.history, vocabulary=scope.vocabulary, embed=scope.embed, find=scope.find,
         chat=deps.chat and record.metered("understand", deps.chat, settings),

@@ -23,6 +23,7 @@ from cairn.retrieve.context import SearchDeps
 from cairn.retrieve.embed import query_vectors, serving_model
 from cairn.retrieve.rerank import Reranked, rerank, wants_reranking
 from cairn.retrieve.search import nothing_found
+from cairn.runs.library import Library
 from cairn.settings import Settings
 from cairn.store.holdings import look_up_words
 from cairn.store.vectors import EmbeddingModel
@@ -88,6 +89,7 @@ class Scope:
     """What understanding a message looks up in the collection that is asked. `filters`: the caller's own."""
 
     searcher: Searcher
+    library: Library
     collection: str
     filters: Mapping[str, Any] | None = None
 
@@ -103,5 +105,9 @@ class Scope:
 
     async def find(self, wishes: Sequence[Wish]) -> Restricted:
         """Which documents have what a message asks to be restricted to."""
-        searcher = self.searcher
-        return await restrict(searcher.deps.database, searcher.principal, self.collection, wishes, self.filters or {})
+        database = self.searcher.deps.database
+
+        async def find_as(principal: Principal) -> Restricted:
+            return await restrict(database, principal, self.collection, wishes, self.filters or {})
+
+        return await self.library.tell_as_found(self.collection, find_as)

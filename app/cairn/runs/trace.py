@@ -168,6 +168,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
+        **({"counted": [str(one) for one in answer.counted]} if answer.counted else {}),
         **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
         **({"selection": asdict(answer.evidence)} if answer.evidence else {}),  # numbers and terms of ours, no words
     }

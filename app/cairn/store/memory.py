@@ -132,7 +132,7 @@ def _metadata(message: NewMessage) -> dict[str, Any]:
         return dict(message.notes)
     drawn, counted = (set(map(str, ids)) for ids in (message.drew_on, message.counted))
     counted -= drawn.union(source["document_id"] for source in sources)
-    more = {"counted": sorted(counted)} if counted else {}
+    more = {"counted": sorted(counted), "witnesses": sorted(map(str, message.counted))} if message.counted else {}
     return {**message.notes, **more, "sources": sources, "drew_on": sorted(drawn | counted)}
 
 
@@ -147,4 +147,6 @@ def _source(stored: Mapping[str, Any]) -> SourceRef:
 
 
 def _notes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in metadata.items() if name not in ("sources", "drew_on", "counted")}
+    return {
+        name: value for name, value in metadata.items() if name not in ("sources", "drew_on", "counted", "witnesses")
+    }
