@@ -341,6 +341,27 @@ async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Ser
             assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
 
 
+async def test_a_number_is_held_to_the_lists_that_there_are_when_it_is_told(letters: Services) -> None:
+    """Documents open between the counting and the end of the answer."""
+    more = [source(f"slip-{n}.md", f"Slip number {n} is of the payroll.", ("group:hr",)) for n in range(4)]
+    await index_now(letters, "default", more)
+    hr = as_caller(letters, "hr", name="eve")
+    library = Library(hr.database, hr.principal)
+    ids = {
+        f"{name}.md": await find_document_id(letters, "default", f"{name}.md")
+        for name in ("pay", *(f"slip-{n}" for n in range(4)))
+    }
+    await library.count_again("default")
+    assert not library.counted
+    await library.holdings("default")
+    assert len(library.counted & set(ids.values())) == 3
+    for one in library.counted & set(ids.values()):
+        assert one
+        await change_document(letters, "default", one, access=[])
+    await library.count_again("default")
+    assert library.counted.issuperset(ids.values())
+
+
 async def test_a_number_of_documents_does_not_open_when_one_of_them_is_deleted(letters: Services) -> None:
     await index_now(letters, "default", [source("slip.md", "A slip of the payroll.", ("group:hr",))])
     hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)

@@ -64,7 +64,7 @@ class TableComputation:
 class Library:
     """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
     told of; `opened`: those of them whose words it has told; `counted`: where documents were counted, the restricted ones among
-    them, one for each access list."""
+    them, some of each access list."""
 
     database: Database
     principal: Principal
@@ -75,6 +75,12 @@ class Library:
     async def note_counted(self, connection: Any, collection: str) -> None:
         """A number of documents tells of all that there are: it is for those who may read them, too."""
         self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
+
+    async def count_again(self, collection: str) -> None:
+        """Before an answer is stored that tells a number: the lists that there are by now. Raises CairnError."""
+        if self.counted:
+            async with self.database.transaction(self.principal, readonly=True) as connection:
+                await self.note_counted(connection, collection)
 
     async def _tell(self, collection: str, find: Callable[[Any, Principal], Awaitable[_Found]]) -> _Found:
         """What words stand in the collection. Raises QueryTimeoutError where that takes long."""

@@ -56,6 +56,7 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
         run = await widen(run, expand=plan.complexity.override != SEVERAL_STEPS)
     with span(f"strategy {route.strategy}"):
         outcome = await deps.strategies[route.strategy](run)
+    await deps.library.count_again(question.collection)
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
     if route.strategy == "planned":  # its contract names the chunk of each citation (docs/agents.md)

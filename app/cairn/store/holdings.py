@@ -41,8 +41,11 @@ async def count_all(connection: Any, principal: Principal, collection: str, filt
 
 
 async def restricted_of_each_list(connection: Any, principal: Principal, collection: str) -> list[UUID]:
-    """Documents with an access list that the caller may read, one for each list, MOST_LISTS at most."""
-    rows = await connection.fetch(SQL["restricted_of_each_list"], principal.tenant_id, collection, MOST_LISTS)
+    """Documents with an access list that the caller may read: of each list the first ones, WITNESSES at most, so that one that
+    opens while an answer is stored does not open it; MOST_LISTS of them at most."""
+    rows = await connection.fetch(
+        SQL["restricted_of_each_list"], principal.tenant_id, collection, MOST_LISTS, WITNESSES
+    )
     return [row["id"] for row in rows]
 
 
@@ -54,7 +57,9 @@ async def filled_collections(connection: Any, principal: Principal, limit: int) 
 # --- which documents have what a message asks to be restricted to -----------------------------------------------------
 
 MOST_LISTS = 100
-"""Access lists of a collection that an answer with a number of its documents is held to, as many as searches tell apart."""
+"""Restricted documents that an answer with a number of documents is held to; searches tell as many lists apart."""
+WITNESSES = 3
+"""Of one list."""
 MAX_DOCUMENTS = 10_000
 """Documents whose metadata is looked at; in larger collections a value that only others have is not found."""
 
