@@ -171,6 +171,20 @@ END
 $$;
 COMMENT ON FUNCTION rag.count_hidden(uuid) IS 'What of the counts of a collection the caller may not read.';
 
+-- STRICT: of no collection nothing is looked at.
+CREATE OR REPLACE FUNCTION rag.count_hidden_languages(collection uuid) RETURNS TABLE (language text, passages bigint)
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  hidden uuid[] := hidden_documents(tenant, ARRAY[collection], current_setting('app.principals', true));
+BEGIN
+  RETURN QUERY SELECT l.regconfig::text, count(*) FROM lexical_index l
+  WHERE l.tenant_id = tenant AND l.document_id = ANY (hidden) GROUP BY l.regconfig;
+END
+$$;
+COMMENT ON FUNCTION rag.count_hidden_languages(uuid) IS 'Passages of a collection that the caller may not read, by their language.';
+
 -- For analysts, who see nothing of restricted documents.
 CREATE OR REPLACE FUNCTION rag.count_restricted(
   tenant bigint, collection uuid, OUT documents integer, OUT passages integer, OUT chunks integer, OUT bytes bigint

@@ -13,7 +13,9 @@ WITH listed AS NOT MATERIALIZED (
     AND ($3::text[] IS NULL OR e.kind = ANY ($3))
     AND ($8 OR e.kind <> ALL (ARRAY['topic', 'term'])
       AND (e.kind = ANY (ARRAY['person', 'organisation', 'place']) OR 10 * e.passage_count <= greatest(100, (
-        SELECT c.passage_count FROM rag.collections c WHERE c.tenant_id = $1 AND c.id = $2))))
+        -- of restricted documents the graph has nothing
+        SELECT c.passage_count - h.passages FROM rag.collections c CROSS JOIN LATERAL rag.count_restricted(c.tenant_id, c.id) AS h
+        WHERE c.tenant_id = $1 AND c.id = $2))))
 ), strongest AS MATERIALIZED (
   SELECT l.id, l.name, l.kind, l.passage_count FROM listed l
   ORDER BY -l.passage_count, l.name COLLATE "C", l.id LIMIT $10

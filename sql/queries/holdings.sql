@@ -23,6 +23,9 @@ SELECT n.id FROM (
   WHERE d.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.access IS NOT NULL
 ) AS n WHERE n.place <= $4 ORDER BY n.place, n.access LIMIT $3
 
+-- name: restricted_among
+SELECT d.id FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = ANY ($2::uuid[]) AND d.access IS NOT NULL
+
 -- name: kinds
 SELECT d.media_type, coalesce(d.language, '') AS language, count(*) AS documents
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
@@ -30,7 +33,11 @@ WHERE d.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.metadata @
 GROUP BY 1, 2
 
 -- name: filled
-SELECT name FROM rag.collections WHERE tenant_id = $1 AND document_count > 0 ORDER BY document_count DESC, name LIMIT $2
+SELECT f.name FROM (
+  SELECT c.name, c.document_count - CASE WHEN c.id = ANY ((SELECT rag.withholding_collections())::uuid[])
+    THEN (SELECT h.documents FROM rag.count_hidden(c.id) AS h) ELSE 0 END AS documents
+  FROM rag.collections c WHERE c.tenant_id = $1 AND c.document_count > 0
+) AS f WHERE f.documents > 0 ORDER BY f.documents DESC, f.name LIMIT $2
 
 -- name: metadata_values
 -- Distinct values of the metadata keys $3 (lower case) in up to $4 indexed documents of collection $2 (by name).
@@ -71,9 +78,11 @@ WHERE c.tenant_id = $1 AND c.name = $2
 -- most of them. Passages have one language each, so frequencies add up over languages. A word of several lexemes
 -- ("pg_stat_io") is as frequent as its rarest one; a stop word, which has none, stands in every passage of its language.
 WITH stats AS MATERIALIZED (
-  SELECT s.collection_id, s.regconfig, s.passage_count, c.lex_seed
+  SELECT s.collection_id, s.regconfig, s.passage_count - coalesce(h.passages, 0) AS passage_count, c.lex_seed
   FROM rag.collections c
   JOIN rag.lexical_stats s ON s.tenant_id = $1 AND s.collection_id = c.id
+  LEFT JOIN LATERAL rag.count_hidden_languages(
+    CASE WHEN c.id = ANY ((SELECT rag.withholding_collections())::uuid[]) THEN c.id END) AS h ON h.language = s.regconfig
   WHERE c.tenant_id = $1 AND c.name = $2
 ), found AS (
   SELECT w.place, s.regconfig, s.passage_count, l.lexeme IS NULL AS stop_word,
@@ -92,9 +101,8 @@ WITH stats AS MATERIALIZED (
   ) AS t ON true
   GROUP BY w.place, s.regconfig, s.passage_count, stop_word
 )
-SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats)
-         - coalesce((SELECT h.passages FROM (SELECT DISTINCT collection_id FROM stats) AS s, rag.count_hidden(s.collection_id) AS h), 0) AS passages,
-       (SELECT regconfig FROM stats ORDER BY passage_count DESC, regconfig LIMIT 1) AS language,
+SELECT (SELECT coalesce(sum(passage_count), 0)::bigint FROM stats) AS passages,
+       (SELECT regconfig FROM stats WHERE passage_count > 0 ORDER BY passage_count DESC, regconfig LIMIT 1) AS language,
        ARRAY(
          SELECT sum(CASE WHEN stop_word THEN passage_count ELSE frequency END)::bigint FROM found GROUP BY place ORDER BY place
        ) AS frequencies

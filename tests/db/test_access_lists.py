@@ -25,6 +25,7 @@ from cairn.errors import ForbiddenError, InputError, NotFoundError
 from cairn.query.filters import Wish
 from cairn.runs.library import Library
 from cairn.runs.log import follow
+from cairn.runs.save import save_question
 from cairn.runs.searcher import Scope, Searcher
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.ask import start
@@ -42,12 +43,14 @@ from cairn.service.documents import (
     read_text,
 )
 from cairn.service.editing import change_document, delete_documents
+from cairn.service.graph import list_entities
 from cairn.service.jobs import get_job
 from cairn.service.limits import get_usage
 from cairn.service.models import start_reindex, start_reread
 from cairn.service.search import explain_passage, make_request, run_search
 from cairn.store import documents as store
 from cairn.store import traces
+from cairn.store.holdings import look_up_words
 from cairn.wiring import Services
 from tests.db.runs import answered, change
 from tests.sharing import SHARED
@@ -301,6 +304,54 @@ async def test_what_words_there_are_is_for_those_who_may_read_them(letters: Serv
     assert {one.session_id for one in await list_conversations(nobody)} == {"open"}
 
 
+async def test_counts_beside_the_documents_are_of_what_one_may_read(letters: Services) -> None:
+    """Which collection holds the most, of which language most passages are, and how many there are of an everyday word."""
+    german = [
+        source(
+            f"brief-{n}.md", f"Der Brief Nummer {n} ist an die Buchhaltung gerichtet und wird geprüft.", ("group:hr",)
+        )
+        for n in range(6)
+    ]
+    await index_now(letters, "default", german)
+    await index_now(letters, "shut", [source(f"{n}.md", f"A slip with number {n}.", ("group:hr",)) for n in range(9)])
+    await index_now(letters, "small", [source(f"{n}.md", f"A note with number {n}.", None) for n in range(2)])
+    told = {}
+    for name, caller in (("all", letters), ("hr", as_caller(letters, "hr")), ("nobody", as_caller(letters))):
+        library = Library(caller.database, caller.principal)
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            words = await look_up_words(connection, caller.principal, "default", ["the", "der"])
+        told[name] = (await library.filled_collections(3), words.passages, words.language, words.frequencies)
+    assert told["all"] == (["default", "shut", "small"], 9, "de", {"the": 3, "der": 6})
+    assert told["hr"] == (["shut", "default", "small"], 8, "de", {"the": 2, "der": 6})
+    assert told["nobody"] == (["small", "default"], 1, "en", {"the": 1, "der": 0})
+
+
+async def test_what_is_listed_of_the_graph_does_not_tell_how_many_passages_there_are(letters: Services) -> None:
+    names = [source(f"db-{n}.md", f"The warehouse number {n} runs on PostgreSQL.", None) for n in range(20)]
+    await index_now(letters, "default", names)
+    nobody, listed = as_caller(letters), []
+    for _ in range(2):
+        found = await list_entities(nobody, "default")
+        listed.append([one.name for one in found])
+        await index_now(letters, "default", [source(f"s-{n}.md", f"Slip {n}.", ("group:hr",)) for n in range(300)])
+    assert listed[0] == listed[1]
+    assert "PostgreSQL" not in listed[0]  # what a tenth of the passages name
+
+
+async def test_a_question_that_got_no_answer_is_for_those_who_may_read_as_much(letters: Services) -> None:
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    for caller, session in ((hr, "s1"), (nobody, "s2")):
+        await save_question(
+            caller.database, caller.principal, session_id=session, collection="default", question="Is Marie dismissed?",
+            run_id=new_id(), error=None,
+        )  # fmt: skip
+    assert {one.session_id for one in await list_conversations(hr)} == {"s1", "s2"}
+    assert {one.session_id for one in await list_conversations(nobody)} == {"s2"}
+    pay = DocumentFilter(external_ids=["pay.md"])
+    assert (await delete_documents(letters, "default", pay)).deleted == 1
+    assert {one.session_id for one in await list_conversations(letters)} == {"s1", "s2"}
+
+
 async def test_a_question_under_way_is_seen_by_who_asked_it(letters: Services) -> None:
     owner = await asyncpg.connect(letters.owner_dsn)
     try:
@@ -351,14 +402,14 @@ async def test_a_number_is_held_to_the_lists_that_there_are_when_it_is_told(lett
         f"{name}.md": await find_document_id(letters, "default", f"{name}.md")
         for name in ("pay", *(f"slip-{n}" for n in range(4)))
     }
-    await library.count_again("default")
+    await library.hold_to_readers("default")
     assert not library.counted
     await library.holdings("default")
     assert len(library.counted & set(ids.values())) == 3
     for one in library.counted & set(ids.values()):
         assert one
         await change_document(letters, "default", one, access=[])
-    await library.count_again("default")
+    await library.hold_to_readers("default")
     assert library.counted.issuperset(ids.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
@@ -76,11 +76,14 @@ class Library:
         """A number of documents tells of all that there are: it is for those who may read them, too."""
         self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
 
-    async def count_again(self, collection: str) -> None:
-        """Before an answer is stored that tells a number: the lists that there are by now. Raises CairnError."""
-        if self.counted:
+    async def hold_to_readers(self, collection: str, shown: Collection[UUID] = ()) -> None:
+        """Before an answer is stored: where it tells a number, of the lists that there are by now; and restricted documents among
+        those that a model was shown which decides what is done. Raises CairnError."""
+        if self.counted or shown:
             async with self.database.transaction(self.principal, readonly=True) as connection:
-                await self.note_counted(connection, collection)
+                if self.counted:
+                    await self.note_counted(connection, collection)
+                self.counted.update(await holdings.restricted_among(connection, self.principal, shown))
 
     async def _tell(self, collection: str, find: Callable[[Any, Principal], Awaitable[_Found]]) -> _Found:
         """What words stand in the collection. Raises QueryTimeoutError where that takes long."""

@@ -20,7 +20,7 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import CairnError
 from cairn.runs.sources import sources_of
-from cairn.store import audit, memory
+from cairn.store import audit, holdings, memory
 from cairn.store.memory import NewMessage
 from cairn.store.session import Database
 
@@ -138,5 +138,7 @@ async def save_question(
     if error:
         notes["error"] = {"code": error.code, "detail": error.detail}
     async with database.transaction(principal) as connection:
-        messages = [NewMessage("user", question, run_id, notes=notes)]
+        # what it would have stood on is not known
+        withheld = await holdings.restricted_of_each_list(connection, principal, collection) if collection else []
+        messages = [NewMessage("user", question, run_id, notes=notes, counted=tuple(withheld))]
         return (await memory.add(connection, principal, session_id, collection, messages))[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -46,6 +46,12 @@ async def restricted_of_each_list(connection: Any, principal: Principal, collect
     rows = await connection.fetch(
         SQL["restricted_of_each_list"], principal.tenant_id, collection, MOST_LISTS, WITNESSES
     )
+    return [row["id"] for row in rows]
+
+
+async def restricted_among(connection: Any, principal: Principal, documents: Collection[UUID]) -> list[UUID]:
+    """Those of the documents that have an access list."""
+    rows = await connection.fetch(SQL["restricted_among"], principal.tenant_id, list(documents))
     return [row["id"] for row in rows]
 
 

@@ -128,11 +128,11 @@ def _documents(message: NewMessage) -> list[UUID]:
 def _metadata(message: NewMessage) -> dict[str, Any]:
     sources = [{**(made := asdict(source)), **{name: made[name] and str(made[name]) for name in _IDS}}
                for source in message.sources]  # fmt: skip
-    if message.role != "assistant":
-        return dict(message.notes)
     drawn, counted = (set(map(str, ids)) for ids in (message.drew_on, message.counted))
     counted -= drawn.union(source["document_id"] for source in sources)
     more = {"counted": sorted(counted), "witnesses": sorted(map(str, message.counted))} if message.counted else {}
+    if message.role != "assistant":
+        return {**message.notes, **more}
     return {**message.notes, **more, "sources": sources, "drew_on": sorted(drawn | counted)}
 
 
