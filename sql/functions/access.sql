@@ -53,20 +53,6 @@ END
 $$;
 COMMENT ON FUNCTION rag.restricts() IS 'Whether any document of any tenant is restricted.';
 
--- Whether it may tell of more than everybody reads what was asked of these collections of the tenant; none named is all of them.
-CREATE OR REPLACE FUNCTION rag.restricts_any(collections text[]) RETURNS boolean
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
-DECLARE
-  tenant bigint := current_tenant();
-BEGIN
-  RETURN EXISTS (
-    SELECT 1 FROM rag.collections c
-    WHERE c.tenant_id = tenant AND (c.name = ANY (restricts_any.collections) OR cardinality(restricts_any.collections) = 0)
-      AND EXISTS (SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.collection_id = c.id AND d.access IS NOT NULL));
-END
-$$;
-COMMENT ON FUNCTION rag.restricts_any IS 'Whether a document of these collections is restricted.';
-
 CREATE OR REPLACE FUNCTION rag.hidden_documents(tenant bigint, collections uuid[], principals text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 DECLARE

@@ -26,7 +26,10 @@ BEGIN
   unwanted := ARRAY(
     SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE forgotten_as(r.asked_by) IS NOT NULL);
   reserved := ARRAY(
-    SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE restricts_any(r.collections));
+    SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r
+    WHERE holds_restricted(ARRAY(  -- none named is all of them
+      SELECT c.id FROM rag.collections c
+      WHERE c.tenant_id = insert_traces.tenant AND (c.name = ANY (r.collections) OR cardinality(r.collections) = 0))));
   INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
     legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id,
     asked_by)

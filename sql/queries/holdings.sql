@@ -23,6 +23,9 @@ SELECT n.id FROM (
   WHERE d.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.access IS NOT NULL
 ) AS n WHERE n.place <= $4 ORDER BY n.place, n.access LIMIT $3
 
+-- name: holds_restricted
+SELECT rag.holds_restricted(ARRAY(SELECT c.id FROM rag.collections c WHERE c.tenant_id = $1 AND c.name = $2))
+
 -- name: restricted_among
 SELECT d.id FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = ANY ($2::uuid[]) AND d.access IS NOT NULL
 

@@ -71,9 +71,8 @@ def _name_of_best(cells: ComputedCells) -> str | None:
 def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, language: str) -> ComputedAnswer | None:
     """None where what the database found makes no answer that is sure."""
     if found.operation == "sum" and found.row is None and found.conditions and cells.rows == cells.numbers == 1:
-        found = replace(
-            found, operation="value"
-        )  # "how many fatalities did Air France have", of which there is one row
+        # "how many fatalities did Air France have", of which there is one row
+        found = replace(found, operation="value")
     if not _is_sound(found, cells):
         return None
     unit = combine_units(cells.units or [])
@@ -98,12 +97,13 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return False  # "how much cheaper is A than B", and it is dearer
     if operation == "value" and not cells.rows == cells.numbers == 1:
         return False  # the number of one row, and of no other one
+    fewest = 1 if operation == "value" else FEWEST
     if found.row is not None:
         if operation in ("difference", "growth", "sum", "average", "count") and cells.numbers < cells.rows:
             return False
         if operation == "growth" and not _can_grow(cells):
             return False
-        return cells.numbers >= (1 if operation == "value" else FEWEST) and _value(found, cells) is not None
+        return cells.numbers >= fewest and _value(found, cells) is not None
     if cells.unread or cells.unbound or cells.doubtful or combine_units(cells.compared_units or []) is None:
         return False
     if cells.counted > 1 and (operation not in ("count", "listing") or found.comparison is not None):
@@ -139,7 +139,7 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         )
     if found.asked is not None and cells.asked != cells.rows and not found.one_row:
         return False  # "which region", and a region has several rows
-    return cells.numbers >= (1 if operation == "value" else FEWEST) and _value(found, cells) is not None
+    return cells.numbers >= fewest and _value(found, cells) is not None
 
 
 def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
@@ -185,7 +185,8 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
         return None  # of changes one may be the only one in its direction
     if found.operation == "top":
         return None if numbers[place - 1] in numbers[place : place + 1] else numbers[place - 1]
-    if found.operation in ("highest", "lowest") and 1 < _tied(numbers) <= MOST_TIED and _tied(numbers) < len(numbers):
+    tied = sum(one == numbers[0] for one in numbers)
+    if found.operation in ("highest", "lowest") and 1 < tied <= MOST_TIED and tied < len(numbers):
         return numbers[0]
     near = numbers[max(place - 2, 0) : place - 1] + numbers[place : place + 1]
     if numbers[place - 1] in near:
@@ -195,11 +196,6 @@ def _value(found: Computation, cells: ComputedCells) -> Decimal | None:
             else numbers[place - 1]
         )
     return numbers[place - 1]
-
-
-def _tied(numbers: Sequence[Decimal]) -> int:
-    """How many share the first place."""
-    return sum(one == numbers[0] for one in numbers)
 
 
 class _Writer:

@@ -64,13 +64,14 @@ class TableComputation:
 class Library:
     """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
     told of; `opened`: those of them whose words it has told; `counted`: where documents were counted, the restricted ones among
-    them, some of each access list."""
+    them, some of each access list; `restricts`: whether a collection has any, looked up once."""
 
     database: Database
     principal: Principal
     names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
     opened: set[UUID] = field(default_factory=set)
     counted: set[UUID] = field(default_factory=set)
+    restricts: dict[str, bool] = field(default_factory=dict)
 
     async def note_counted(self, connection: Any, collection: str) -> None:
         """A number of documents tells of all that there are: it is for those who may read them, too."""
@@ -78,7 +79,7 @@ class Library:
 
     async def hold_to_readers(self, collection: str, shown: Collection[UUID] = ()) -> None:
         """Before an answer is stored: where it tells a number, of the lists that there are by now; and restricted documents among
-        those that a model was shown which decides what is done. Raises CairnError."""
+        those that an agent's model was shown. Raises CairnError."""
         if self.counted or shown:
             async with self.database.transaction(self.principal, readonly=True) as connection:
                 if self.counted:
@@ -98,10 +99,12 @@ class Library:
         """What the caller finds in the collection. Where somebody whom no access list names finds something else, the answer is
         for those who may read what the caller may. Raises CairnError."""
         found = await find(self.principal)
-        async with self.database.transaction(self.principal, readonly=True) as connection:
-            restricted = await holdings.restricted_of_each_list(connection, self.principal, collection)
-        if restricted and await find(self.principal.nobody) != found:
-            self.counted.update(restricted)
+        if collection not in self.restricts:
+            async with self.database.transaction(self.principal, readonly=True) as connection:
+                self.restricts[collection] = await holdings.holds_restricted(connection, self.principal, collection)
+        if self.restricts[collection] and await find(self.principal.nobody) != found:
+            async with self.database.transaction(self.principal, readonly=True) as connection:
+                await self.note_counted(connection, collection)
         return found
 
     def _note(self, told: Iterable[Passage]) -> None:

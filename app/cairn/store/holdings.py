@@ -49,6 +49,11 @@ async def restricted_of_each_list(connection: Any, principal: Principal, collect
     return [row["id"] for row in rows]
 
 
+async def holds_restricted(connection: Any, principal: Principal, collection: str) -> bool:
+    """Whether a document of the collection has an access list, whoever may read it."""
+    return bool(await connection.fetchval(SQL["holds_restricted"], principal.tenant_id, collection))
+
+
 async def restricted_among(connection: Any, principal: Principal, documents: Collection[UUID]) -> list[UUID]:
     """Those of the documents that have an access list."""
     rows = await connection.fetch(SQL["restricted_among"], principal.tenant_id, list(documents))

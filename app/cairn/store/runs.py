@@ -122,11 +122,11 @@ async def events(
     rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit, principal.caller.id)
     found = [(row["seq"], event_from_text(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
     if rows and rows[0]["others"]:
-        found = [(seq, _without_extent(event)) for seq, event in found]
+        found = [(seq, _for_others(event)) for seq, event in found]
     return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
 
 
-def _without_extent(event: Event | None) -> Event | None:
+def _for_others(event: Event | None) -> Event | None:
     """Coverage as rag.insert_traces keeps it in a trace; and no places in lists, among which are those of other passages."""
     if isinstance(event, SourcesFound):
         return SourcesFound(tuple(replace(one, ranks={}) for one in event.passages))
