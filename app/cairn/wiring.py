@@ -336,8 +336,8 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         judge_name = judge_model_name(started_with)
         judge = embedders.get(judge_name)
         exemplars = Exemplars(KeptEmbedder(judge, _kept_in(environment.home, judge)))
-        folder = find_answer_reader(environment.home)
-        reader = LocalReader(folder) if folder else None
+        file = find_answer_reader(environment.home)
+        reader = LocalReader(file) if file else None
         if reader:
             stack.push_async_callback(reader.close)
         yield SharedModels(

@@ -11,18 +11,16 @@ import pytest
 
 from cairn.errors import ProviderError
 from cairn.providers.answer_reader import NOT_READ, LocalReader, Stretch, find_answer_reader
-from cairn.providers.answer_reader_graph import ADAPTER, read_adapter, reader_file
+from cairn.providers.answer_reader_graph import ADAPTER, read_adapter, reader_file, uneven_reader_file
 
 LARGEST = 2_000_000
 """Bytes of the adapter: it lies in the repository."""
 SAME = 0.5
-"""Log odds by which int8 on another processor may differ,"""
-BATCHED = 1.0
-"""and by what is read together: states are made int8 batch by batch."""
+"""Log odds by which int8 may differ from the exact model, on any processor: .2 in the mean, where outliers are scaled."""
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = find_answer_reader(tmp_path_factory.mktemp("home"))
     if found is None:
         pytest.skip("there is no reader: make install builds it")
@@ -30,8 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def reader(folder: Path) -> AsyncIterator[LocalReader]:
-    made = LocalReader(folder)
+async def reader(file: Path) -> AsyncIterator[LocalReader]:
+    made = LocalReader(file)
     yield made
     await made.close()
 
@@ -59,12 +57,13 @@ OTHER = Stretch("Guide. History", ("The company was founded in 1961 by two broth
 
 
 async def test_it_reads_as_it_was_trained(reader: LocalReader) -> None:
-    """The figures of this adapter on a fixed input; another adapter has others."""
+    """The figures of this adapter on a fixed input, by the exact model (fp32); another adapter has others. Without OUTLIERS the
+    first is -1.08, or -1.88 where all three are one batch."""
     scores = [one.score for one in await reader.read(QUESTION, [ANSWER, TALK, OTHER])]
     assert scores == pytest.approx(EXPECTED, abs=SAME)
 
 
-EXPECTED = [-1.88, -4.50, -6.72]
+EXPECTED = [-0.10, -5.36, -6.84]
 """Log odds: the command is well ahead of what only speaks of it."""
 
 
@@ -101,7 +100,7 @@ async def test_texts_of_any_kind_are_read(reader: LocalReader) -> None:
 async def test_answers_do_not_depend_on_what_is_read_beside(reader: LocalReader) -> None:
     (alone,) = await reader.read(QUESTION, [ANSWER])
     among = (await reader.read(QUESTION, [TALK, OTHER, ANSWER]))[2]
-    assert alone.score == pytest.approx(among.score, abs=BATCHED)
+    assert alone == among
 
 
 def test_without_the_model_there_is_no_reader(tmp_path: Path) -> None:
@@ -109,4 +108,16 @@ def test_without_the_model_there_is_no_reader(tmp_path: Path) -> None:
     (tmp_path / "sentencepiece.model").write_bytes(b"")
     (tmp_path / reader_file()).write_bytes(b"no model")
     with pytest.raises(ProviderError, match="The reader failed"):
-        asyncio.run(LocalReader(tmp_path).read("Who?", [ANSWER]))
+        asyncio.run(LocalReader(tmp_path / reader_file()).read("Who?", [ANSWER]))
+
+
+def test_an_older_build_of_the_same_reader_is_read_until_there_is_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "multilingual-e5-small").mkdir()
+    for name in ("model.int8.onnx", uneven_reader_file()):
+        (tmp_path / "multilingual-e5-small" / name).touch()
+    assert uneven_reader_file() != reader_file()
+    for name in (uneven_reader_file(), reader_file()):
+        (tmp_path / "multilingual-e5-small" / name).touch()
+        found = find_answer_reader(tmp_path, {"CAIRN_MODEL_DIR": str(tmp_path)})
+        assert found is not None
+        assert found.name == name

@@ -52,10 +52,10 @@ asyncio.run(main())
 def test_memory_of_all_local_models_stays_small(tmp_path: Path, rounds: int) -> None:
     """Megabytes by which the peak of a process has grown when it has embedded nine chunks a round by MiniLM, then by E5, and then
     read eight stretches a round: a batch each."""
-    folders = [find(tmp_path) for find in (find_model, find_e5, find_answer_reader)]
-    if None in folders:
+    found = [find(tmp_path) for find in (find_model, find_e5, find_answer_reader)]
+    if None in found:
         pytest.skip("a model is missing: make install builds them")
-    command = [sys.executable, "-c", PROGRAM, *map(str, folders), str(rounds)]
+    command = [sys.executable, "-c", PROGRAM, *map(str, found), str(rounds)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience(120))
     minilm, both, all_of_them = json.loads(done.stdout)
     assert minilm < 200

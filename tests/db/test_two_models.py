@@ -95,8 +95,8 @@ async def test_a_start_loads_what_the_documents_are_searched_and_read_by(
     choosing: Services, tmp_path: Path, wanted: str, loads: list[bool]
 ) -> None:
     """None of it where nothing would ask it: no document, or code alone."""
-    folder = find_answer_reader(tmp_path)
-    assert folder is not None
+    file = find_answer_reader(tmp_path)
+    assert file is not None
     choosing.settings.current = Settings.model_validate(
         {"rag": {"embeddingModel": "auto"}, "answer": {"reader": wanted}}
     )
@@ -104,7 +104,7 @@ async def test_a_start_loads_what_the_documents_are_searched_and_read_by(
     for name, text in (("", ""), ("protect.py", CODE), ("manual.txt", MANUAL)):
         if name:
             await index_now(choosing, name, [Source(name, name, text.encode())])
-        reader = LocalReader(folder)
+        reader = LocalReader(file)
         await replace(choosing, search_deps=replace(choosing.search_deps, reader=reader)).warm()
         loaded.append("_session" in reader.__dict__)
         await reader.close()

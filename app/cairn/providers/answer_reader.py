@@ -7,6 +7,7 @@ an adapter (answer_reader_graph.py), trained by scripts/train_reader.py; docs/mo
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from cairn.providers.answer_reader_graph import reader_file
+from cairn.providers.answer_reader_graph import reader_file, uneven_reader_file
 from cairn.providers.e5 import SentencePieces, find_e5
-from cairn.providers.onnx_model import Ids, ModelThread, batches, open_session, padded
+from cairn.providers.onnx_model import Ids, ModelThread, open_session, padded, thread_count
 
 QUESTION_TOKENS: Final = 48
 PATH_TOKENS: Final = 24
@@ -70,25 +71,29 @@ def framed(
 
 
 def find_answer_reader(home: Path, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The folder that holds it, that of the embedder it is made of; None where it was not built."""
+    """The file of the model, in the folder of the embedder it is made of; None where it was not built."""
     folder = find_e5(home, "int8", environ)
-    return folder if folder and (folder / reader_file()).is_file() else None
+    files = (folder / name for name in (reader_file(), uneven_reader_file())) if folder else ()
+    return next((file for file in files if file.is_file()), None)
 
 
 class LocalReader:
-    """AnswerReader of a folder that was built at install; loaded at first use."""
+    """AnswerReader of a file that was built at install, beside its tokeniser; loaded at first use.
+
+    Each stretch is computed alone, as many at once as there are cores: nothing is padded, no core waits for another within one
+    stretch, and what is said of a stretch does not depend on what is read beside it (activations are quantised for a batch).
+    """
 
     name = "cairn-reader"
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
-        self._file = folder / reader_file()
-        self._tokens = SentencePieces(self.name, folder / "sentencepiece.model")
-        self._threads = threads
-        self._thread = ModelThread("The reader")
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._tokens = SentencePieces(self.name, file.with_name("sentencepiece.model"))
+        self._thread = ModelThread("The reader", thread_count())
 
     @cached_property
     def _session(self) -> Any:
-        return open_session(self._file, self._threads)
+        return open_session(self._file, 1)
 
     async def warm(self) -> None:
         """Load the model now instead of at the first question. Raises ProviderError."""
@@ -96,9 +101,16 @@ class LocalReader:
         await self._thread.run(lambda _: self._tokens.load(), None)
 
     async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
-        return await self._thread.run(lambda pair: self._read(*pair), (question, tuple(stretches))) if stretches else []
+        if not stretches:
+            return []
+        pairs = await self._thread.run(lambda pair: self._encode(*pair), (question, tuple(stretches)))
+        longest_first = sorted(range(len(pairs)), key=lambda row: -len(pairs[row][0]))
+        reading = [self._thread.run(self._read, (*pairs[row], len(stretches[row].units))) for row in longest_first]
+        found = dict(zip(longest_first, await asyncio.gather(*reading), strict=True))
+        return [found[row] for row in range(len(pairs))]
 
-    def _read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
+    def _encode(self, question: str, stretches: Sequence[Stretch]) -> list[tuple[Ids, list[int]]]:
+        """See `framed`."""
         texts = [question]
         for one in stretches:
             texts += [f"{one.path}:" if one.path else "", *one.units]
@@ -110,14 +122,13 @@ class LocalReader:
             path, units = rest[at], rest[at + 1 : at + 1 + len(one.units)]
             pairs.append(framed(asked, path, units, frames))
             at += 1 + len(one.units)
-        found: list[StretchReading | None] = [None] * len(pairs)
-        for rows in batches([len(ids) for ids, _ in pairs]):
-            ids = [pairs[row][0] for row in rows]
-            inputs = {"input_ids": padded(ids, 1), "attention_mask": padded([[1] * len(one) for one in ids])}
-            scores, tags = self._session.run(["score", "tags"], inputs)
-            for row, score, tag in zip(rows, scores, tags, strict=True):
-                found[row] = StretchReading(float(score), _of_units(pairs[row][1], tag, len(stretches[row].units)))
-        return [one for one in found if one is not None]
+        return pairs
+
+    def _read(self, stretch: tuple[Ids, list[int], int]) -> StretchReading:
+        ids, owners, units = stretch
+        inputs = {"input_ids": padded([ids]), "attention_mask": padded([[1] * len(ids)])}
+        (score,), (tags,) = self._session.run(["score", "tags"], inputs)
+        return StretchReading(float(score), _of_units(owners, tags, units))
 
     async def close(self) -> None:
         self._thread.close()

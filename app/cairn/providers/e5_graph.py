@@ -121,20 +121,33 @@ def _varint(number: int) -> bytes:
 # --- the graph ----------------------------------------------------------------------------------------------------------
 
 
+Outliers = Mapping[str, tuple[int, float]]
+"""By the name of a product: the one channel of its input that is far larger than all others, and how many times as large."""
+
+
 class E5Graph(OnnxGraph):
     """With the layers of this file."""
 
-    def __init__(self, model: PackedWeights) -> None:
+    def __init__(self, model: PackedWeights, outliers: Outliers | None = None) -> None:
         super().__init__()
         self.model = model
+        self.outliers = outliers or {}
 
     def layer_norm(self, key: str, x: str) -> str:
         scale, shift = (self.constant(f"{key}.{part}", self.model.floats(f"{key}.{part}")) for part in "wb")
         return self.node("LayerNormalization", f"{key}.out", x, scale, shift, axis=-1, epsilon=self.model.epsilon)
 
     def product(self, key: str, x: str, width: int) -> str:
-        """x @ W.T + b."""
-        weights = self.constant(f"{key}.w", self.model.dense(f"{key}.w", width).T)
+        """x @ W.T + b. An outlier of x is made as small as the next channel, and its weights as much larger: the same product,
+        but in int8 the largest number decides how finely all are told apart (SmoothQuant, Xiao et al. 2022, for one channel)."""
+        dense = self.model.dense(f"{key}.w", width)
+        if key in self.outliers:
+            channel, times = self.outliers[key]
+            scale = np.ones(width, np.float32)
+            scale[channel] = times
+            x = self.node("Div", f"{key}.even", x, self.constant(f"{key}.scale", scale))
+            dense = dense * scale
+        weights = self.constant(f"{key}.w", dense.T)
         product = self.node("MatMul", f"{key}.product", x, weights)
         return self.node("Add", f"{key}.out", product, self.constant(f"{key}.b", self.model.floats(f"{key}.b")))
 

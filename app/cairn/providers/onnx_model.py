@@ -90,11 +90,13 @@ class ModelThread:
 
 
 def batches(lengths: Sequence[int], texts: int = BATCH_TEXTS, tokens: int = BATCH_TOKENS) -> list[list[int]]:
-    """Indexes grouped by similar length: each group within so many texts and padded tokens (a longer text alone)."""
+    """Indexes grouped by similar length: each group within so many texts and padded tokens (a longer text alone), and none in it
+    twice as long as another: a question that is padded to the length of a passage costs as much as the passage."""
     groups: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         # Ascending order: this text is the longest of its group, so its length is what all are padded to.
-        if groups and len(groups[-1]) < min(texts, tokens // max(1, lengths[index])):
+        room = min(texts, tokens // max(1, lengths[index]))
+        if groups and len(groups[-1]) < room and lengths[index] <= 2 * lengths[groups[-1][0]]:
             groups[-1].append(index)
         else:
             groups.append([index])
