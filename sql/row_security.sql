@@ -52,12 +52,11 @@ BEGIN
         WHEN kind = 'access_rules' THEN 'access && %2$s'
         WHEN kind IN ('sources', 'source_files', 'source_secrets') THEN 'false'  -- for who operates; they name all files
         WHEN kind = 'runs' THEN
-            'CASE WHEN outcome = ''running'' OR (outcome <> ''ok'' AND document_ids = ''{}'') THEN asked_by = ANY (%2$s)
-              ELSE rag.reads_documents(tenant_id, document_ids, %2$s) END AND rag.reads_session(tenant_id, session_id, %2$s)
-             AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
-        WHEN kind = 'resumable_runs' THEN  -- what it stands on is known at its end
-            'CASE WHEN status = ''running'' OR (status <> ''ok'' AND document_ids = ''{}'') THEN asked_by = ANY (%2$s)
-              ELSE rag.reads_documents(tenant_id, document_ids, %2$s) END AND rag.reads_session(tenant_id, session_id, %2$s)'
+            'rag.reads_as_asked(asked_by, asked_as, outcome = ''ok'', %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
+             AND rag.reads_session(tenant_id, session_id, %2$s) AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
+        WHEN kind = 'resumable_runs' THEN
+            'rag.reads_as_asked(asked_by, asked_as, status = ''ok'', %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
+             AND rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind IN ('messages', 'qa_gaps') THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
         WHEN kind = 'feedback' THEN 'rag.reads_run(tenant_id, run_id, %2$s)'

@@ -45,6 +45,37 @@ $$;
 COMMENT ON FUNCTION rag.withholding_collections() IS
   'Collections of which something may be withheld from the caller: rows of others are not looked at one by one.';
 
+-- What is kept of a question tells by many ways what could be read by who asked: numbers, refusals, suggestions, the language of a reply, how
+-- long it took. So others see it who have all the names by which who asked could read more than everybody. '{*}': who reads everything; so
+-- many lists are looked at, in the order of their index, and where there are more all names count, so that nobody else sees it.
+CREATE OR REPLACE FUNCTION rag.asked_as(readers text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  collection uuid := '00000000-0000-0000-0000-000000000000'; digest bytea := '';
+  list text[]; named text[] := '{}';
+BEGIN
+  FOR looked IN 0..100 LOOP
+    SELECT d.collection_id, sha256(tsvectorsend(array_to_tsvector(d.access))), d.access INTO collection, digest, list FROM documents d
+    WHERE d.tenant_id = tenant AND d.access IS NOT NULL
+      AND (d.collection_id, sha256(tsvectorsend(array_to_tsvector(d.access)))) > (collection, digest)
+    ORDER BY d.collection_id, sha256(tsvectorsend(array_to_tsvector(d.access))) LIMIT 1;
+    IF NOT FOUND THEN RETURN ARRAY(SELECT r FROM unnest(readers) AS r WHERE r = ANY (named)); END IF;
+    IF readers = '{*}' THEN RETURN readers; END IF;
+    named := named || list;
+  END LOOP;
+  RETURN readers;
+END
+$$;
+COMMENT ON FUNCTION rag.asked_as(text[]) IS
+  'Of the names of a caller those that access lists of the current tenant name; {*} of who reads everything, where there is any list.';
+
+CREATE OR REPLACE FUNCTION rag.asked_as() RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp
+RETURN rag.asked_as(CASE WHEN current_setting('app.principals', true) = '*' THEN '{*}' ELSE rag.own_principals() END);
+COMMENT ON FUNCTION rag.asked_as() IS 'rag.asked_as of who asks.';
+
 CREATE OR REPLACE FUNCTION rag.restricts() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 BEGIN
@@ -230,10 +261,13 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_t
 BEGIN
   RETURN session IS NULL OR NOT EXISTS (
     SELECT 1 FROM messages m
-    WHERE m.tenant_id = tenant AND m.session_id = session AND NOT reads_documents(tenant, m.document_ids, readers));
+    WHERE m.tenant_id = tenant AND m.session_id = session AND (
+      NOT reads_documents(tenant, m.document_ids, readers) OR NOT m.asked_as <@ readers AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session AND s.asked_by <@ readers)));
 END
 $$;
-COMMENT ON FUNCTION rag.reads_session IS 'Whether nothing that a conversation stands on is withheld from whoever has these principals.';
+COMMENT ON FUNCTION rag.reads_session IS
+  'Whether nothing that a conversation stands on is withheld from whoever has these principals, and who asked in it could read no more, or is nobody else.';
 
 CREATE OR REPLACE FUNCTION rag.reads_legs(tenant bigint, started timestamptz, run uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
@@ -249,16 +283,24 @@ END
 $$;
 COMMENT ON FUNCTION rag.reads_legs IS 'Whether nothing that a run found is withheld from whoever has these principals.';
 
+-- What a question that got no answer, or none yet, would have stood on is not known.
+CREATE OR REPLACE FUNCTION rag.reads_as_asked(asked_by text, asked_as text[], answered boolean, readers text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN asked_by = ANY (readers) OR answered AND asked_as <@ readers;
+COMMENT ON FUNCTION rag.reads_as_asked IS 'Whether whoever has these principals asked it, or it is answered and who asked could read no more.';
+
 CREATE OR REPLACE FUNCTION rag.reads_run(tenant bigint, run uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
   RETURN NOT EXISTS (
-    SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run
-      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
-        AND reads_legs(tenant, r.started_at, r.id, readers))
+    SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
+      NOT (reads_as_asked(r.asked_by, r.asked_as, r.outcome = 'ok', readers)
+        AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
+        AND reads_legs(tenant, r.started_at, r.id, readers)), true)
   ) AND NOT EXISTS (
-    SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run
-      AND NOT (reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)));
+    SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
+      NOT (reads_as_asked(r.asked_by, r.asked_as, r.status = 'ok', readers)
+        AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)), true));
 END
 $$;
 COMMENT ON FUNCTION rag.reads_run IS 'Whether nothing that a run stands on is withheld from whoever has these principals.';
@@ -432,7 +474,14 @@ BEGIN
     WHERE s.tenant_id = tenant AND s.collection_id = collection
       AND s.passage_id IN (SELECT p.id FROM passages p WHERE p.tenant_id = tenant AND p.document_id = ANY (shut));
     DELETE FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = collection;
+    UPDATE communities c SET entity_count = n.entities FROM (
+      SELECT m.community_id AS id, count(e.id) AS entities FROM community_members m
+      LEFT JOIN entities e ON e.tenant_id = tenant AND e.id = m.entity_id
+      WHERE m.tenant_id = tenant GROUP BY m.community_id) AS n
+    WHERE c.tenant_id = tenant AND c.collection_id = collection AND c.id = n.id AND c.entity_count <> n.entities;
   END IF;
+  UPDATE jobs j SET result = j.result || '{"left_documents": []}'  -- names, which who ordered it may not read any more
+  WHERE j.tenant_id = tenant AND j.payload ->> 'collection_id' = collection::text AND j.result ? 'left_documents';
   PERFORM note_changes(open, false);
   PERFORM forget_cached(collection);
   RETURN QUERY SELECT c.id, c.id = ANY (open) FROM unnest(changed) AS c (id);

@@ -56,9 +56,11 @@ COMMENT ON FUNCTION rag.grown_effort IS 'What a setting for collections of up to
 -- A query as BM25 sees it: the keys of its words, rarest first, with their frequencies, idfs and the most that each can add
 -- to a score; its idf mass per language; and keys with idfs as a vector. Words are told apart by their position, which is
 -- the same in every configuration: all parse alike and count stop words. Words count .8 in passages of another language than
--- the query's, which its stop words tell (docs/adr/0017-language-of-the-query.md).
+-- the query's, which its stop words tell (docs/adr/0017-language-of-the-query.md). `unread`: keys that count as if the collection did not
+-- have them.
+DROP FUNCTION IF EXISTS rag.lexical_question(bigint, uuid, text);
 CREATE OR REPLACE FUNCTION rag.lexical_question(
-  tenant bigint, collection uuid, query text,
+  tenant bigint, collection uuid, query text, unread integer[] DEFAULT '{}',
   OUT terms integer[], OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb,
   OUT question sparsevec
 )
@@ -79,7 +81,7 @@ BEGIN
     FROM (
       SELECT key, df, max_weight, sum(times) * ln(1 + (passages - df + .5::float8) / (df + .5::float8)) AS idf
       FROM (
-        SELECT w.key, w.times, coalesce(t.document_frequency, 0)::bigint AS df, t.max_weight
+        SELECT w.key, w.times, CASE WHEN w.key = ANY (unread) THEN 0 ELSE coalesce(t.document_frequency, 0) END::bigint AS df, t.max_weight
         FROM (
           SELECT lexeme_key(seed, language, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
           FROM unnest(to_tsvector(config_named(language), query)) AS u
@@ -108,7 +110,7 @@ BEGIN
       FROM stats s LEFT JOIN word w USING (regconfig) GROUP BY s.regconfig WINDOW here AS (ORDER BY count(w.key))
     ) AS leaving WHERE nth = 1 AND words < next
   ), known AS (
-    SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
+    SELECT w.*, CASE WHEN w.key = ANY (unread) THEN 0 ELSE coalesce(t.document_frequency, 0) END AS df, t.max_weight
     FROM word w
     LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
       SELECT k.document_frequency, k.max_weight FROM lexical_terms k
@@ -362,6 +364,18 @@ BEGIN
   END IF;
 
   scores := ARRAY(SELECT -d FROM unnest(distances) AS d);
+  -- a word that stands in withheld passages alone is one that the collection does not know
+  IF listed IS NOT NULL THEN
+    needs := ARRAY(
+      SELECT t.key FROM unnest(terms) AS t (key)
+      WHERE NOT EXISTS (SELECT 1 FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = ANY (best) AND t.key = ANY (l.keys)));
+    needs := ARRAY(
+      SELECT t.key FROM unnest(needs) AS t (key) WHERE NOT EXISTS (
+        SELECT 1 FROM lexical_index l
+        WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[t.key]
+          AND (l.document_id IN (SELECT unnest(listed))) = own));
+    IF needs <> '{}' THEN SELECT q.masses INTO masses FROM lexical_question(tenant, collection, query, needs) AS q; END IF;
+  END IF;
   SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
     / greatest((masses ->> l.regconfig)::float8, 1e-9) INTO coverage
   FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];

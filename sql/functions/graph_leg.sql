@@ -226,9 +226,10 @@ BEGIN
       GROUP BY l.document_id
     )
     SELECT EXISTS (
-      SELECT 1 FROM collections c
-      WHERE c.tenant_id = tenant AND c.id = collection AND c.passage_count >= many
-        AND (SELECT sum(e.passage_count) FROM member e) > share * c.passage_count
+      SELECT 1 FROM collections c CROSS JOIN LATERAL (
+        SELECT c.passage_count - h.passages AS passages FROM count_restricted(tenant, c.id) AS h) AS open  -- of which the graph is
+      WHERE c.tenant_id = tenant AND c.id = collection AND open.passages >= many
+        AND (SELECT sum(e.passage_count) FROM member e) > share * open.passages
     ) OR EXISTS (
       SELECT 1 FROM held h CROSS JOIN LATERAL (
         SELECT d.passage_count FROM documents d

@@ -161,8 +161,9 @@ BEGIN
   FOR part IN 1 .. 3 LOOP
     IF published THEN before[part] := before[part] - grows[part]; END IF;
     IF grows[part] > 0 AND before[part] + grows[part] > most[part] THEN
-      RAISE EXCEPTION 'the tenant may keep % %, has % and would get % more', most[part],
-        (ARRAY['documents', 'bytes', 'chunks'])[part], before[part], grows[part] USING ERRCODE = 'CR002';
+      -- how much there is tells how much is withheld
+      RAISE EXCEPTION 'the tenant may keep % %,% and would get % more', most[part], (ARRAY['documents', 'bytes', 'chunks'])[part],
+        CASE WHEN withholds() THEN ' is near to that' ELSE format(' has %s', before[part]) END, grows[part] USING ERRCODE = 'CR002';
     END IF;
   END LOOP;
 END
@@ -183,9 +184,9 @@ BEGIN
   SELECT count(*) AS files, coalesce(sum(octet_length(u.content)), 0) AS bytes INTO waiting
   FROM uploads u WHERE u.tenant_id = tenant;
   IF waiting.files > most[1] OR waiting.bytes > most[2] THEN
-    RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % of % bytes would wait for indexing',
-      coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'), waiting.files, waiting.bytes
-      USING ERRCODE = 'CR002';
+    RAISE EXCEPTION 'the tenant may keep % documents and % bytes, and with these files % would wait for indexing',
+      coalesce(most[1]::text, 'any number of'), coalesce(most[2]::text, 'any number of'),
+      CASE WHEN withholds() THEN 'more' ELSE format('%s of %s bytes', waiting.files, waiting.bytes) END USING ERRCODE = 'CR002';
   END IF;
 END
 $$;

@@ -49,6 +49,10 @@ BEGIN
   secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
   IF secret = '{}' THEN RETURN; END IF;
   PERFORM keep_withheld(secret);
+  -- what jobs counted of the collection counted them
+  UPDATE jobs j SET result = '{}', progress = '{}'
+  WHERE j.tenant_id = tenant AND j.kind NOT IN ('index_uploads', 'fetch_urls', 'sync_source') AND j.status NOT IN ('queued', 'running')
+    AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
   PERFORM keep_counted(c.collection, c.were) FROM (
     SELECT d.collection_id AS collection, jsonb_object_agg(d.id, d.access) AS were FROM documents d
     WHERE d.tenant_id = tenant AND d.id = ANY (secret) GROUP BY 1) AS c;

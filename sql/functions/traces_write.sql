@@ -32,20 +32,20 @@ BEGIN
       WHERE c.tenant_id = insert_traces.tenant AND (c.name = ANY (r.collections) OR cardinality(r.collections) = 0))));
   INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
     legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id,
-    asked_by)
+    asked_by, asked_as)
   SELECT tenant, r.started_at, r.id, r.kind, r.collections, r.question, r.strategy,
     CASE WHEN r.id = ANY (reserved) THEN r.plan - 'vector' ELSE r.plan END || CASE WHEN r.outcome = 'running'
       THEN jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE '{}' END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error,
     CASE WHEN r.id = ANY (reserved) AND r.answer #>> '{coverage,unit}' = 'passages'
       THEN jsonb_set(r.answer, '{coverage,of}', r.answer #> '{coverage,read}') ELSE r.answer END,
-    r.usage, r.document_ids, r.session_id, r.asked_by
+    r.usage, r.document_ids, r.session_id, r.asked_by, asked_as(r.asked_as)
   FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE r.id <> ALL (unwanted)
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,
     legs_used = excluded.legs_used, legs_failed = excluded.legs_failed, degraded = excluded.degraded, epochs = excluded.epochs,
     outcome = excluded.outcome, error = excluded.error, answer = excluded.answer, usage = excluded.usage,
-    document_ids = excluded.document_ids
+    document_ids = excluded.document_ids, asked_as = excluded.asked_as
   WHERE rag.runs.outcome = 'running';
   IF cardinality(legs) = 0 THEN RETURN; END IF;
   INSERT INTO run_legs (tenant_id, started_at, run_id, leg, passage_ids, chunk_ids, scores, shares, fates)

@@ -12,8 +12,8 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET
 RETURNING message_count
 
 -- name: add
-INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id, asked_as)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, rag.asked_as())
 
 -- name: blank
 SELECT rag.blank_messages($1, $2)

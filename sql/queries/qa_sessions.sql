@@ -26,7 +26,10 @@ ORDER BY used_at DESC, passage_id LIMIT $4
 DELETE FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3 AND epoch <> $4
 
 -- name: gaps
-SELECT gap FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3
+-- They are a model's words, maybe out of what only some may read: where anything is withheld, for who alone asks in the session.
+SELECT gap FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3 AND (NOT rag.withholds() OR EXISTS (
+  SELECT 1 FROM rag.qa_sessions s
+  WHERE s.tenant_id = $1 AND s.collection_id = $2 AND s.id = $3 AND s.asked_by <@ rag.own_principals()))
 
 -- name: edges
 -- Relations that the session has followed, by name, each with the passages that prove it.

@@ -2,8 +2,8 @@
 
 -- name: open
 -- No row: the id is taken, by a resumable run or in a trace.
-INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until, asked_by)
-SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval, $7
+INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until, asked_by, asked_as)
+SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval, $7, rag.asked_as()
 WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
 RETURNING id
@@ -15,7 +15,7 @@ SELECT asked_by FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
 SELECT rag.withholds()
 
 -- name: append
--- $5: how many events were stored before; $10: whether a document that they quote is gone. Renews the lease, also without
+-- $5: how many events were stored before; $10: whether a document that they quote is gone; $12: names of who asked. Renews the lease, also without
 -- events. No row: the run is no longer the owner's, or the events are stored already. Once the run is blanked, what may have
 -- words is stored without them.
 WITH held AS (
@@ -26,6 +26,7 @@ WITH held AS (
     ended_at = CASE WHEN $9::text IS NOT NULL THEN clock.present END,
     document_ids = CASE WHEN $11::uuid[] <@ document_ids THEN document_ids
                    ELSE ARRAY(SELECT DISTINCT unnest(document_ids || $11::uuid[])) END,
+    asked_as = CASE WHEN $9::text IS NULL THEN asked_as ELSE rag.asked_as($12::text[]) END,
     blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock.present) ELSE blanked_at END
   FROM (SELECT statement_timestamp() AS present) AS clock
   WHERE tenant_id = $1 AND id = $2 AND owner = $3 AND status = 'running' AND last_seq = $5

@@ -71,9 +71,14 @@ class Principal:
     caller: Caller = field(default=LOCAL, compare=False)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """By which access lists let it pass: * for who reads everything, else the caller's names."""
+        return (EVERYTHING,) if self.caller.reads_all else tuple(dict.fromkeys(self.caller.names))
+
+    @property
     def principals(self) -> str:
         """As the database is told (app.principals): * for who reads everything, else an array of the caller's names."""
-        return EVERYTHING if self.caller.reads_all else array_of(dict.fromkeys(self.caller.names))
+        return EVERYTHING if self.caller.reads_all else array_of(self.names)
 
     @property
     def house(self) -> Principal:

@@ -46,6 +46,7 @@ def search_trace(
         outcome="cancelled",
         plan=plan,
         asked_by=principal.caller.id,
+        asked_as=principal.names,
     )
 
 

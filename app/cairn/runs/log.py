@@ -37,8 +37,9 @@ class EventLog(Protocol):
         """Add an event. Returns at once, whoever reads; after a terminal event nothing is added."""
         ...
 
-    def read(self, after: int = 0) -> AsyncGenerator[Numbered]:
-        """The events after a place: those that are there, then as they come, to the terminal one."""
+    def read(self, after: int = 0, reader: Principal | None = None) -> AsyncGenerator[Numbered]:
+        """The events after a place: those that are there, then as they come, to the terminal one. `reader`: whose rights count
+        from event to event, where these are stored; None: those of who asked."""
         ...
 
 
@@ -83,8 +84,8 @@ class MemoryLog:
             self._events.append(event)
         self._news.ring()
 
-    async def read(self, after: int = 0) -> AsyncGenerator[Numbered]:
-        """See EventLog."""
+    async def read(self, after: int = 0, reader: Principal | None = None) -> AsyncGenerator[Numbered]:
+        """See EventLog. Whether the `reader` may see it is for the caller to ask."""
         while True:
             news = self._news.next
             while after < len(self._events):
@@ -148,9 +149,9 @@ class DurableLog:
             self._urgent.set()
         self._in_text = isinstance(event, Token)
 
-    def read(self, after: int = 0) -> AsyncGenerator[Numbered]:
-        """See EventLog. Raises NotFoundError for a run that is deleted meanwhile."""
-        return follow(self._database, self._principal, self._run_id, after, self._news)
+    def read(self, after: int = 0, reader: Principal | None = None) -> AsyncGenerator[Numbered]:
+        """See EventLog. Raises NotFoundError for a run that is deleted meanwhile, or withheld."""
+        return follow(self._database, reader or self._principal, self._run_id, after, self._news)
 
     async def keep(self, cancel: Callable[[], None]) -> None:
         """Store what is appended, until the terminal event is stored or the run is somebody else's. `cancel` ends the run
@@ -201,7 +202,7 @@ class DurableLog:
 
     async def _append(self, batch: list[Event], retried: bool) -> Signal | None:
         run_id, principal = self._run_id, self._principal
-        async with self._database.transaction(principal) as connection:
+        async with self._database.transaction(principal.house) as connection:  # who asked may have lost a right meanwhile
             place = (run_id, self._owner, self._lease, self._stored)
             signal = await runs.append(connection, principal, *place, batch, self._mask)
             if signal is None and retried:
@@ -234,8 +235,9 @@ async def look(database: Database, principal: Principal, run_id: UUID) -> RunSta
         state = await runs.get(connection, principal, run_id)
     if state is None or not state.lost:
         return state
-    async with database.transaction(principal) as connection:
+    async with database.transaction(principal.house) as connection:
         await runs.bury(connection, principal, run_id)
+    async with database.transaction(principal, readonly=True) as connection:
         return await runs.get(connection, principal, run_id)
 
 

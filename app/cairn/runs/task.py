@@ -29,6 +29,7 @@ from cairn.domain.event import (
     StepEvent,
     Token,
 )
+from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import CairnError, ConflictError
 from cairn.runs.context import Report
@@ -79,9 +80,9 @@ class Task:
         self._whole = asyncio.create_task(self._end())
         return self._whole
 
-    def events(self, after: int = 0) -> AsyncGenerator[Numbered]:
-        """The events after a place, to the terminal one. Reading, and leaving, change nothing."""
-        return self._log.read(after)
+    def events(self, after: int = 0, reader: Principal | None = None) -> AsyncGenerator[Numbered]:
+        """The events after a place, to the terminal one; see EventLog.read. Reading, and leaving, change nothing."""
+        return self._log.read(after, reader)
 
     def cancel(self, instead: Event | None = None) -> None:
         """Ask for its end; `instead`: the terminal event then, where it is not to be Cancelled. What has come to its end by

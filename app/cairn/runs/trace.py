@@ -62,6 +62,7 @@ def run_trace(
         legs=_legs(searches, record.merged),
         session_id=question.session_id,
         asked_by=principal.caller.id,
+        asked_as=principal.names,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -68,13 +69,17 @@ async def check_free(services: Services, run_id: UUID) -> None:
 
 
 async def _find_task(services: Services, run_id: UUID) -> Task | None:
-    """The run, while it is under way here and the caller may see it: what it will stand on is not known, so where something is
-    withheld from the caller it is only for who asked."""
+    """The run, while it is under way here and the caller may see it."""
     task = services.runs.find(services.principal, run_id)
-    if task is None or task.asked_by == services.principal.caller.id:
-        return task
+    return task if task and await _may_watch(services, task) else None
+
+
+async def _may_watch(services: Services, task: Task) -> bool:
+    """What it will stand on is not known, so where something is withheld from the caller it is only for who asked."""
+    if task.asked_by == services.principal.caller.id:
+        return True
     async with services.database.primary.transaction(services.principal, readonly=True) as connection:
-        return None if await runs.is_withheld(connection) else task
+        return not await runs.is_withheld(connection)
 
 
 async def _known(services: Services, run_id: UUID) -> tuple[datetime, str | None, RunStatus] | None:
@@ -165,12 +170,22 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
     if task := await _find_task(services, run_id):
         await _record_reading(services, run_id, task.asked_by)
-        return run, task.events(after)
+        return run, _watch(services, task, after)
     if audit.leaves_record(services.principal):
         async with services.database.primary.transaction(services.principal, readonly=True) as connection:
             asked_by = await runs.asked_by(connection, services.principal, run_id)
         await _record_reading(services, run_id, asked_by)
     return run, follow(services.database.primary, services.principal, run_id, after)
+
+
+async def _watch(services: Services, task: Task, after: int = 0) -> AsyncGenerator[Numbered]:
+    """Its events, as long as the caller may see them: what is restricted meanwhile may stand in the next one. Raises
+    NotFoundError."""
+    async with aclosing(task.events(after, services.principal)) as events:
+        async for item in events:
+            if not (task.resumable or await _may_watch(services, task)):
+                raise NotFoundError(f"run {task.id} is not kept any more")
+            yield item
 
 
 async def _record_reading(services: Services, run_id: UUID, asked_by: str | None) -> None:
@@ -183,7 +198,7 @@ async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
     if task := await _find_task(services, run_id):
         await _record_reading(services, run_id, task.asked_by)
-        return task.events()
+        return _watch(services, task)
     return (await follow_run(services, run_id, 0))[1]
 
 

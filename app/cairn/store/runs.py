@@ -74,7 +74,7 @@ async def append(
     mask: Mask | None = None,
 ) -> Signal | None:
     """Add events after the `stored` ones before them, and renew the lease; without events only that. `mask`: covers the keys
-    that stood in the question. None: the run is not the owner's any more, or these events are stored already.
+    that stood in the question. `connection` may see more than the `principal`, who asked. None: the run is not the owner's any more, or these events are stored already.
 
     What they quote from a document that is gone by now is not kept.
     """
@@ -84,7 +84,7 @@ async def append(
     cancel = await connection.fetchval(
         SQL["append"], principal.tenant_id, run_id, owner, lease, stored, [kind for kind, _ in texts],
         [isinstance(event, TERMINAL) for event in events], [data for _, data in texts], _status(events), gone,
-        list(quoted),
+        list(quoted), list(principal.names),
     )  # fmt: skip
     if cancel is None:
         return None

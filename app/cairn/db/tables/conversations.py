@@ -63,6 +63,12 @@ messages = Table(
     col("document_ids", ARRAY(UUID), "Documents of the sources; their deletion blanks what is quoted."),
     col("run_id", UUID, "The run that the message belongs to (rag.runs.id).", nullable=True),
     moment("created_at", "When it was saved.", server_default=text("clock_timestamp()")),
+    col(
+        "asked_as",
+        ARRAY(Text),
+        "Names of who asked that access lists named then; who has not all of them sees nothing of it.",
+        server_default=text("'{}'"),
+    ),
     PrimaryKeyConstraint("tenant_id", "id"),
     UniqueConstraint("tenant_id", "session_id", "position"),
     ForeignKeyConstraint(
