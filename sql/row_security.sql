@@ -51,11 +51,12 @@ BEGIN
         WHEN kind = 'documents' THEN 'access IS NULL OR access && %2$s'
         WHEN kind = 'access_rules' THEN 'access && %2$s'
         WHEN kind IN ('sources', 'source_files', 'source_secrets') THEN 'false'  -- for who operates; they name all files
+        -- what a question that got no answer, or none yet, would have stood on is not known
         WHEN kind = 'runs' THEN
-            'rag.reads_as_asked(asked_by, asked_as, outcome = ''ok'', %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
+            '(asked_by = ANY (%2$s) OR outcome = ''ok'' AND asked_as <@ %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
              AND rag.reads_session(tenant_id, session_id, %2$s) AND rag.reads_legs(tenant_id, started_at, id, %2$s)'
         WHEN kind = 'resumable_runs' THEN
-            'rag.reads_as_asked(asked_by, asked_as, status = ''ok'', %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
+            '(asked_by = ANY (%2$s) OR status = ''ok'' AND asked_as <@ %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
              AND rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind IN ('messages', 'qa_gaps') THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
@@ -97,14 +98,18 @@ DECLARE
     -- Whether there is anything to withhold is asked once in a statement; of documents it costs no more to compare. Where searches read
     -- rows by the thousand it is asked of their collection, so that another one that has something to withhold does not slow them.
     itself  boolean := target = 'rag.documents'::regclass;
+    asked   boolean := (SELECT relname ~ '^(sessions|messages|feedback|resumable_runs|run_events|(runs|run_legs)(_([0-9]{8}|default))?)$'
+                        FROM pg_class WHERE oid = target);
     shown   text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
         target, CASE WHEN itself THEN 'current_setting(''app.principals'', true) = ''*'''
             WHEN target IN ('rag.passages'::regclass, 'rag.chunks'::regclass, 'rag.embeddings'::regclass)
                 THEN '(collection_id <> ALL ((SELECT rag.withholding_collections())::uuid[]))'
+            WHEN asked THEN '(SELECT NOT rag.withholds_questions())'
             ELSE '(SELECT NOT rag.withholds())' END,
         'rag.own_principals()') END;
     common  text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
-        target, CASE WHEN itself THEN 'false' ELSE '(SELECT NOT rag.restricts())' END, '''{}''::text[]') END;
+        target, CASE WHEN itself THEN 'false' WHEN asked THEN '(SELECT NOT rag.restricts_questions())'
+            ELSE '(SELECT NOT rag.restricts())' END, '''{}''::text[]') END;
 BEGIN
     IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN
         EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', target);
@@ -197,6 +202,7 @@ DECLARE
         "rag.reads_run": "asked for views",
         "rag.reads_session": "asked for views",
         "rag.restricts": "asked for views",
+        "rag.restricts_questions": "asked for views",
         "rag.add_partition": "for the owner",
         "rag.grant_analyst": "for the owner",
         "rag.make_search": "for the owner",

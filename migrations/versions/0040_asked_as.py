@@ -18,6 +18,9 @@ def upgrade() -> None:
             f"ALTER TABLE rag.{table} ADD COLUMN asked_as text[] DEFAULT '{{}}' NOT NULL"
         )  # no row is written
         op.execute(f"COMMENT ON COLUMN rag.{table}.asked_as IS '{SAID}'")
+        op.execute(
+            f"CREATE INDEX {table}_asked_as_idx ON rag.{table} (tenant_id) WHERE asked_as <> '{{}}'::text[]"
+        )
     op.execute(
         "INSERT INTO rag.schema_revisions (revision, breaking) "
         f"VALUES ('{revision}', {BREAKING}) ON CONFLICT (revision) DO NOTHING"

@@ -84,6 +84,33 @@ END
 $$;
 COMMENT ON FUNCTION rag.restricts() IS 'Whether any document of any tenant is restricted.';
 
+-- What was asked while something was restricted stays with those who could read as much, also when nothing is any more.
+CREATE OR REPLACE FUNCTION rag.withholds_questions() RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  tenant bigint := nullif(current_setting('app.tenant', true), '')::bigint;
+BEGIN
+  IF current_setting('app.principals', true) = '*' THEN RETURN false; END IF;
+  RETURN withholds()
+    OR EXISTS (SELECT 1 FROM messages m WHERE m.tenant_id = tenant AND m.asked_as <> '{}')
+    OR EXISTS (SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.asked_as <> '{}')
+    OR EXISTS (SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.asked_as <> '{}');
+END
+$$;
+COMMENT ON FUNCTION rag.withholds_questions() IS
+  'Whether something of the tenant, or what was asked of it, may be withheld from the caller: else questions are not looked at one by one.';
+
+CREATE OR REPLACE FUNCTION rag.restricts_questions() RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+  RETURN restricts()
+    OR EXISTS (SELECT 1 FROM messages m WHERE m.asked_as <> '{}')
+    OR EXISTS (SELECT 1 FROM resumable_runs r WHERE r.asked_as <> '{}')
+    OR EXISTS (SELECT 1 FROM runs r WHERE r.asked_as <> '{}');
+END
+$$;
+COMMENT ON FUNCTION rag.restricts_questions() IS 'The same of all tenants, for analysts.';
+
 CREATE OR REPLACE FUNCTION rag.hidden_documents(tenant bigint, collections uuid[], principals text) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -283,23 +310,17 @@ END
 $$;
 COMMENT ON FUNCTION rag.reads_legs IS 'Whether nothing that a run found is withheld from whoever has these principals.';
 
--- What a question that got no answer, or none yet, would have stood on is not known.
-CREATE OR REPLACE FUNCTION rag.reads_as_asked(asked_by text, asked_as text[], answered boolean, readers text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN asked_by = ANY (readers) OR answered AND asked_as <@ readers;
-COMMENT ON FUNCTION rag.reads_as_asked IS 'Whether whoever has these principals asked it, or it is answered and who asked could read no more.';
-
 CREATE OR REPLACE FUNCTION rag.reads_run(tenant bigint, run uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
   RETURN NOT EXISTS (
     SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
-      NOT (reads_as_asked(r.asked_by, r.asked_as, r.outcome = 'ok', readers)
+      NOT ((r.asked_by = ANY (readers) OR r.outcome = 'ok' AND r.asked_as <@ readers)
         AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
         AND reads_legs(tenant, r.started_at, r.id, readers)), true)
   ) AND NOT EXISTS (
     SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
-      NOT (reads_as_asked(r.asked_by, r.asked_as, r.status = 'ok', readers)
+      NOT ((r.asked_by = ANY (readers) OR r.status = 'ok' AND r.asked_as <@ readers)
         AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)), true));
 END
 $$;
@@ -374,45 +395,7 @@ END
 $$;
 COMMENT ON FUNCTION rag.await_writers IS 'Waits until nobody adds documents who has asked for rules before. The caller locks nothing else.';
 
--- A number of documents is for those who may read all that are counted, by one document of each list (Answer.counted). Where documents got
--- another list than they had, or are about to be deleted (`were`: their lists, by id), another one with that list stands in for them in
--- messages and runs that counted them.
-CREATE OR REPLACE FUNCTION rag.keep_counted(collection uuid, were jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-  tenant bigint := current_tenant();
-  item record;
-BEGIN
-  FOR item IN
-    SELECT array_agg(l.id) AS ids, array_agg(l.id::text) AS named, (
-      SELECT d.id FROM documents d
-      WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.access IS NOT NULL AND d.access = l.list
-        AND NOT were ? d.id::text ORDER BY d.id LIMIT 1) AS witness
-    FROM (
-      SELECT w.key::uuid AS id, ARRAY(SELECT jsonb_array_elements_text(w.value)) AS list FROM jsonb_each(were) AS w
-    ) AS l GROUP BY l.list
-  LOOP
-    CONTINUE WHEN item.witness IS NULL;
-    UPDATE messages m SET document_ids = m.document_ids || item.witness, metadata = m.metadata || jsonb_build_object(
-      'counted', coalesce(m.metadata -> 'counted', '[]') || to_jsonb(item.witness::text),
-      'witnesses', (m.metadata -> 'witnesses') || to_jsonb(item.witness::text),
-      'drew_on', coalesce(m.metadata -> 'drew_on', '[]') || to_jsonb(item.witness::text))
-    WHERE m.tenant_id = tenant AND m.document_ids && item.ids AND m.metadata -> 'witnesses' ?| item.named
-      AND NOT item.witness = ANY (m.document_ids);
-    UPDATE runs r SET document_ids = r.document_ids || item.witness,
-      answer = jsonb_set(r.answer, '{counted}', (r.answer -> 'counted') || to_jsonb(item.witness::text))
-    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND r.answer -> 'counted' ?| item.named
-      AND NOT item.witness = ANY (r.document_ids);
-    UPDATE resumable_runs r SET document_ids = r.document_ids || item.witness
-    WHERE r.tenant_id = tenant AND r.document_ids && item.ids AND NOT item.witness = ANY (r.document_ids)
-      AND EXISTS (
-        SELECT 1 FROM run_events e WHERE e.tenant_id = tenant AND e.run_id = r.id AND e.terminal AND e.kind = 'Answered'
-          AND e.data::jsonb #> '{answer,counted}' ?| item.named);
-  END LOOP;
-END
-$$;
-COMMENT ON FUNCTION rag.keep_counted IS 'Holds numbers of documents to those who may read what still has the access lists that were counted.';
+DROP FUNCTION IF EXISTS rag.keep_counted(uuid, jsonb);
 
 -- Gives documents an access list: `readers`, or where these are nobody what the rules of the collection say of each. `ruled`: only those
 -- that have none of their own. Returns those whose list is another one now; `opened`: everybody in the tenant may read it, who might not.
@@ -426,7 +409,7 @@ DECLARE
   tenant bigint := current_tenant();
   own text[] := nullif(ARRAY(SELECT DISTINCT r FROM unnest(readers) AS r ORDER BY r), '{}');
   item record;
-  changed uuid[] := '{}'; shut uuid[] := '{}'; open uuid[] := '{}'; were jsonb := '{}';
+  changed uuid[] := '{}'; shut uuid[] := '{}'; open uuid[] := '{}';
 BEGIN
   IF is_distributed() THEN
     RAISE EXCEPTION 'a distributed database keeps no access lists' USING ERRCODE = 'feature_not_supported';
@@ -445,13 +428,11 @@ BEGIN
         ON r.external_id = k.external_id
     )
     SELECT w.access, w.prefix, array_agg(w.id) AS ids, coalesce(array_agg(w.id) FILTER (WHERE w.old IS NULL), '{}') AS were_open,
-      coalesce(array_agg(w.id) FILTER (WHERE w.old IS NOT NULL), '{}') AS were_shut,
-      coalesce(jsonb_object_agg(w.id, w.old) FILTER (WHERE w.old IS NOT NULL AND w.old IS DISTINCT FROM w.access), '{}') AS lists
+      coalesce(array_agg(w.id) FILTER (WHERE w.old IS NOT NULL), '{}') AS were_shut
     FROM wanted w WHERE (w.old, w.old_from) IS DISTINCT FROM (w.access, w.prefix)
     GROUP BY w.access, w.prefix
   LOOP
     changed := changed || item.ids;
-    were := were || item.lists;
     IF item.access IS NULL THEN
       open := open || item.were_shut;
     ELSE
@@ -464,7 +445,6 @@ BEGIN
     WHERE d.tenant_id = tenant AND d.id = ANY (item.ids);
   END LOOP;
   IF changed = '{}' THEN RETURN; END IF;
-  IF were <> '{}' THEN PERFORM keep_counted(collection, were); END IF;
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
   IF shut <> '{}' THEN
@@ -477,7 +457,7 @@ BEGIN
     UPDATE communities c SET entity_count = n.entities FROM (
       SELECT m.community_id AS id, count(e.id) AS entities FROM community_members m
       LEFT JOIN entities e ON e.tenant_id = tenant AND e.id = m.entity_id
-      WHERE m.tenant_id = tenant GROUP BY m.community_id) AS n
+      WHERE m.tenant_id = tenant AND m.collection_id = collection GROUP BY m.community_id) AS n
     WHERE c.tenant_id = tenant AND c.collection_id = collection AND c.id = n.id AND c.entity_count <> n.entities;
   END IF;
   UPDATE jobs j SET result = j.result || '{"left_documents": []}'  -- names, which who ordered it may not read any more

@@ -38,8 +38,7 @@ COMMENT ON FUNCTION rag.keep_withheld IS
   'Notes which restricted documents of the current tenant runs have found, before passages of these go.';
 
 -- What was asked of a restricted document names what nobody else may know of, and when the document is gone nothing withholds it:
--- conversations and runs that stand on it go with it. A conversation that only says how many documents there are stays; what it says of
--- that is blanked.
+-- conversations and runs that stand on it go with it.
 CREATE OR REPLACE FUNCTION rag.forget_withheld(documents uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
@@ -53,14 +52,7 @@ BEGIN
   UPDATE jobs j SET result = '{}', progress = '{}'
   WHERE j.tenant_id = tenant AND j.kind NOT IN ('index_uploads', 'fetch_urls', 'sync_source') AND j.status NOT IN ('queued', 'running')
     AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
-  PERFORM keep_counted(c.collection, c.were) FROM (
-    SELECT d.collection_id AS collection, jsonb_object_agg(d.id, d.access) AS were FROM documents d
-    WHERE d.tenant_id = tenant AND d.id = ANY (secret) GROUP BY 1) AS c;
-  told := ARRAY(
-    SELECT DISTINCT m.session_id FROM messages m
-    WHERE m.tenant_id = tenant AND m.document_ids && secret AND EXISTS (
-      SELECT 1 FROM unnest(m.document_ids) AS held (id)
-      WHERE held.id = ANY (secret) AND NOT coalesce(m.metadata -> 'counted' ? held.id::text, false)));
+  told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
   asked := ARRAY(
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.document_ids && secret OR r.session_id = ANY (told))
     UNION SELECT r.id FROM resumable_runs r

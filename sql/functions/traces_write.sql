@@ -3,9 +3,7 @@
 --
 -- `alone`: called outside a transaction, as one that need not survive a crash of the server and waits no longer for a lock than others.
 --
--- A trace is read by others than who asked. So that it does not tell how much of a collection these may read, of collections with a
--- restricted document there stands in it of the passages only how many were read, and not how the vectors were found, which goes by their
--- number (docs/adr/0126-who-may-read-what.md).
+-- A trace is read by others than who asked, by those who could read as much (rag.asked_as).
 --
 -- A function, so that a cluster of nodes has the domains wherever it has this; in PL/pgSQL, because Citus takes no parameters of SQL functions.
 DROP FUNCTION IF EXISTS rag.insert_legs;
@@ -16,7 +14,7 @@ CREATE OR REPLACE FUNCTION rag.insert_traces(
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-  unwanted uuid[]; reserved uuid[];
+  unwanted uuid[];
 BEGIN
   IF alone THEN
     PERFORM enter_tenant(tenant), set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '20s', true),
@@ -25,21 +23,14 @@ BEGIN
   -- of callers who were forgotten meanwhile nothing is kept
   unwanted := ARRAY(
     SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE forgotten_as(r.asked_by) IS NOT NULL);
-  reserved := ARRAY(
-    SELECT r.id FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r
-    WHERE holds_restricted(ARRAY(  -- none named is all of them
-      SELECT c.id FROM rag.collections c
-      WHERE c.tenant_id = insert_traces.tenant AND (c.name = ANY (r.collections) OR cardinality(r.collections) = 0))));
   INSERT INTO rag.runs (tenant_id, started_at, id, kind, collections, question, strategy, plan, timings_ms, legs_used,
     legs_failed, degraded, settings_revision, epochs, outcome, error, answer, usage, document_ids, session_id,
     asked_by, asked_as)
   SELECT tenant, r.started_at, r.id, r.kind, r.collections, r.question, r.strategy,
-    CASE WHEN r.id = ANY (reserved) THEN r.plan - 'vector' ELSE r.plan END || CASE WHEN r.outcome = 'running'
+    r.plan || CASE WHEN r.outcome = 'running'
       THEN jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE '{}' END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error,
-    CASE WHEN r.id = ANY (reserved) AND r.answer #>> '{coverage,unit}' = 'passages'
-      THEN jsonb_set(r.answer, '{coverage,of}', r.answer #> '{coverage,read}') ELSE r.answer END,
-    r.usage, r.document_ids, r.session_id, r.asked_by, asked_as(r.asked_as)
+    r.answer, r.usage, r.document_ids, r.session_id, r.asked_by, asked_as(r.asked_as)
   FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE r.id <> ALL (unwanted)
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,

@@ -15,20 +15,6 @@ SELECT count(*) FILTER (WHERE d.status = 'indexed') AS documents,
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
 WHERE d.tenant_id = $1 AND c.name = $2 AND d.metadata @> $3
 
--- name: restricted_of_each_list
--- $4: how many of a list; one of each comes first.
-SELECT n.id FROM (
-  SELECT d.id, d.access, row_number() OVER (PARTITION BY d.access ORDER BY d.id) AS place
-  FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-  WHERE d.tenant_id = $1 AND c.name = $2 AND d.status = 'indexed' AND d.access IS NOT NULL
-) AS n WHERE n.place <= $4 ORDER BY n.place, n.access LIMIT $3
-
--- name: holds_restricted
-SELECT rag.holds_restricted(ARRAY(SELECT c.id FROM rag.collections c WHERE c.tenant_id = $1 AND c.name = $2))
-
--- name: restricted_among
-SELECT d.id FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = ANY ($2::uuid[]) AND d.access IS NOT NULL
-
 -- name: kinds
 SELECT d.media_type, coalesce(d.language, '') AS language, count(*) AS documents
 FROM rag.documents d JOIN rag.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id

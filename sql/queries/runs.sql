@@ -51,9 +51,7 @@ SELECT r.id, r.surface, r.session_id, r.owner, r.status, r.started_at, r.ended_a
 FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2
 
 -- name: events
--- $5: the caller; `others`: somebody else asked, who may read what is withheld from the caller.
-SELECT seq, kind, terminal, data, (
-  SELECT r.asked_by IS DISTINCT FROM $5::text AND rag.withholds() FROM rag.resumable_runs r WHERE r.tenant_id = $1 AND r.id = $2) AS others
+SELECT seq, kind, terminal, data
 FROM rag.run_events
 WHERE tenant_id = $1 AND run_id = $2 AND seq > $3 ORDER BY seq LIMIT $4
 

@@ -22,15 +22,13 @@ from cairn.domain.passage import SearchResult
 from cairn.domain.principal import Caller
 from cairn.domain.question import Question
 from cairn.errors import ForbiddenError, InputError, NotFoundError
-from cairn.query.filters import Wish
 from cairn.runs.library import Library
 from cairn.runs.log import follow
 from cairn.runs.save import save_question
-from cairn.runs.searcher import Scope, Searcher
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.ask import start
 from cairn.service.audit import list_events
-from cairn.service.conversations import get_history, list_conversations
+from cairn.service.conversations import list_conversations
 from cairn.service.documents import (
     delete_collection,
     ensure_collection,
@@ -221,7 +219,8 @@ async def test_an_answer_is_for_those_who_may_read_what_it_stands_on(letters: Se
 async def test_a_number_of_documents_is_for_those_who_may_read_all_that_are_counted(letters: Services) -> None:
     """What it cites everybody may read: the number tells how many others there are."""
     asked = "How many documents mention the cafeteria?"
-    whole, some, nobody = as_caller(letters, "hr", "board", name="eve"), as_caller(letters, "hr"), as_caller(letters)
+    whole, some = as_caller(letters, "hr", "board", name="eve"), as_caller(letters, "hr")
+    nobody = as_caller(letters, name="carl")
     for caller, session, number in ((whole, "s1", "1 of 3"), (some, "s2", "1 of 2"), (nobody, "s3", "1 of 1")):
         told = await answered(caller, asked, collection="default", session_id=session)
         assert number in told.answer
@@ -231,22 +230,17 @@ async def test_a_number_of_documents_is_for_those_who_may_read_all_that_are_coun
         assert {one.session_id for one in await list_conversations(caller)} == sessions
         async with caller.database.transaction(caller.principal, readonly=True) as connection:
             assert await connection.fetchval("SELECT count(*) FROM rag.runs") == len(sessions)
-    pay = DocumentFilter(external_ids=["pay.md"])
-    assert (
-        await delete_documents(letters, "default", pay)
-    ).deleted == 1  # what was said around the number is not of it
-    assert {one.session_id for one in await list_conversations(whole)} == {"s1", "s2", "s3"}
-    for session, text in (("s1", ""), ("s2", ""), ("s3", "1 of 1")):
-        [question, answer] = await get_history(letters, session)
-        assert question.turn.content == asked
-        assert answer.turn.content.startswith(text)
-        assert bool(answer.turn.content) == bool(text)
-    async with letters.database.transaction(letters.principal, readonly=True) as connection:
-        assert await connection.fetchval("SELECT count(*) FROM rag.runs WHERE answer::text LIKE '%of 3%'") == 0
+    # what was counted may be deleted, or open: how many there were stays with those who could count as many
+    assert (await delete_documents(letters, "default", DocumentFilter(external_ids=["pay.md"]))).deleted == 1
+    board = await find_document_id(letters, "default", "board.md")
+    assert board
+    await change_document(letters, "default", board, access=[])
+    for caller, sessions in ((whole, {"s1", "s2", "s3"}), (some, {"s2", "s3"}), (nobody, {"s3"})):
+        assert {one.session_id for one in await list_conversations(caller)} == sessions
 
 
 async def test_what_is_kept_of_a_question_does_not_tell_how_much_its_asker_may_read(letters: Services) -> None:
-    """It stands on what everybody reads, so that others see it."""
+    """Though it stands on what everybody reads."""
     change(letters, "trace", sample_rate=1.0)
     notes = [
         source(f"note-{n}.md", f"The cafeteria of Harbour House opens at eight, says note {n}.", None)
@@ -270,13 +264,15 @@ async def test_what_is_kept_of_a_question_does_not_tell_how_much_its_asker_may_r
             runs = [await traces.get(connection, caller.principal, row["id"]) for row in rows]
         return [(run.kind, run.answer.get("coverage"), "vector" in run.plan) for run in runs if run]
 
-    same = {"complete": False, "read": read, "of": read, "unit": "passages"}
-    assert await kept(hr) == await kept(nobody) == [("query", same, False), ("search", None, False)]
-    for caller, of in ((hr, 122), (letters, 122), (nobody, read)):
+    told = {"complete": False, "read": read, "of": 122, "unit": "passages"}
+    assert await kept(hr) == await kept(letters) == [("query", told, True), ("search", None, True)]
+    assert await kept(nobody) == []
+    for caller in (hr, letters):
         [*_, last] = [item.event async for item in follow(caller.database, caller.principal, question.run_id, 0)]
         assert isinstance(last, Answered)
-        assert last.answer.coverage == Coverage(False, read, of)
-        assert any(one.ranks for one in last.answer.sources) == (of != read)  # among which are places of others
+        assert last.answer.coverage == Coverage(False, read, 122)
+    with pytest.raises(NotFoundError):
+        _ = [item async for item in follow(nobody.database, nobody.principal, question.run_id, 0)]
 
 
 async def test_what_words_there_are_is_for_those_who_may_read_them(letters: Services) -> None:
@@ -301,7 +297,7 @@ async def test_what_words_there_are_is_for_those_who_may_read_them(letters: Serv
         told = await answered(hr, question, collection="default", session_id=session, filters={"kind": "letter"})
         assert words in told.answer
     assert {one.session_id for one in await list_conversations(hr)} == {"slip", "name", "open"}
-    assert {one.session_id for one in await list_conversations(nobody)} == {"open"}
+    assert await list_conversations(nobody) == []
 
 
 async def test_counts_beside_the_documents_are_of_what_one_may_read(letters: Services) -> None:
@@ -370,74 +366,6 @@ async def test_a_question_under_way_is_seen_by_who_asked_it(letters: Services) -
         for caller, seen in ((as_caller(letters, "hr", name="eve"), 1), (as_caller(letters, "hr"), 0), (letters, 1)):
             async with caller.database.transaction(caller.principal, readonly=True) as connection:
                 assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
-
-
-@pytest.mark.parametrize(
-    "asked", ["How many documents mention the cafeteria?", "How many documents mention the salary?"]
-)
-async def test_a_number_of_documents_does_not_open_with_one_of_them(letters: Services, asked: str) -> None:
-    """Also with one that it cites, as that of the salary."""
-    more = [source(f"slip-{n}.md", f"Slip number {n} is of the payroll.", ("group:hr",)) for n in range(2)]
-    await index_now(letters, "default", more)
-    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
-    told = await answered(hr, asked, collection="default", session_id="s1")
-    assert "1 of 4" in told.answer
-    await letters.traces.flush()
-    for name, seen in (("pay.md", 0), ("slip-0.md", 0), ("slip-1.md", 1)):
-        document = await find_document_id(letters, "default", name)
-        assert document
-        await change_document(letters, "default", document, access=[])
-        assert len(await list_conversations(nobody)) == seen
-        async with nobody.database.transaction(nobody.principal, readonly=True) as connection:
-            assert await connection.fetchval("SELECT count(*) FROM rag.runs") == seen
-
-
-async def test_a_number_is_held_to_the_lists_that_there_are_when_it_is_told(letters: Services) -> None:
-    """Documents open between the counting and the end of the answer."""
-    more = [source(f"slip-{n}.md", f"Slip number {n} is of the payroll.", ("group:hr",)) for n in range(4)]
-    await index_now(letters, "default", more)
-    hr = as_caller(letters, "hr", name="eve")
-    library = Library(hr.database, hr.principal)
-    ids = {
-        f"{name}.md": await find_document_id(letters, "default", f"{name}.md")
-        for name in ("pay", *(f"slip-{n}" for n in range(4)))
-    }
-    await library.hold_to_readers("default")
-    assert not library.counted
-    await library.holdings("default")
-    assert len(library.counted & set(ids.values())) == 3
-    for one in library.counted & set(ids.values()):
-        assert one
-        await change_document(letters, "default", one, access=[])
-    await library.hold_to_readers("default")
-    assert library.counted.issuperset(ids.values())
-
-
-async def test_a_number_of_documents_does_not_open_when_one_of_them_is_deleted(letters: Services) -> None:
-    await index_now(letters, "default", [source("slip.md", "A slip of the payroll.", ("group:hr",))])
-    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
-    await answered(hr, "How many documents mention the cafeteria?", collection="default", session_id="s1")
-    await letters.traces.flush()
-    for name, seen in (("pay.md", 0), ("slip.md", 1)):
-        assert (await delete_documents(letters, "default", DocumentFilter(external_ids=[name]))).deleted == 1
-        assert len(await list_conversations(nobody)) == seen
-    assert [one.turn.content for one in await get_history(nobody, "s1")][1:] == [""]
-
-
-async def test_what_a_message_restricts_the_answer_to_is_for_those_who_may_read_it(letters: Services) -> None:
-    twins = [
-        source(name, "The gate has three shifts.", access)
-        for name, access in (("a/rota.md", None), ("b/rota.md", ("group:hr",)))
-    ]
-    await index_now(letters, "default", twins)
-    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
-    found = {}
-    for name, caller in (("hr", hr), ("nobody", nobody)):
-        library = Library(caller.database, caller.principal)
-        scope = Scope(Searcher(caller.search_deps, caller.principal, caller.settings.current), library, "default")
-        found[name] = await scope.find([Wish("document", "rota.md", "rota.md")])
-        assert bool(library.counted) == (name == "hr")
-    assert found["hr"] != found["nobody"]
 
 
 async def test_what_was_asked_of_a_restricted_document_goes_with_it(letters: Services) -> None:

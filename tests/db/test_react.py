@@ -13,9 +13,7 @@ from scripted_server import ScriptedServer
 from talking import Talking
 
 from cairn.domain.answer import Answer
-from cairn.domain.document import Source
 from cairn.domain.event import Progress, Token
-from cairn.service.documents import find_document_id, index_now
 from cairn.service.search import get_trace
 from cairn.wiring import Services
 from tests.db.runs import LEAVE, answer, change, events_of, fill
@@ -473,15 +471,3 @@ async def test_steps_are_traced_and_go_with_a_document_that_was_read(own: Servic
     assert "agent_steps" not in after.plan
     assert "days of leave per year" not in json.dumps(after.plan)
     assert after.plan["steps"] == 2
-
-
-async def test_what_was_shown_to_the_model_and_is_restricted_holds_the_answer(own: Services, talking: Talking) -> None:
-    """Cited is what everybody reads; that the model answers so may be for what else it was shown."""
-    pay = Source("pay.md", "pay.md", b"# Days\n\nThe board has 99 days of leave per year.", access=("group:hr",))
-    await index_now(own, "handbook", [pay])
-    hidden = await find_document_id(own, "handbook", "pay.md")
-    talking.reset(think=[SEARCH, DONE])
-    made = await asked(own)
-    assert [one.external_id for one in made.citations] == ["leave.md"]
-    assert hidden in made.counted
-    assert len(made.counted) == 1

@@ -135,6 +135,7 @@ async def test_functions_belong_to_the_right_role_and_nobody_else_calls_them(adm
         "reads_run(bigint,uuid,text[])",
         "reads_session(bigint,text,text[])",
         "restricts()",
+        "restricts_questions()",
     ]
     assert sorted(await rows(admin, strangers)) == [f"rag.{name}" for name in asked]
     assert not await rows(admin, "SELECT 1 WHERE has_schema_privilege('cairn_analyst', 'rag', 'USAGE')")

@@ -11,7 +11,6 @@ import pytest
 import pytest_asyncio
 from pydantic import Field
 
-from cairn.domain.document import Source
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.errors import CairnError
@@ -19,7 +18,7 @@ from cairn.runs.choose import Route
 from cairn.runs.context import Record, Run
 from cairn.runs.run import understand_question
 from cairn.service.ask import deps_for
-from cairn.service.documents import delete_document, index_now, list_documents
+from cairn.service.documents import delete_document, list_documents
 from cairn.settings import Environment, SettingsStore
 from cairn.strategies.agents.tools.registry import (
     REACT_TOOLS,
@@ -109,25 +108,6 @@ async def test_exhaustive_search_counts_completely(filled: Services) -> None:
     nothing = await use(box, "exhaustive_search", {"query": "tigers"})
     assert nothing.data == []
     assert "no passage" in nothing.observation
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("aggregate", {"of": "documents"}),
-        ("aggregate", {"of": "documents", "about": "Nobel Prize"}),
-        ("database_stats", {}),
-        ("exhaustive_search", {"query": "Nobel Prize"}),
-    ],
-)
-async def test_what_is_counted_is_for_those_who_may_read_it(
-    changing: Services, tool: str, arguments: dict[str, Any]
-) -> None:
-    secret = Source("pay.md", "pay.md", b"# Pay\n\nOf Marie.", media_type="text/markdown", access=("group:hr",))
-    await index_now(changing, "people", [secret])
-    box = await toolbox(changing)
-    await use(box, tool, arguments)
-    assert box.run.deps.library.counted
 
 
 async def test_aggregates_are_exact_and_say_how_complete_they_are(filled: Services) -> None:

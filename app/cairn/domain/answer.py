@@ -168,9 +168,8 @@ class Answer:
     `confidence` of a quotation is the calibrated probability that it answers (cairn/answer/confidence.py), and `answered` follows
     from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
     `evidence`: what speaks for the first quotation, shown or withheld. `drew_on`: documents whose names or words may stand in
-    it besides those it cites; clients do not see it, deletion goes by it. `counted`: where it may say how many there are,
-    restricted ones among them, of whose readers it is. `confidence_word` says of a quotation what the number
-    is worth, of what was counted or computed how; None of a refusal, of small talk, of a summary and of what a model wrote.
+    it besides those it cites; clients do not see it, deletion goes by it. `confidence_word` says of a quotation what the
+    number is worth, of what was counted or computed how; None of a refusal, of small talk, of a summary and of what a model wrote.
     """
 
     answer: str
@@ -191,7 +190,6 @@ class Answer:
     grounding: Grounding | None = None
     evidence: SelectionFeatures | None = None
     drew_on: tuple[UUID, ...] = ()
-    counted: tuple[UUID, ...] = ()
     confidence_word: ConfidenceWord | None = None
     model_failure: ModelFailure | None = None
 

@@ -86,11 +86,6 @@ class Principal:
         and is counted on the caller's key."""
         return replace(self, caller=replace(self.caller, scopes=ALL_SCOPES))
 
-    @property
-    def nobody(self) -> Principal:
-        """Whom no access list names: it reads what everybody in the tenant may."""
-        return replace(self, caller=Caller("nobody", "nobody", frozenset({"read"})))
-
 
 def array_of(names: Iterable[str]) -> str:
     """An array of texts as PostgreSQL reads it."""

@@ -32,8 +32,8 @@ class LegTrace:
 @dataclass(frozen=True, slots=True)
 class RunTrace:
     """One search or question; columns of rag.runs. `outcome` is running of one that is traced while it is under way. `asked_by`:
-    Caller.id; None of traces from before that was noted. `asked_as`: Principal.names; of these the ones are kept that access lists
-    name."""
+    Caller.id; None of traces from before that was noted. `asked_as`: Principal.names, of which those are kept that access
+    lists name."""
 
     id: UUID
     tenant_id: int

@@ -52,7 +52,6 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         grounding=grounding,
         evidence=draft.evidence if verbatim else None,
         drew_on=drawn_on(run, outcome, route),
-        counted=tuple(sorted(run.deps.library.counted)),
         confidence_word=_word(outcome, verbatim=verbatim),
         model_failure=failure,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from cairn.answer.computed import name_same, needed_cells
@@ -33,7 +33,6 @@ from cairn.store import collections, holdings, listing, passages, tables, tools
 from cairn.store.passages import ChunkVector
 from cairn.store.session import Database, reads_contents
 
-_Found = TypeVar("_Found")
 _QUICKLY: Final = {"statement_timeout": "2000"}
 """Milliseconds for what a question can be answered without: the graph, whether names stand anywhere."""
 _CODE: Final = {"statement_timeout": "10000"}
@@ -63,49 +62,12 @@ class TableComputation:
 @dataclass(frozen=True, slots=True)
 class Library:
     """Reads for one run; a collection that is gone holds nothing. `names`: external id and title of the documents that it has
-    told of; `opened`: those of them whose words it has told; `counted`: where documents were counted, the restricted ones among
-    them, some of each access list; `restricts`: whether a collection has any, looked up once."""
+    told of; `opened`: those of them whose words it has told."""
 
     database: Database
     principal: Principal
     names: dict[UUID, tuple[str, str]] = field(default_factory=dict)
     opened: set[UUID] = field(default_factory=set)
-    counted: set[UUID] = field(default_factory=set)
-    restricts: dict[str, bool] = field(default_factory=dict)
-
-    async def note_counted(self, connection: Any, collection: str) -> None:
-        """A number of documents tells of all that there are: it is for those who may read them, too."""
-        self.counted.update(await holdings.restricted_of_each_list(connection, self.principal, collection))
-
-    async def hold_to_readers(self, collection: str, shown: Collection[UUID] = ()) -> None:
-        """Before an answer is stored: where it tells a number, of the lists that there are by now; and restricted documents among
-        those that an agent's model was shown. Raises CairnError."""
-        if self.counted or shown:
-            async with self.database.transaction(self.principal, readonly=True) as connection:
-                if self.counted:
-                    await self.note_counted(connection, collection)
-                self.counted.update(await holdings.restricted_among(connection, self.principal, shown))
-
-    async def _tell(self, collection: str, find: Callable[[Any, Principal], Awaitable[_Found]]) -> _Found:
-        """What words stand in the collection. Raises QueryTimeoutError where that takes long."""
-
-        async def find_as(principal: Principal) -> _Found:
-            async with self.database.transaction(principal, readonly=True, config=_QUICKLY) as connection:
-                return await find(connection, principal)
-
-        return await self.tell_as_found(collection, find_as)
-
-    async def tell_as_found(self, collection: str, find: Callable[[Principal], Awaitable[_Found]]) -> _Found:
-        """What the caller finds in the collection. Where somebody whom no access list names finds something else, the answer is
-        for those who may read what the caller may. Raises CairnError."""
-        found = await find(self.principal)
-        if collection not in self.restricts:
-            async with self.database.transaction(self.principal, readonly=True) as connection:
-                self.restricts[collection] = await holdings.holds_restricted(connection, self.principal, collection)
-        if self.restricts[collection] and await find(self.principal.nobody) != found:
-            async with self.database.transaction(self.principal, readonly=True) as connection:
-                await self.note_counted(connection, collection)
-        return found
 
     def _note(self, told: Iterable[Passage]) -> None:
         for passage in told:
@@ -213,28 +175,22 @@ class Library:
     async def mentioned(self, collection: str, patterns: Sequence[str]) -> frozenset[str]:
         """Those of the patterns that something in the collection matches. Raises QueryTimeoutError where that takes long."""
 
-        async def find(connection: Any, principal: Principal) -> frozenset[str]:
-            return await holdings.find_mentioned(connection, principal, collection, patterns)
-
-        return await self._tell(collection, find)
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            return await holdings.find_mentioned(connection, self.principal, collection, patterns)
 
     async def known_words(self, collection: str, words: Sequence[str]) -> frozenset[str]:
         """Those that some passage of the collection has, in any inflection; by the statistics of BM25, so it costs no more in a
         large collection."""
 
-        async def find(connection: Any, principal: Principal) -> frozenset[str]:
-            found = await holdings.look_up_words(connection, principal, collection, words)
-            return frozenset(word for word in words if found.frequencies.get(word.casefold()))
-
-        return await self._tell(collection, find)
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            found = await holdings.look_up_words(connection, self.principal, collection, words)
+        return frozenset(word for word in words if found.frequencies.get(word.casefold()))
 
     async def spelled_nearly(self, collection: str, pattern: str) -> str | None:
         """A word of the collection that matches a pattern whole. Raises QueryTimeoutError where that takes long."""
 
-        async def find(connection: Any, principal: Principal) -> str | None:
-            return await holdings.find_spelling(connection, principal, collection, pattern)
-
-        return await self._tell(collection, find)
+        async with self.database.transaction(self.principal, readonly=True, config=_QUICKLY) as connection:
+            return await holdings.find_spelling(connection, self.principal, collection, pattern)
 
     async def topics(self, collection: str, limit: int) -> list[str]:
         """What a collection is about: titles of its documents, else headings that few of them have."""
@@ -252,7 +208,6 @@ class Library:
     async def holdings(self, collection: str, *, filters: Mapping[str, Any] | None = None) -> Holdings:
         """How many documents of which kinds there are."""
         async with self.database.transaction(self.principal, readonly=True) as connection:
-            await self.note_counted(connection, collection)
             return await holdings.count_all(connection, self.principal, collection, dict(filters or {}))
 
     async def symbols(self, collection: str, queries: Sequence[SymbolQuery]) -> list[Symbol]:
@@ -265,7 +220,6 @@ class Library:
         """What the code of a collection says to a question; None where it is not about code that is there."""
         async with self.database.transaction(self.principal, readonly=True, config=_CODE) as connection:
             found = await collections.by_names(connection, self.principal, (collection,))
-            await self.note_counted(connection, collection)
             return await ask_code(connection, self.principal, found[0], query) if found else None
 
     async def compute_over_table(

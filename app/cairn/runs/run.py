@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from uuid import UUID
 
 from cairn.domain.answer import Answer
 from cairn.domain.code import CodeFinding
@@ -15,7 +14,7 @@ from cairn.errors import CairnError
 from cairn.query.complexity import SEVERAL_STEPS
 from cairn.query.understand import understand
 from cairn.retrieve.plan import default_legs
-from cairn.runs.choose import AGENTS, Route, Situation, choose
+from cairn.runs.choose import Route, Situation, choose
 from cairn.runs.context import Deps, Record, Report, Run
 from cairn.runs.finish import make_answer
 from cairn.runs.gather import can_widen, widen
@@ -57,7 +56,6 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
         run = await widen(run, expand=plan.complexity.override != SEVERAL_STEPS)
     with span(f"strategy {route.strategy}"):
         outcome = await deps.strategies[route.strategy](run)
-    await deps.library.hold_to_readers(question.collection, _shown_to_agent(run))
     record.spent("total", began)
     answer = make_answer(replace(run, plan=record.plan), outcome)  # with what the strategy added to it
     if route.strategy == "planned":  # its contract names the chunk of each citation (docs/agents.md)
@@ -65,15 +63,6 @@ async def _answer(question: Question, deps: Deps, record: Record, report: Report
     answer = let_out(record, answer)
     run.emit(Progress("complete", 100, "Done"))
     return answer
-
-
-def _shown_to_agent(run: Run) -> set[UUID]:
-    """Documents of which an agent, or a model that grades what was found, was shown something: its steps and its answer may tell
-    of any of them."""
-    if not run.record.steps and run.route.strategy not in AGENTS | {"corrective"}:
-        return set()
-    found = (one for item in run.record.searches for one in item.result.passages)
-    return {one.document_id for one in found if one.url is None} | run.record.read
 
 
 async def _with_chunks(answer: Answer, deps: Deps, record: Record) -> Answer:

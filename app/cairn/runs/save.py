@@ -20,7 +20,7 @@ from cairn.domain.principal import Principal
 from cairn.domain.question import Question
 from cairn.errors import CairnError
 from cairn.runs.sources import sources_of
-from cairn.store import audit, holdings, memory
+from cairn.store import audit, memory
 from cairn.store.memory import NewMessage
 from cairn.store.session import Database
 
@@ -102,7 +102,6 @@ async def save_exchange(
             **({"usage": dict(answer.usage), "written_by": answer.written_by} if answer.usage else {}),
         },
         answer.drew_on,
-        answer.counted,
     )
     async with database.transaction(principal) as connection:
         messages = [NewMessage("user", question, answer.run_id), said]
@@ -138,7 +137,5 @@ async def save_question(
     if error:
         notes["error"] = {"code": error.code, "detail": error.detail}
     async with database.transaction(principal) as connection:
-        # what it would have stood on is not known
-        withheld = await holdings.restricted_of_each_list(connection, principal, collection) if collection else []
-        messages = [NewMessage("user", question, run_id, notes=notes, counted=tuple(withheld))]
+        messages = [NewMessage("user", question, run_id, notes=notes)]
         return (await memory.add(connection, principal, session_id, collection, messages))[0]

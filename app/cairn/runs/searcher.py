@@ -105,9 +105,5 @@ class Scope:
 
     async def find(self, wishes: Sequence[Wish]) -> Restricted:
         """Which documents have what a message asks to be restricted to."""
-        database = self.searcher.deps.database
-
-        async def find_as(principal: Principal) -> Restricted:
-            return await restrict(database, principal, self.collection, wishes, self.filters or {})
-
-        return await self.library.tell_as_found(self.collection, find_as)
+        database, principal = self.searcher.deps.database, self.searcher.principal
+        return await restrict(database, principal, self.collection, wishes, self.filters or {})

@@ -80,7 +80,7 @@ def _outcome(terminal: Event | None) -> Literal["ok", "error", "cancelled", "run
 def _documents(record: Record, answer: Answer | None) -> tuple[UUID, ...]:
     """Those that are cited, named or drawn on; of an agent, or where there is no answer, all that was found, since thoughts,
     queries and errors may have words of them."""
-    told = [*answer.drew_on, *answer.counted] if answer else []
+    told = [*answer.drew_on] if answer else []
     told += [citation.document_id for citation in answer.citations if citation.url is None] if answer else []
     if record.steps or answer is None:
         told += [p.document_id for item in record.searches for p in item.result.passages]
@@ -169,7 +169,6 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "groundedness_score": answer.groundedness_score,
         "insufficiencies": list(answer.insufficiencies),
         "coverage": asdict(answer.coverage),
-        **({"counted": [str(one) for one in answer.counted]} if answer.counted else {}),
         **({"grounding": _grounding(answer, answer.grounding)} if answer.grounding else {}),
         **({"selection": asdict(answer.evidence)} if answer.evidence else {}),  # numbers and terms of ours, no words
     }

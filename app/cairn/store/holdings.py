@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -40,26 +40,6 @@ async def count_all(connection: Any, principal: Principal, collection: str, filt
     return Holdings(**counts, media_types=media_types, languages=languages)
 
 
-async def restricted_of_each_list(connection: Any, principal: Principal, collection: str) -> list[UUID]:
-    """Documents with an access list that the caller may read: of each list the first ones, WITNESSES at most, so that one that
-    opens while an answer is stored does not open it; MOST_LISTS of them at most."""
-    rows = await connection.fetch(
-        SQL["restricted_of_each_list"], principal.tenant_id, collection, MOST_LISTS, WITNESSES
-    )
-    return [row["id"] for row in rows]
-
-
-async def holds_restricted(connection: Any, principal: Principal, collection: str) -> bool:
-    """Whether a document of the collection has an access list, whoever may read it."""
-    return bool(await connection.fetchval(SQL["holds_restricted"], principal.tenant_id, collection))
-
-
-async def restricted_among(connection: Any, principal: Principal, documents: Collection[UUID]) -> list[UUID]:
-    """Those of the documents that have an access list."""
-    rows = await connection.fetch(SQL["restricted_among"], principal.tenant_id, list(documents))
-    return [row["id"] for row in rows]
-
-
 async def filled_collections(connection: Any, principal: Principal, limit: int) -> list[str]:
     """Names of collections with documents, the largest first."""
     return [row["name"] for row in await connection.fetch(SQL["filled"], principal.tenant_id, limit)]
@@ -67,10 +47,6 @@ async def filled_collections(connection: Any, principal: Principal, limit: int) 
 
 # --- which documents have what a message asks to be restricted to -----------------------------------------------------
 
-MOST_LISTS = 100
-"""Restricted documents that an answer with a number of documents is held to; searches tell as many lists apart."""
-WITNESSES = 3
-"""Of one list."""
 MAX_DOCUMENTS = 10_000
 """Documents whose metadata is looked at; in larger collections a value that only others have is not found."""
 

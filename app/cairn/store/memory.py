@@ -24,8 +24,7 @@ _IDS = ("document_id", "passage_id", "chunk_id")
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message to be saved. `notes` go into its metadata beside the sources. `drew_on`: documents whose names or words it
-    may have besides those of its sources. `counted`: those that it only counts, so it goes with them, and not what was said
-    around it."""
+    may have besides those of its sources."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -33,7 +32,6 @@ class NewMessage:
     sources: tuple[SourceRef, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     drew_on: tuple[UUID, ...] = ()
-    counted: tuple[UUID, ...] = ()
 
 
 async def add(
@@ -119,7 +117,6 @@ def _documents(message: NewMessage) -> list[UUID]:
             (
                 *(source.document_id for source in message.sources if source.url is None),
                 *message.drew_on,
-                *message.counted,
             )
         )
     )
@@ -128,12 +125,9 @@ def _documents(message: NewMessage) -> list[UUID]:
 def _metadata(message: NewMessage) -> dict[str, Any]:
     sources = [{**(made := asdict(source)), **{name: made[name] and str(made[name]) for name in _IDS}}
                for source in message.sources]  # fmt: skip
-    drawn, counted = (set(map(str, ids)) for ids in (message.drew_on, message.counted))
-    counted -= drawn.union(source["document_id"] for source in sources)
-    more = {"counted": sorted(counted), "witnesses": sorted(map(str, message.counted))} if message.counted else {}
     if message.role != "assistant":
-        return {**message.notes, **more}
-    return {**message.notes, **more, "sources": sources, "drew_on": sorted(drawn | counted)}
+        return dict(message.notes)
+    return {**message.notes, "sources": sources, "drew_on": sorted(map(str, set(message.drew_on)))}
 
 
 def _turn(row: Any, changed: Sequence[int] = ()) -> Turn:
@@ -147,6 +141,4 @@ def _source(stored: Mapping[str, Any]) -> SourceRef:
 
 
 def _notes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value for name, value in metadata.items() if name not in ("sources", "drew_on", "counted", "witnesses")
-    }
+    return {name: value for name, value in metadata.items() if name not in ("sources", "drew_on")}

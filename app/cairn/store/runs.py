@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, get_args
@@ -74,7 +73,8 @@ async def append(
     mask: Mask | None = None,
 ) -> Signal | None:
     """Add events after the `stored` ones before them, and renew the lease; without events only that. `mask`: covers the keys
-    that stood in the question. `connection` may see more than the `principal`, who asked. None: the run is not the owner's any more, or these events are stored already.
+    that stood in the question. `connection` may see more than the `principal`, who asked. None: the run is not the
+    owner's any more, or these events are stored already.
 
     What they quote from a document that is gone by now is not kept.
     """
@@ -117,25 +117,10 @@ async def get(connection: Any, principal: Principal, run_id: UUID) -> RunState |
 async def events(
     connection: Any, principal: Principal, run_id: UUID, after: int, limit: int = PAGE
 ) -> tuple[list[Numbered], int]:
-    """The next events that still say something, and the place of the last one that was looked at. How many passages somebody else
-    could read is not told."""
-    rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit, principal.caller.id)
+    """The next events that still say something, and the place of the last one that was looked at."""
+    rows = await connection.fetch(SQL["events"], principal.tenant_id, run_id, after, limit)
     found = [(row["seq"], event_from_text(row["kind"], row["data"], terminal=row["terminal"])) for row in rows]
-    if rows and rows[0]["others"]:
-        found = [(seq, _for_others(event)) for seq, event in found]
     return [Numbered(seq, event) for seq, event in found if event is not None], rows[-1]["seq"] if rows else after
-
-
-def _for_others(event: Event | None) -> Event | None:
-    """Coverage as rag.insert_traces keeps it in a trace; and no places in lists, among which are those of other passages."""
-    if isinstance(event, SourcesFound):
-        return SourcesFound(tuple(replace(one, ranks={}) for one in event.passages))
-    if not isinstance(event, Answered):
-        return event
-    coverage = event.answer.coverage
-    read = replace(coverage, of=coverage.read) if coverage.unit == "passages" else coverage
-    sources = tuple(replace(one, ranks={}) for one in event.answer.sources)
-    return replace(event, answer=replace(event.answer, coverage=read, sources=sources))
 
 
 async def source_changed(connection: Any, principal: Principal, run_id: UUID) -> bool:
@@ -210,7 +195,7 @@ def documents_in(event: Event) -> set[UUID]:
             return {passage.document_id for passage in passages if passage.url is None}
         case Answered(answer):
             told: tuple[Citation | Passage, ...] = (*answer.citations, *answer.sources)
-            return {one.document_id for one in told if one.url is None} | {*answer.drew_on, *answer.counted}
+            return {one.document_id for one in told if one.url is None} | {*answer.drew_on}
         case Progress(documents=documents):
             return set(documents)
     return set()

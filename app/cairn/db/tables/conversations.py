@@ -75,6 +75,7 @@ messages = Table(
         ["tenant_id", "session_id"], ["rag.sessions.tenant_id", "rag.sessions.id"], ondelete="CASCADE"
     ),
     CheckConstraint("role IN ('user', 'assistant')", name="role"),
+    Index("messages_asked_as_idx", "tenant_id", postgresql_where=text("asked_as <> '{}'::text[]")),
     Index(None, "document_ids", postgresql_using="gin"),
     comment="What was said in conversations, and what answers stood on.",
 )

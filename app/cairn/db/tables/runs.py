@@ -52,6 +52,7 @@ runs = Table(
     ),
     PrimaryKeyConstraint("tenant_id", "id", "started_at"),
     Index(None, "document_ids", postgresql_using="gin"),
+    Index("runs_asked_as_idx", "tenant_id", postgresql_where=text("asked_as <> '{}'::text[]")),
     Index("runs_session_idx", "tenant_id", "session_id", postgresql_where=text("session_id IS NOT NULL")),
     postgresql_partition_by="RANGE (started_at)",
     comment="One row per search or question.",
@@ -116,6 +117,7 @@ resumable_runs = Table(
     CheckConstraint("status IN ('running', 'ok', 'error', 'cancelled')", name="status"),
     Index(None, "document_ids", postgresql_using="gin"),
     Index("resumable_runs_session_idx", "tenant_id", "session_id", postgresql_where=text("session_id IS NOT NULL")),
+    Index("resumable_runs_asked_as_idx", "tenant_id", postgresql_where=text("asked_as <> '{}'::text[]")),
     comment="Runs that go on without their client; their row is the one lock between who writes and who deletes.",
 )
 

@@ -77,7 +77,6 @@ async def _documents_about(toolbox: Toolbox, words: str) -> ToolResult:
 async def _documents(toolbox: Toolbox, field: str) -> ToolResult:
     library = toolbox.run.deps.library
     async with library.database.transaction(library.principal, readonly=True) as connection:
-        await library.note_counted(connection, toolbox.collection)
         values, total = await tools.by_value(
             connection, library.principal, toolbox.collection, toolbox.filters, field, LISTED
         )
