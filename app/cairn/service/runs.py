@@ -95,7 +95,8 @@ async def get_run(services: Services, run_id: UUID) -> RunView:
     state = await look(services.database.primary, services.principal, run_id)
     if state is not None:
         return replace(_view(state), source_changed=state.status == "ok" and await _source_changed(services, run_id))
-    if task := await _find_task(services, run_id):
+    task = await _find_task(services, run_id)
+    if task and not task.resumable:  # what is stored of a resumable one decides who sees it
         return RunView(run_id, "running", False, None, None, False, task.progress, None)
     await services.traces.flush()
     if found := await _known(services, run_id):
@@ -170,7 +171,7 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
     if task := await _find_task(services, run_id):
         await _record_reading(services, run_id, task.asked_by)
-        return run, _watch(services, task, after)
+        return run, task.events(after, services.principal)
     if audit.leaves_record(services.principal):
         async with services.database.primary.transaction(services.principal, readonly=True) as connection:
             asked_by = await runs.asked_by(connection, services.principal, run_id)
@@ -178,12 +179,12 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
     return run, follow(services.database.primary, services.principal, run_id, after)
 
 
-async def _watch(services: Services, task: Task, after: int = 0) -> AsyncGenerator[Numbered]:
-    """Its events, as long as the caller may see them: what is restricted meanwhile may stand in the next one. Raises
-    NotFoundError."""
-    async with aclosing(task.events(after, services.principal)) as events:
+async def _watch(services: Services, task: Task) -> AsyncGenerator[Numbered]:
+    """The events of a plain run, as long as the caller may see them: what is restricted meanwhile may stand in the next one.
+    Raises NotFoundError."""
+    async with aclosing(task.events()) as events:
         async for item in events:
-            if not (task.resumable or await _may_watch(services, task)):
+            if not await _may_watch(services, task):
                 raise NotFoundError(f"run {task.id} is not kept any more")
             yield item
 
@@ -196,7 +197,8 @@ async def _record_reading(services: Services, run_id: UUID, asked_by: str | None
 async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
     """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
-    if task := await _find_task(services, run_id):
+    task = await _find_task(services, run_id)
+    if task and not task.resumable:
         await _record_reading(services, run_id, task.asked_by)
         return _watch(services, task)
     return (await follow_run(services, run_id, 0))[1]

@@ -1,0 +1,337 @@
+"""What is kept of a question is for those who could read as much as who asked (rag.asked_as), as long as it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from cairn.domain.answer import Answer
+from cairn.domain.document import Rejected
+from cairn.domain.document_list import DocumentFilter
+from cairn.domain.event import Event, SourcesFound, StepEvent, Token
+from cairn.domain.ids import new_id
+from cairn.domain.question import Question
+from cairn.errors import NotFoundError
+from cairn.runs.context import Report
+from cairn.runs.task import Task, final
+from cairn.service.ask import start
+from cairn.service.conversations import list_conversations
+from cairn.service.documents import find_document_id, index_now, list_documents
+from cairn.service.editing import change_document, delete_documents
+from cairn.service.limits import limit_tenant
+from cairn.service.models import start_reindex
+from cairn.service.runs import follow_run, get_run, rate_run, watch_run
+from cairn.service.search import make_request, run_search
+from cairn.store import qa_sessions
+from cairn.wiring import Services
+from tests.db.runs import answered, change
+from tests.db.test_access_lists import as_caller, source
+from tests.sharing import SHARED
+from tests.waiting import hang_guard
+
+pytestmark = SHARED
+
+OPEN = "When does the cafeteria of Harbour House open?"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def letters(services: Services) -> Services:
+    """The cafeteria is everybody's; in another collection something is restricted."""
+    await index_now(services, "default", [source("open.md", "The cafeteria of Harbour House opens at eight.", None)])
+    await index_now(
+        services, "staff", [source("pay.md", "The salary of Marie Dubois rises.", ("group:hr", "person:ada"))]
+    )
+    return services
+
+
+async def named(services: Services) -> list[str]:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return list(await connection.fetchval("SELECT rag.asked_as()"))
+
+
+async def document_id(services: Services, collection: str, name: str) -> UUID:
+    found = await find_document_id(services, collection, name)
+    assert found
+    return found
+
+
+async def test_names_count_that_a_list_of_the_tenant_names(letters: Services) -> None:
+    callers = {
+        "nobody": as_caller(letters),
+        "hr": as_caller(letters, "hr", "lunch"),
+        "ada": as_caller(letters, "lunch", name="ada"),
+        "admin": letters,
+    }
+    assert {name: await named(caller) for name, caller in callers.items()} == {
+        "nobody": [], "hr": ["group:hr"], "ada": ["person:ada"], "admin": ["*"],
+    }  # fmt: skip
+    many = [source(f"{n}.md", f"Slip number {n}.", (f"group:g{n}",)) for n in range(100)]
+    await index_now(letters, "many", many)
+    assert await named(callers["nobody"]) == ["person:bob", "token:bob"]  # more lists than are looked at: nobody else
+    await delete_documents(letters, "many", DocumentFilter(external_ids=["0.md"]))
+    assert await named(callers["nobody"]) == []
+    await delete_documents(letters, "many", DocumentFilter(metadata={"kind": "letter"}))
+    await change_document(letters, "staff", await document_id(letters, "staff", "pay.md"), access=[])
+    assert [await named(caller) for caller in callers.values()] == [[], [], [], []]
+
+
+async def seen(caller: Services) -> tuple[int, ...]:
+    tables = ("sessions", "messages", "runs", "run_legs", "resumable_runs", "run_events", "feedback")
+    async with caller.database.transaction(caller.principal, readonly=True) as connection:
+        return tuple([await connection.fetchval(f"SELECT count(*) FROM rag.{table}") for table in tables])
+
+
+@pytest.mark.parametrize("how", ["deleted", "open"])
+async def test_others_see_what_was_asked_by_who_could_read_no_more(letters: Services, how: str) -> None:
+    """Though it stands on what everybody reads; also when nothing is restricted any more."""
+    change(letters, "trace", sample_rate=1.0)
+    hr = as_caller(letters, "hr", name="eve")
+    task = await start(hr, Question(OPEN, "default", new_id(), session_id="s1"), resumable=True)
+    told = (await final(task)).answer
+    assert "eight" in told.answer
+    await rate_run(hr, told.run_id, 1, "a fine one")
+    await letters.traces.flush()
+    colleague, nobody, left = as_caller(letters, "hr"), as_caller(letters), as_caller(letters, name="eve")
+
+    async def check() -> None:
+        whole = await seen(letters)
+        assert all(whole)
+        assert await seen(hr) == await seen(colleague) == whole
+        assert await seen(nobody) == (0,) * len(whole)
+        assert await seen(left) == whole  # one's own, of which all may be read
+        assert [one.session_id for one in await list_conversations(left)] == ["s1"]
+        with pytest.raises(NotFoundError):
+            await get_run(nobody, told.run_id)
+
+    await check()
+    if how == "open":
+        await change_document(letters, "staff", await document_id(letters, "staff", "pay.md"), access=[])
+    else:
+        await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+    await check()
+
+
+async def test_analysts_see_what_was_asked_by_who_could_read_what_everybody_may(letters: Services) -> None:
+    for caller, text in ((as_caller(letters, "hr", name="eve"), OPEN), (as_caller(letters), f"{OPEN} Please")):
+        await answered(caller, text, collection="default", session_id=text)
+    await letters.traces.flush()
+    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+    async with letters.database.connection() as connection:
+        rows = await connection.fetch("SELECT rag.restricts_questions()")
+    assert rows[0][0]
+    for table in ("runs", "messages"):
+        async with letters.database.transaction(
+            replace(letters.principal, caller=as_caller(letters).principal.caller)
+        ) as found:
+            policy = await found.fetchval(
+                "SELECT qual FROM pg_policies WHERE schemaname = 'rag' AND tablename = $1 AND policyname = 'views'",
+                table,
+            )
+        assert "restricts_questions" in policy
+
+
+# --- a run under way ----------------------------------------------------------------------------------------------------
+
+
+async def begin(
+    asker: Services, between: Callable[[], Awaitable[Any]], *events: StepEvent, resumable: bool
+) -> tuple[Task, asyncio.Event]:
+    """A run that says the events, waits, and then says more."""
+    go, run_id = asyncio.Event(), new_id()
+
+    async def work(report: Report) -> Answer:
+        for event in events:
+            report(event)
+        await go.wait()
+        await between()
+        report(Token("Zanzibar quartz"))
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    question = Question("What is there?", "default", run_id)
+    task = await asker.runs.start(asker.principal, question, work, lambda end: None, resumable=resumable)
+    return task, go
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_who_follows_a_run_of_others_sees_it_as_long_as_nothing_is_withheld(
+    services: Services, *, resumable: bool
+) -> None:
+    await index_now(services, "default", [source("open.md", "The cafeteria opens at eight.", None)])
+    asker, other = as_caller(services, "hr", name="eve"), as_caller(services)
+
+    async def restrict() -> None:
+        await index_now(services, "default", [source("pay.md", "Zanzibar quartz is dear.", ("group:hr",))])
+
+    task, go = await begin(asker, restrict, Token("The cafeteria"), resumable=resumable)
+    try:
+        heard = list[Event]()
+
+        async def hear() -> None:
+            async for item in await watch_run(other, task.id):
+                heard.append(item.event)
+                go.set()
+
+        async with hang_guard(60):
+            with pytest.raises(NotFoundError):
+                await hear()
+        assert "quartz" not in str(heard)
+        assert "cafeteria" in str(heard)
+        with pytest.raises(NotFoundError):
+            await watch_run(other, task.id)
+    finally:
+        await task.stop()
+
+
+async def test_a_run_whose_asker_loses_a_right_ends_and_is_kept(letters: Services) -> None:
+    """It is withheld from then on, from who asked too; nobody gets an internal error."""
+    asker = as_caller(letters, "hr", name="eve")
+    request = make_request(letters.settings.current, "salary of Marie Dubois", ["staff"], top_k=1, rerank=False)
+    found = (await run_search(asker, request)).passages
+    assert len(found) == 1
+
+    async def restrict() -> None:
+        await change_document(letters, "staff", found[0].document_id, access=["group:board"])
+
+    task, go = await begin(asker, restrict, SourcesFound(tuple(found)), resumable=True)
+    async for _ in (await follow_run(asker, task.id, 0))[1]:
+        break
+    go.set()
+    async with hang_guard(60):
+        for _ in range(1000):
+            try:
+                await get_run(asker, task.id)
+            except NotFoundError:
+                break
+            await asyncio.sleep(0.02)
+        with pytest.raises(NotFoundError):
+            await follow_run(asker, task.id, 0)
+        await task.stop()
+        for _ in range(1000):
+            if (ended := await get_run(letters, task.id)).status != "running":
+                break
+            await asyncio.sleep(0.02)
+    assert ended.status == "cancelled"
+    assert [item.event async for item in (await follow_run(letters, task.id, 0))[1]]
+    with pytest.raises(NotFoundError):
+        await get_run(asker, task.id)
+
+
+# --- other things that are kept, or told --------------------------------------------------------------------------------
+
+
+async def test_gaps_of_a_session_are_for_who_alone_asks_in_it(letters: Services) -> None:
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+
+    async def opened(caller: Services, session: str) -> qa_sessions.StoredSession:
+        async with caller.database.transaction(caller.principal) as connection:
+            made = await qa_sessions.open_(connection, caller.principal, "default", session, idle_minutes=60, nodes=9)
+        assert made
+        return made
+
+    async def keep(caller: Services, session: str) -> None:
+        key = (await opened(caller, session)).key
+        async with caller.database.transaction(caller.principal) as connection:
+            await qa_sessions.keep(
+                connection,
+                caller.principal,
+                key,
+                passages=(),
+                relations=(),
+                not_found=["dismissal of mallory"],
+                nodes=9,
+            )
+
+    hidden = source("board.md", "The board sells the house.", ("group:board",))
+    await index_now(letters, "staff", [hidden])
+    for caller, session in ((hr, "team"), (nobody, "own")):
+        await keep(caller, session)
+        assert (await opened(caller, session)).not_found == {"dismissal of mallory"}
+    assert (await opened(nobody, "team")).not_found == set()
+    assert (await opened(hr, "team")).not_found == set()  # two ask in it
+    assert (await opened(letters, "team")).not_found == {"dismissal of mallory"}
+    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+    assert (await opened(nobody, "team")).not_found == {"dismissal of mallory"}
+
+
+async def test_words_of_restricted_documents_weigh_as_unknown_ones(letters: Services) -> None:
+    """How much of a question the best passage holds is the same, whether what it lacks stands somewhere else or nowhere."""
+    slips = [source(f"slip-{n}.md", f"Magruk is told {n} times.", ("group:hr",)) for n in range(3)]
+    await index_now(letters, "default", slips)
+
+    async def confidence(caller: Services, query: str, **how: Any) -> Any:
+        request = make_request(
+            caller.settings.current, query, ["default"], top_k=3, rerank=False, legs=["lexical"], **how
+        )
+        return (await run_search(caller, request)).confidence["lexical"]
+
+    nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
+    for how in ({}, {"filters": {"kind": "letter"}}):
+        known, unknown = [await confidence(nobody, f"{word} cafeteria opens", **how) for word in ("magruk", "qblarx")]
+        assert known == unknown
+    assert await confidence(hr, "magruk cafeteria opens") != await confidence(hr, "qblarx cafeteria opens")
+    await index_now(
+        letters, "default", [source("brief.md", "Die Kantine öffnet um acht Uhr und ist nicht teuer.", None)]
+    )
+    assert await confidence(nobody, "magruk cafeteria opens") == await confidence(nobody, "qblarx cafeteria opens")
+
+
+async def test_that_there_is_no_room_does_not_tell_how_much_there_is(letters: Services) -> None:
+    await limit_tenant(letters, letters.principal.tenant, {"documents": 2})
+    for caller, words in (
+        (letters, "has 2 and"),
+        (as_caller(letters, scopes=("read", "write")), "is near to that and"),
+    ):
+        [refused] = await index_now(caller, "default", [source("new.md", "A note.", None)])
+        assert isinstance(refused, Rejected)
+        assert f"the tenant may keep 2 documents, {words} would get 1 more" in refused.error
+
+
+async def test_a_name_fills_a_collection_by_what_the_graph_knows(letters: Services) -> None:
+    """Restricted passages are in no graph, so they make no name rarer."""
+    texts = [f"Helga Zorblatt runs the warehouse number {n}." for n in range(4)] + [
+        f"Shelf {n} is new." for n in range(8)
+    ]
+    await index_now(letters, "graph", [source(f"{n}.md", text, None) for n, text in enumerate(texts)])
+
+    async def fills() -> bool:
+        async with letters.database.transaction(letters.principal, readonly=True) as connection:
+            return bool(
+                await connection.fetchval(
+                    "SELECT rag.stands_everywhere(c.id, e.canonical_id, .3, 10, 100) FROM rag.collections c"
+                    " JOIN rag.entities e ON e.tenant_id = c.tenant_id AND e.collection_id = c.id"
+                    " WHERE c.name = 'graph' AND e.name = 'Helga Zorblatt'"
+                )
+            )
+
+    assert await fills()
+    await index_now(letters, "graph", [source(f"s{n}.md", f"Slip {n}.", ("group:hr",)) for n in range(9)])
+    assert await fills()
+
+
+async def test_what_jobs_counted_goes_with_the_restricted_documents_that_they_counted(letters: Services) -> None:
+    nobody = as_caller(letters)
+    job = await start_reindex(letters, "staff", force=True)
+    async with letters.database.transaction(letters.principal) as connection:
+        await connection.execute(
+            "UPDATE rag.jobs SET status = 'succeeded', progress = '{\"total\": 7}',"
+            ' result = \'{"redone": 7, "left_documents": [{"external_id": "pay.md"}]}\' WHERE id = $1',
+            job.id,
+        )
+
+    async def kept(caller: Services) -> list[tuple[Any, Any]]:
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            rows = await connection.fetch("SELECT result, progress FROM rag.jobs WHERE id = $1", job.id)
+        return [tuple(row) for row in rows]
+
+    assert await kept(nobody) == []
+    await change_document(letters, "staff", (await list_documents(letters, "staff"))[0].id, access=["group:board"])
+    assert (await kept(letters))[0][0] == {"redone": 7, "left_documents": []}
+    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+    assert await kept(nobody) == [({}, {})]
