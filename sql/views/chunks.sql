@@ -12,7 +12,7 @@ SELECT t.name AS tenant,
        k.char_end,
        k.token_count,
        k.token_counter,
-       k.content
+       k.content || '' AS content
 FROM rag.chunks AS k
 JOIN rag.tenants AS t ON t.id = k.tenant_id
 JOIN rag.collections AS c ON c.tenant_id = k.tenant_id AND c.id = k.collection_id;

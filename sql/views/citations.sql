@@ -5,8 +5,8 @@ SELECT t.name AS tenant,
        r.started_at,
        (cited.it ->> 'n')::integer AS n,
        c.name AS collection,
-       d.external_id,
-       d.title,
+       d.external_id || '' AS external_id,
+       d.title || '' AS title,
        (cited.it ->> 'page')::integer AS page,
        CASE WHEN x.version = (cited.it ->> 'version')::integer
             THEN substr(x.text, (cited.it ->> 'start')::integer + 1, (cited.it ->> 'end')::integer - (cited.it ->> 'start')::integer)

@@ -5,7 +5,7 @@ SELECT t.name AS tenant,
        f.run_started_at,
        f.session_id,
        f.rating,
-       f.comment,
+       f.comment || '' AS comment,
        f.created_at,
        f.updated_at
 FROM rag.feedback AS f

@@ -3,8 +3,8 @@ CREATE OR REPLACE VIEW analyst.passages AS
 SELECT t.name AS tenant,
        c.name AS collection,
        p.document_id,
-       d.external_id,
-       d.title,
+       d.external_id || '' AS external_id,
+       d.title || '' AS title,
        p.id AS passage_id,
        p.ordinal,
        p.page,
@@ -13,7 +13,7 @@ SELECT t.name AS tenant,
        p.char_end,
        p.token_count,
        p.regconfig COLLATE "default" AS text_search_config,
-       p.content
+       p.content || '' AS content
 FROM rag.passages AS p
 JOIN rag.tenants AS t ON t.id = p.tenant_id
 JOIN rag.collections AS c ON c.tenant_id = p.tenant_id AND c.id = p.collection_id

@@ -15,8 +15,8 @@ SELECT t.name AS tenant,
        hit.passage_id,
        hit.chunk_id,
        p.document_id,
-       d.external_id,
-       d.title,
+       d.external_id || '' AS external_id,
+       d.title || '' AS title,
        p.page,
        CASE WHEN l.leg <> 'merged' THEN coalesce(nullif(split_part(l.leg, '#', 2), ''), '1')::integer END AS search
 FROM rag.run_legs AS l

@@ -2,10 +2,10 @@
 CREATE OR REPLACE VIEW analyst.table_cells AS
 SELECT t.name AS tenant,
        c.name AS collection,
-       d.external_id,
-       d.title AS document_title,
+       d.external_id || '' AS external_id,
+       d.title || '' AS document_title,
        dt.ordinal AS table_number,
-       dt.title AS table_title,
+       dt.title || '' AS table_title,
        dt.headings,
        cell.row::integer AS row_number,
        col.position + 1 AS column_number,

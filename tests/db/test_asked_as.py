@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -96,6 +97,7 @@ async def test_others_see_what_was_asked_by_who_could_read_no_more(letters: Serv
     told = (await final(task)).answer
     assert "eight" in told.answer
     await rate_run(hr, told.run_id, 1, "a fine one")
+    await final(await start(hr, Question(f"{OPEN} Please", "default", new_id()), resumable=True))  # in no conversation
     await letters.traces.flush()
     colleague, nobody, left = as_caller(letters, "hr"), as_caller(letters), as_caller(letters, name="eve")
 
@@ -335,3 +337,60 @@ async def test_what_jobs_counted_goes_with_the_restricted_documents_that_they_co
     assert (await kept(letters))[0][0] == {"redone": 7, "left_documents": []}
     await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
     assert await kept(nobody) == [({}, {})]
+
+
+# --- analysts -----------------------------------------------------------------------------------------------------------
+
+PLANS = (
+    "",
+    "enable_nestloop, enable_indexscan, enable_indexonlyscan, enable_bitmapscan",
+    "enable_seqscan, enable_hashjoin, enable_mergejoin",
+)
+"""Kinds of steps that the planner is told to avoid, which whoever has SQL can."""
+
+
+async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(letters: Services) -> None:
+    """EXPLAIN counts rows that a condition lets through before row security takes them away. Whether a text is that of a hidden
+    row must not change a plan or a count of it."""
+    hr = as_caller(letters, "hr", name="eve")
+    table = source(
+        "table.md", "| Name | Salary |\n|---|---|\n| Magruk Holz | 4,711 |\n| Berta Kain | 5,822 |", ("group:hr",)
+    )
+    await index_now(letters, "staff", [table, source("open2.md", "Marie Dubois runs the cafeteria.", None)])
+    await answered(hr, "By how much does the salary of Marie Dubois rise?", collection="staff", session_id="s1")
+    await letters.traces.flush()
+    owner = await asyncpg.connect(letters.owner_dsn)
+    try:
+        columns = await owner.fetch(
+            "SELECT table_name AS view, column_name AS name FROM information_schema.columns"
+            " WHERE table_schema = 'analyst' AND data_type = 'text' AND column_name NOT IN ('tenant', 'collection')"
+            " ORDER BY 1, 2"
+        )
+        hidden = await owner.fetch(
+            "SELECT external_id AS said FROM rag.documents WHERE access IS NOT NULL UNION SELECT title FROM rag.documents"
+            " WHERE access IS NOT NULL UNION SELECT p.content FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
+            " WHERE d.access IS NOT NULL UNION SELECT c.content FROM rag.chunks c JOIN rag.documents d ON d.id = c.document_id"
+            " WHERE d.access IS NOT NULL UNION SELECT m.content FROM rag.messages m WHERE asked_as <> '{}'"
+            " UNION SELECT r.question FROM rag.runs r WHERE asked_as <> '{}'"
+        )
+        assert len(columns) > 60
+        assert len(hidden) >= 6
+        told = set()
+        for avoided in PLANS:
+            async with owner.transaction():
+                for step in filter(None, avoided.split(", ")):
+                    await owner.execute(f"SET LOCAL {step} = off")
+                for view, name in columns:
+                    plans = set()
+                    for value in ["nowhere", *(row["said"] for row in hidden)]:
+                        literal = "'" + value.replace("'", "''") + "'"
+                        rows = await owner.fetch(
+                            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)"
+                            f" SELECT 1 FROM analyst.{view} WHERE {name} = {literal}"
+                        )
+                        plans.add("\n".join(row[0] for row in rows).replace(literal, "?"))
+                    if len(plans) > 1:
+                        told.add(f"{view}.{name}")
+        assert sorted(told) == []
+    finally:
+        await owner.close()
