@@ -353,12 +353,14 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
     """EXPLAIN counts rows that a condition lets through before row security takes them away. Whether a text is that of a hidden
     row must not change a plan or a count of it."""
     hr = as_caller(letters, "hr", name="eve")
-    table = source(
-        "table.md", "| Name | Salary |\n|---|---|\n| Magruk Holz | 4,711 |\n| Berta Kain | 5,822 |", ("group:hr",)
+    table = "| Name | Salary |\n|---|---|\n| Magruk Holz | 4,711 |\n| Berta Kain | 5,822 |"
+    await index_now(
+        letters, "staff", [source("quartz-table.md", table, ("group:hr",)), source("seen.md", "Seen.", None)]
     )
-    await index_now(letters, "staff", [table, source("open2.md", "Marie Dubois runs the cafeteria.", None)])
-    await answered(hr, "By how much does the salary of Marie Dubois rise?", collection="staff", session_id="s1")
+    asked = "What is the salary of Magruk Holz?"
+    told = await answered(hr, asked, collection="staff", session_id="s1")
     await letters.traces.flush()
+    hidden = ["quartz-table.md", f"# quartz-table.md\n\n{table}", asked, told.answer]
     owner = await asyncpg.connect(letters.owner_dsn)
     try:
         columns = await owner.fetch(
@@ -366,23 +368,17 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
             " WHERE table_schema = 'analyst' AND data_type = 'text' AND column_name NOT IN ('tenant', 'collection')"
             " ORDER BY 1, 2"
         )
-        hidden = await owner.fetch(
-            "SELECT external_id AS said FROM rag.documents WHERE access IS NOT NULL UNION SELECT title FROM rag.documents"
-            " WHERE access IS NOT NULL UNION SELECT p.content FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
-            " WHERE d.access IS NOT NULL UNION SELECT c.content FROM rag.chunks c JOIN rag.documents d ON d.id = c.document_id"
-            " WHERE d.access IS NOT NULL UNION SELECT m.content FROM rag.messages m WHERE asked_as <> '{}'"
-            " UNION SELECT r.question FROM rag.runs r WHERE asked_as <> '{}'"
-        )
+        stands = "SELECT array_agg(title) || array_agg(content) FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
+        assert set(hidden[:2]) <= set(await owner.fetchval(f"{stands} WHERE d.access IS NOT NULL"))
         assert len(columns) > 60
-        assert len(hidden) >= 6
-        told = set()
+        differ = set()
         for avoided in PLANS:
             async with owner.transaction():
                 for step in filter(None, avoided.split(", ")):
                     await owner.execute(f"SET LOCAL {step} = off")
                 for view, name in columns:
                     plans = set()
-                    for value in ["nowhere", *(row["said"] for row in hidden)]:
+                    for value in ["nowhere", *hidden]:
                         literal = "'" + value.replace("'", "''") + "'"
                         rows = await owner.fetch(
                             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)"
@@ -390,7 +386,7 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
                         )
                         plans.add("\n".join(row[0] for row in rows).replace(literal, "?"))
                     if len(plans) > 1:
-                        told.add(f"{view}.{name}")
-        assert sorted(told) == []
+                        differ.add(f"{view}.{name}")
+        assert sorted(differ) == []
     finally:
         await owner.close()

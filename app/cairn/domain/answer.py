@@ -169,7 +169,7 @@ class Answer:
     from it. `grounded` speaks of text that a model wrote, and is None of a quotation; `grounding` is the check behind it.
     `evidence`: what speaks for the first quotation, shown or withheld. `drew_on`: documents whose names or words may stand in
     it besides those it cites; clients do not see it, deletion goes by it. `confidence_word` says of a quotation what the
-    number is worth, of what was counted or computed how; None of a refusal, of small talk, of a summary and of what a model wrote.
+    number is worth, of what was counted or computed how; None of a refusal, of small talk, a summary and what a model wrote.
     """
 
     answer: str
