@@ -250,6 +250,18 @@ END
 $$;
 COMMENT ON FUNCTION rag.lexical_among IS 'The best passages of some documents by BM25; see sql/functions/bm25.sql.';
 
+-- Which of some words the passages of some documents hold; planned as lexical_among is.
+CREATE OR REPLACE FUNCTION rag.words_among(tenant bigint, documents uuid[], words integer[]) RETURNS integer[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET cpu_tuple_cost = 1000 AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT unnest(l.keys) FROM lexical_index l WHERE l.tenant_id = tenant AND l.document_id = ANY (documents) AND l.keys && words
+    INTERSECT SELECT unnest(words));
+END
+$$;
+COMMENT ON FUNCTION rag.words_among IS 'Which of some words the passages of some documents hold; see sql/functions/bm25.sql.';
+
 -- The best passages of one collection for a query, rank-safe in two passes (MaxScore). The first pass scores the passages
 -- that hold the rarest terms (up to `budget` postings) and so knows a k-th score theta; terms whose summed upper bounds stay
 -- below theta cannot lift another passage into the top k, so the second pass scores what the terms up to there find, if
@@ -368,12 +380,16 @@ BEGIN
   IF listed IS NOT NULL THEN
     needs := ARRAY(
       SELECT t.key FROM unnest(terms) AS t (key)
-      WHERE NOT EXISTS (SELECT 1 FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = ANY (best) AND t.key = ANY (l.keys)));
-    needs := ARRAY(
-      SELECT t.key FROM unnest(needs) AS t (key) WHERE NOT EXISTS (
-        SELECT 1 FROM lexical_index l
-        WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[t.key]
-          AND (l.document_id IN (SELECT unnest(listed))) = own));
+      EXCEPT SELECT unnest(l.keys) FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = ANY (best));
+    IF own AND needs <> '{}' THEN
+      needs := ARRAY(SELECT unnest(needs) EXCEPT SELECT unnest(words_among(tenant, readable, needs)));
+    ELSE
+      needs := ARRAY(
+        SELECT t.key FROM unnest(needs) AS t (key) WHERE NOT EXISTS (
+          SELECT 1 FROM lexical_index l
+          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[t.key]
+            AND l.document_id NOT IN (SELECT unnest(hidden))));
+    END IF;
     IF needs <> '{}' THEN SELECT q.masses INTO masses FROM lexical_question(tenant, collection, query, needs) AS q; END IF;
   END IF;
   SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))

@@ -96,7 +96,8 @@ def write_letter(words: Iterator[str], place: int) -> Letter:
 @dataclass
 class World:
     """What is so, by place of the document. `told_by`: of words and ids of a document, its place. `stood_on`: of runs and
-    conversations, the documents that their answers told of."""
+    conversations, the documents that their answers told of; `asked`: who asked there, and by which names that lists named then
+    they could read more than everybody."""
 
     letters: dict[int, Letter]
     ids: dict[int, str] = field(default_factory=dict)
@@ -105,6 +106,7 @@ class World:
     groups: dict[int, set[str]] = field(default_factory=dict)
     told_by: dict[str, int] = field(default_factory=dict)
     stood_on: dict[str, set[int]] = field(default_factory=dict)
+    asked: dict[str, tuple[set[int], set[str]]] = field(default_factory=dict)
     entities: list[str] = field(default_factory=list)
     passages: dict[str, str] = field(default_factory=dict)
     said: Counter[str] = field(default_factory=Counter)
@@ -114,8 +116,19 @@ class World:
         whole = self.rules.get((letter.collection, ""), ())
         return self.lists[place] or self.rules.get((letter.collection, letter.name.partition("/")[0]), whole)
 
+    def names(self, person: int) -> set[str]:
+        return {f"group:{one}" for one in self.groups[person]} | {f"person:p{person}"}
+
+    def asked_as(self, person: int) -> set[str]:
+        lists = {(self.letters[place].collection, named) for place in self.letters if (named := self.readers(place))}
+        return (
+            self.names(person) & {name for _, named in lists for name in named}
+            if len(lists) <= 100
+            else self.names(person)
+        )
+
     def readable(self, person: int) -> set[int]:
-        own = {f"group:{one}" for one in self.groups[person]} | {f"person:p{person}"}
+        own = self.names(person)
         return {place for place in self.letters if not (named := self.readers(place)) or not own.isdisjoint(named)}
 
     def told(self, text: str) -> set[int]:
@@ -291,7 +304,7 @@ class Siege:
             if not restricted:
                 world.stood_on[one].remove(number)
             elif one in self.sessions:  # another one may be called so
-                del world.stood_on[one]
+                del world.stood_on[one], world.asked[one]
             else:
                 world.stood_on[one].add(GONE)
 
@@ -354,10 +367,17 @@ class Request:
         """Note what runs and conversations are of."""
         for one in ids:
             self.world.stood_on.setdefault(one, set()).update(self.world.told(answer.text))
+            persons, names = self.world.asked.setdefault(one, (set(), set()))
+            persons.add(self.person)
+            names |= self.world.asked_as(self.person)
 
     def theirs(self, one: str) -> bool:
-        """Whether a run or conversation is there for the caller; a document that is gone took with it what it was of."""
-        return self.world.stood_on[one] <= self.may
+        """Whether a run or conversation is there for the caller, who alone has asked there or could read as much; a document
+        that is gone took with it what it was of."""
+        persons, names = self.world.asked[one]
+        return self.world.stood_on[one] <= self.may and (
+            persons == {self.person} or names <= self.world.names(self.person)
+        )
 
     def somewhere(self) -> dict[str, Any]:
         if self.chance.random() < 0.3:
@@ -539,7 +559,7 @@ class Request:
 
     def ask_conversations(self) -> None:
         wanted = self.chance.choice(({}, {"q": self.letter.marker}, {"q": self.letter.theme}))
-        withheld = {one for one, of in list(self.world.stood_on.items()) if not of <= self.may}
+        withheld = {one for one in list(self.world.stood_on) if not self.theirs(one)}
         listed = self.send("GET", "/chat/sessions", params={"limit": 200, **wanted})
         assert listed.status_code == 200, listed.text
         assert not withheld & {one["id"] for one in listed.json()["items"]}, listed.text

@@ -374,7 +374,7 @@ async def test_a_search_reads_what_the_caller_may_read(undone: Any) -> None:
             # those that it may read up to the line, then each of the others once
             assert read["documents"] <= (50 if group == "all" else 4822 + PASSAGES - SMALL - counted + 60)
         if counted <= 1000:
-            assert read["lexical_index"] <= counted + 5
+            assert read["lexical_index"] <= counted + 5 + 50  # and what words the best have
 
 
 async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: Any) -> None:
@@ -383,7 +383,7 @@ async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: A
     await set_counts(undone)
     await undone.execute("SELECT set_config('app.principals', '{group:tenth}', true)")
     may, found = may_read("tenth"), await collection(undone, "c1")
-    for words, most in (("w7000 w5000 w300 w60", len(may) / 4), ("w7000 w1 w2 w3", len(may) + 5)):
+    for words, most in (("w7000 w5000 w300 w60", len(may) / 4), ("w7000 w1 w2 w3", len(may) + 55)):
         before = await touched(undone, "lexical_index")
         rows = await undone.fetch(load_queries("lexical")["search"], [found], words, 50, 600, 5000, None, None)
         sequential, read = await touched(undone, "lexical_index")
