@@ -9,7 +9,14 @@ from cairn.answer.answer_type import read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.confidence import SURE
 from cairn.answer.extract import NEAR, name_others
-from cairn.answer.other_sides import _announcement, asks_what_is_not, may_deny, supposes, with_named_section_first
+from cairn.answer.other_sides import (
+    _announcement,
+    asks_what_is_not,
+    is_what_is_asked_beside,
+    may_deny,
+    supposes,
+    with_named_section_first,
+)
 from tests.unit.test_extract import ask, passage
 
 ALLOWED = "# Segments\n\nThese segments of a version are supported when updating:\n\n- major\n- minor\n- micro\n"
@@ -127,3 +134,32 @@ def test_what_stands_below_a_name_that_is_asked_for_comes_first(
     scores = np.array([0.0 if f"Turns {best}" in one.text else -behind for one in found])
     order = [int(at) for at in np.argsort(-scores, kind="stable")]
     assert f"Turns {first}" in found[with_named_section_first(order, found, scores, question, 2 * NEAR)[0]].text
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "named"),
+    [
+        ("Who was president after Nixon?", "37 | Richard Nixon | 1969", True),
+        ("Who was president after Nixon?", "38 | Gerald Ford | 1974", False),
+        ("Who was president after Nixon?", "Gerald Ford followed Nixon.", False),
+        ("Which station comes before Central Park?", "Park Street | 12", True),
+        ("Wer war nach Brandt Kanzler?", "4 | Willy Brandt", True),
+        ("Qui fut président après Pompidou ?", "Georges Pompidou", True),
+        ("¿Quién gobernó antes de Suárez?", "Adolfo Suárez", True),
+        ("Chi è il successore di Rossi?", "Paolo Rossi", True),
+        ("When was it sold after Nixon?", "Nixon sold it in 1974.", False),
+        ("How many came after Nixon?", "Nixon | 9", False),
+        ("How do I sign after Nixon?", "Nixon signs.", False),
+        ("Who signs after the audit?", "The audit is signed.", False),
+        ("Who is Nixon?", "Richard Nixon", False),
+    ],
+)
+def test_what_comes_next_to_a_name_is_not_what_is_called_so(question: str, text: str, *, named: bool) -> None:
+    assert is_what_is_asked_beside(question, read_asked(question), text) is named
+
+
+async def test_the_row_of_who_is_named_is_no_sure_answer_to_who_came_next() -> None:
+    rows = "Lyndon Johnson | Democrat | 1963", "Richard Nixon | Republican | 1969", "Gerald Ford | Republican | 1974"
+    table = "\n".join(f"| {row} |" for row in ("President | Party | Since", "---|---|---", *rows))
+    assert (await ask("Who was president Richard Nixon?", passage(table))).confidence >= SURE
+    assert (await ask("Who was president after Richard Nixon?", passage(table))).confidence < SURE

@@ -47,6 +47,7 @@ from cairn.answer.evidence import (
 from cairn.answer.missing import subjects, unmentioned
 from cairn.answer.other_sides import (
     asks_what_is_not,
+    is_what_is_asked_beside,
     may_deny,
     supposes,
     with_named_section_first,
@@ -148,7 +149,8 @@ async def extract(
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     part = other_row or is_one_of_many(terms, found[order[0]])
     supposed = terms.asked.anything and supposes(found[order[0]].text)
-    if part or supposed or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
+    beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
+    if part or supposed or beside or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
     if opposite or not _is_enough(confidence, terms.asked, enough, features.read):

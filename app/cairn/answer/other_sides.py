@@ -26,6 +26,11 @@ _ASKING: Final = {
 _NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
 _LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
 _SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!\w)", re.IGNORECASE)
+_BESIDE: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside)})(?!\w)", re.IGNORECASE)
+_BESIDE_NAME: Final = bounded(
+    rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside)})\s+(\w+(?:\s+\w+){{0,2}})", re.IGNORECASE
+)
+"""With the three words after it."""
 OPENING: Final = 3  # measured: tests/unit/test_other_sides.py
 """Words in which one stands that asks for things: "in which cases may I not ..."."""
 
@@ -92,6 +97,15 @@ def _with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[b
 def supposes(text: str) -> bool:
     """Whether words of a text say that it is an example, or only supposed."""
     return bool(_SUPPOSES.search(text))
+
+
+def is_what_is_asked_beside(question: str, asked: Asked, text: str) -> bool:
+    """Whether a text is of what the question names, where who or what stands next to it is asked for: Nixon's row for "Who was
+    president after Nixon?". What says itself that something comes after something may be of either."""
+    if asked.time or asked.number or asked.way or asked.reason or _BESIDE.search(text):
+        return False
+    named = (word for match in _BESIDE_NAME.finditer(question) for word in match[1].split() if word[0].isupper())
+    return not {fold_line(word) for word in named}.isdisjoint(_WORD.findall(fold_line(text)))
 
 
 def _announcement(one: Candidate) -> str:

@@ -549,6 +549,8 @@ class AskedKinds(_Section):
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     supposes: Patterns = ()
     """Words that say that a sentence is an example, or only supposed."""
+    beside: Patterns = ()
+    """Words before a name by which what comes next to it is asked for: "after Nixon", "successor of"."""
     several: Patterns = ()
     """Questions for several things: which kinds, what are the areas, list the ways."""
     commands: Patterns = ()
